@@ -1,0 +1,24 @@
+//! The words that preempt's engines share.
+//!
+//! A [`System`] is anything that can be explored: processes that take [`Step`]s from state to
+//! state. A [`Trace`] is one execution told step by step with its preemptions marked, a
+//! [`Verdict`] what a search concluded. This crate does no IO, knows no input language and
+//! depends on nothing.
+
+mod fault;
+mod footprint;
+mod replay;
+mod step;
+mod switch;
+mod system;
+mod trace;
+mod verdict;
+
+pub use fault::{Fault, FaultKind, Outcome};
+pub use footprint::{Footprint, Locality, ObjectSet};
+pub use replay::{ReplayError, replay};
+pub use step::{Enabled, ProcessId, Step};
+pub use switch::{Switch, SwitchCount, classify};
+pub use system::{Label, Successors, System};
+pub use trace::{Change, Trace, TraceStep, Value};
+pub use verdict::{BoundRow, Claim, Statistics, Stop, Unreached, Verdict, Violation, ViolationKind};

@@ -1,0 +1,94 @@
+//! Re-runs a list of steps one by one and tells what happened.
+//!
+//! The independent check behind every counterexample: a trace is shown only if each of its steps
+//! is enabled where it is taken, on a system other than the one that found it.
+
+use crate::{Change, Enabled, Outcome, Step, System, Trace, TraceStep, Value, classify};
+
+/// The steps do not form an execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ReplayError {
+    /// Index of the step that cannot be taken.
+    pub at: usize,
+    /// Why.
+    pub message: String,
+}
+
+impl std::fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "step {} cannot be replayed: {}", self.at + 1, self.message)
+    }
+}
+
+impl std::error::Error for ReplayError {}
+
+/// Runs `steps` from the initial state. Returns the trace, the last state and how the last step
+/// went; a step that breaks ends the replay there.
+pub fn replay<S: System + ?Sized>(
+    system: &S,
+    steps: &[Step],
+) -> Result<(Trace, Vec<u8>, Outcome), ReplayError> {
+    let mut state = Vec::new();
+    let mut outcome = system.initial(&mut state);
+    let mut variables = system.variables(&state);
+    let mut trace = Trace { initial: variables.clone(), ..Trace::default() };
+    let mut enabled = Enabled::new();
+    let mut last = None;
+    for (at, &step) in steps.iter().enumerate() {
+        if let Outcome::Broken(_) = outcome {
+            return Err(ReplayError { at, message: "the step before it has no successor".into() });
+        }
+        enabled.clear();
+        system.enabled(&mut state, &mut enabled);
+        if !enabled.steps().contains(&step) {
+            return Err(ReplayError { at, message: format!("{step:?} is not enabled") });
+        }
+        let switch = classify(last, &enabled, &step);
+        let process = system.process_name(&state, step.process);
+        let (file, line, text) = system.describe(&state, step);
+        outcome = system.apply(&mut state, step);
+        let mut changes = Vec::new();
+        if !matches!(outcome, Outcome::Broken(_)) {
+            let after = system.variables(&state);
+            changes = changes_between(&variables, &after);
+            variables = after;
+        }
+        trace.steps.push(TraceStep {
+            process,
+            pid: step.process.index(),
+            partner: step.partner.map(|p| p.index()),
+            file,
+            line,
+            text,
+            switch,
+            changes,
+            output: String::new(),
+        });
+        last = Some(step.mover());
+    }
+    Ok((trace, state, outcome))
+}
+
+/// The variables that differ, appear or disappear.
+fn changes_between(before: &[(String, Value)], after: &[(String, Value)]) -> Vec<Change> {
+    let find = |list: &[(String, Value)], at: usize, name: &str| {
+        // Lists of neighbouring states are almost always aligned.
+        match list.get(at) {
+            Some((n, v)) if n == name => Some(v.clone()),
+            _ => list.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone()),
+        }
+    };
+    let mut changes = Vec::new();
+    for (at, (name, to)) in after.iter().enumerate() {
+        let from = find(before, at, name);
+        if from.as_ref() != Some(to) {
+            changes.push(Change { name: name.clone(), from, to: Some(to.clone()) });
+        }
+    }
+    for (at, (name, from)) in before.iter().enumerate() {
+        if find(after, at, name).is_none() {
+            changes.push(Change { name: name.clone(), from: Some(from.clone()), to: None });
+        }
+    }
+    changes
+}

@@ -1,0 +1,95 @@
+//! One execution, told step by step.
+
+use crate::{Switch, SwitchCount};
+use std::fmt;
+
+/// The value of a variable at one moment.
+#[derive(Clone, PartialEq, Eq, Debug, Hash)]
+pub enum Value {
+    /// A number.
+    Int(i64),
+    /// A named constant, or anything else that is shown as it is.
+    Name(String),
+    /// The content of a channel, oldest message first.
+    Queue(Vec<String>),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Int(n) => write!(f, "{n}"),
+            Value::Name(s) => f.write_str(s),
+            Value::Queue(messages) => {
+                f.write_str("[")?;
+                for (i, message) in messages.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(" | ")?;
+                    }
+                    f.write_str(message)?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+/// A variable that a step changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// The variable.
+    pub name: String,
+    /// Before; `None` when it did not exist.
+    pub from: Option<Value>,
+    /// After; `None` when it is gone.
+    pub to: Option<Value>,
+}
+
+/// One step of a trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceStep {
+    /// Name of the process.
+    pub process: String,
+    /// Id of the process.
+    pub pid: usize,
+    /// Receiver of a rendezvous.
+    pub partner: Option<usize>,
+    /// Source file.
+    pub file: String,
+    /// Source line, from 1; 0 when unknown.
+    pub line: u32,
+    /// The statement.
+    pub text: String,
+    /// How it relates to the step before.
+    pub switch: Switch,
+    /// What it changed.
+    pub changes: Vec<Change>,
+    /// What it printed.
+    pub output: String,
+}
+
+/// One execution. `cycle_start` is the index of the first step of the part that repeats for ever.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Trace {
+    /// Variables of the initial state.
+    pub initial: Vec<(String, Value)>,
+    /// The steps.
+    pub steps: Vec<TraceStep>,
+    /// First step of the cycle, in an infinite execution.
+    pub cycle_start: Option<usize>,
+}
+
+impl Trace {
+    /// Preemptions, switches and steps.
+    pub fn cost(&self) -> SwitchCount {
+        let mut count = SwitchCount::default();
+        for step in &self.steps {
+            count.add(step.switch);
+        }
+        count
+    }
+
+    /// Number of maximal runs of one process.
+    pub fn blocks(&self) -> usize {
+        self.steps.chunk_by(|a, b| a.partner.unwrap_or(a.pid) == b.pid).count()
+    }
+}

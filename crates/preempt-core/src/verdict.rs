@@ -1,0 +1,204 @@
+//! What a search concluded, and what it rests on.
+
+use crate::Trace;
+use std::fmt;
+
+/// Why a search ended before it was complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Stop {
+    /// The memory limit.
+    Memory,
+    /// The time limit.
+    Time,
+    /// The depth limit cut some executions short.
+    Depth,
+    /// The user asked (Ctrl-C).
+    Interrupted,
+    /// The store forgets states on purpose (bitstate, hash compaction).
+    LossyStore,
+    /// The strategy samples executions.
+    Sampling,
+    /// The model did something whose consequences cannot be explored.
+    Fault,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stop::Memory => "the memory limit was reached",
+            Stop::Time => "the time limit was reached",
+            Stop::Depth => "the depth limit cut executions short",
+            Stop::Interrupted => "the search was interrupted",
+            Stop::LossyStore => "the store does not keep states exactly",
+            Stop::Sampling => "the strategy samples executions",
+            Stop::Fault => "a fault in the model stopped the search",
+        })
+    }
+}
+
+/// The four answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Verdict {
+    /// No violation in any execution.
+    Holds,
+    /// None with at most this many preemptions; any other needs at least one more.
+    HoldsWithinBound(u32),
+    /// There is a counterexample.
+    Violated,
+    /// None found, but not everything was searched.
+    Inconclusive(Stop),
+}
+
+impl Verdict {
+    /// The name in machine-readable output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::HoldsWithinBound(_) => "holds_within_bound",
+            Verdict::Violated => "violated",
+            Verdict::Inconclusive(_) => "inconclusive",
+        }
+    }
+
+    /// The exit code of the command line.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Verdict::Holds | Verdict::HoldsWithinBound(_) => 0,
+            Verdict::Violated => 1,
+            Verdict::Inconclusive(_) => 3,
+        }
+    }
+}
+
+/// What kind of property is violated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum ViolationKind {
+    /// An assertion failed.
+    Assertion,
+    /// Nothing can move although some process is not at a valid end.
+    InvalidEnd,
+    /// The program did something its language forbids.
+    Runtime,
+    /// A never claim was matched to its end.
+    Claim,
+    /// A `trace` automaton did not allow what happened, or a `notrace` one was completed.
+    TraceAutomaton,
+    /// An infinite execution that is accepted by the claim, or passes accept labels for ever.
+    AcceptanceCycle,
+    /// An infinite execution without progress.
+    NonProgressCycle,
+    /// A promise that a reduction relies on (`xr`, `xs`) was broken.
+    Exclusivity,
+    /// A program point that should not be reachable is.
+    Reachable,
+}
+
+impl ViolationKind {
+    /// The name in machine-readable output.
+    pub fn name(self) -> &'static str {
+        match self {
+            ViolationKind::Assertion => "assertion",
+            ViolationKind::InvalidEnd => "invalid_end_state",
+            ViolationKind::Runtime => "runtime_error",
+            ViolationKind::Claim => "claim_violated",
+            ViolationKind::TraceAutomaton => "trace_violated",
+            ViolationKind::AcceptanceCycle => "acceptance_cycle",
+            ViolationKind::NonProgressCycle => "non_progress_cycle",
+            ViolationKind::Exclusivity => "exclusivity",
+            ViolationKind::Reachable => "reachable",
+        }
+    }
+}
+
+/// A counterexample.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Violation {
+    /// What is violated.
+    pub kind: ViolationKind,
+    /// One sentence for people.
+    pub message: String,
+    /// Where, if a place in the source is to blame.
+    pub file: String,
+    /// Line there; 0 when unknown.
+    pub line: u32,
+    /// The execution.
+    pub trace: Trace,
+    /// Whether no simpler one exists (fewest preemptions, then fewest steps).
+    pub simplest: bool,
+}
+
+/// What was searched for one preemption bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BoundRow {
+    /// The bound.
+    pub bound: u32,
+    /// Distinct states (or happens-before graphs) with at most that many preemptions.
+    pub states: u64,
+    /// Transitions so far.
+    pub transitions: u64,
+    /// Violations so far.
+    pub errors: u64,
+}
+
+/// Code that no explored execution reached.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unreached {
+    /// The process type.
+    pub process: String,
+    /// Source file.
+    pub file: String,
+    /// Source line.
+    pub line: u32,
+    /// The statement.
+    pub text: String,
+}
+
+/// The numbers of a search, with Spin's meanings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// Distinct states stored.
+    pub states: u64,
+    /// Visits to states that were known.
+    pub matched: u64,
+    /// `states + matched` (visits included where a search revisits).
+    pub transitions: u64,
+    /// Steps inside indivisible sequences.
+    pub atomic_steps: u64,
+    /// Longest execution explored, in steps.
+    pub depth: u64,
+    /// States explored again at a lower count or by another last mover.
+    pub revisits: u64,
+    /// Violations met.
+    pub errors: u64,
+    /// Bytes that the store uses per state.
+    pub bytes_per_state: f64,
+    /// Peak memory of the search.
+    pub memory_bytes: u64,
+    /// Longest state vector.
+    pub state_bytes: u64,
+    /// Time of the search.
+    pub seconds: f64,
+    /// Time of the translation to machine code.
+    pub compile_seconds: f64,
+    /// One row per finished preemption bound.
+    pub per_bound: Vec<BoundRow>,
+}
+
+/// A verdict with the sentence that says what it means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// The property that was checked, in words.
+    pub property: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// One sentence: what is guaranteed.
+    pub sentence: String,
+    /// The counterexample.
+    pub violation: Option<Violation>,
+    /// The numbers.
+    pub statistics: Statistics,
+    /// Code never reached.
+    pub unreached: Vec<Unreached>,
+    /// Lines worth knowing: a reduction switched off, a store changed, …
+    pub notes: Vec<String>,
+}
