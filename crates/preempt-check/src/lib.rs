@@ -8,6 +8,8 @@ mod answer;
 mod budget;
 mod check;
 mod options;
+pub mod property;
+pub mod search;
 pub mod store;
 
 pub use answer::{Answer, Counterexample, Finding, conclude};

@@ -1,0 +1,3 @@
+//! The searches, one file each.
+
+pub mod nested;
