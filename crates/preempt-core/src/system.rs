@@ -1,6 +1,6 @@
 //! The next-state interface between models and searches.
 
-use crate::{Enabled, Fault, Footprint, Locality, ObjectSet, Outcome, ProcessId, Step};
+use crate::{Enabled, Fault, Footprint, Locality, ObjectSet, Outcome, ProcessId, Step, Unreached};
 
 /// What a state or step is marked with by the model's author.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -120,6 +120,27 @@ pub trait System: Sync {
         1 + u32::from(step.partner.is_some())
     }
 
+    /// How many transitions the program has, for reports of code that no execution reached; 0 when
+    /// the system does not number them.
+    fn transition_count(&self) -> usize {
+        0
+    }
+
+    /// The number of the step's transition, below [`System::transition_count`].
+    fn transition_key(&self, step: Step) -> usize {
+        step.transition as usize
+    }
+
+    /// The number of the transition that the partner of a rendezvous takes.
+    fn partner_key(&self, step: Step) -> Option<usize> {
+        step.partner.map(|_| step.partner_transition as usize)
+    }
+
+    /// The code that was not reached, given for each transition whether it was taken.
+    fn unreached(&self, _taken: &[bool]) -> Vec<Unreached> {
+        Vec::new()
+    }
+
     /// In a state without enabled steps: whether every process may rest where it is.
     fn is_valid_end(&self, _state: &[u8]) -> bool {
         true
@@ -185,6 +206,12 @@ pub trait System: Sync {
     /// Where a step stands in the source, and its text.
     fn describe(&self, _state: &[u8], step: Step) -> (String, u32, String) {
         (String::new(), 0, format!("transition {}", step.transition))
+    }
+
+    /// Where a process stands: source file, line, and the statement it would take next; `None` when
+    /// unknown.
+    fn position(&self, _state: &[u8], _process: ProcessId) -> Option<(String, u32, String)> {
+        None
     }
 
     /// The variables of a state, by name, in a fixed order.

@@ -1,0 +1,261 @@
+//! From what a search found to the sentence that says what it means.
+//!
+//! The wording of the four answers lives here and nowhere else, so that every search speaks alike
+//! and no verdict is stronger than what was searched.
+
+use preempt_core::{
+    Claim, FaultKind, Outcome, Statistics, Step, Stop, System, Trace, Verdict, Violation,
+    ViolationKind, replay,
+};
+
+/// An execution that violates a property, as a search found it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counterexample {
+    /// The steps from the initial state; the last one is to blame, or leads to the state that is.
+    pub steps: Vec<Step>,
+    /// What is violated.
+    pub kind: ViolationKind,
+    /// The number behind an assertion or runtime fault.
+    pub fault: Option<u32>,
+    /// One sentence for kinds without a fault; empty for the usual one.
+    pub message: String,
+    /// First step of the part that repeats for ever.
+    pub cycle_start: Option<usize>,
+}
+
+impl Counterexample {
+    /// A step that broke or violated an assertion.
+    pub fn from_fault<S: System + ?Sized>(system: &S, steps: Vec<Step>, fault: u32) -> Self {
+        let kind = match system.fault(fault).kind {
+            FaultKind::Assertion => ViolationKind::Assertion,
+            FaultKind::Exclusivity => ViolationKind::Exclusivity,
+            FaultKind::Runtime | FaultKind::Limit => ViolationKind::Runtime,
+        };
+        Counterexample {
+            steps,
+            kind,
+            fault: Some(fault),
+            message: String::new(),
+            cycle_start: None,
+        }
+    }
+
+    /// A state in which nothing can move although something should.
+    pub fn invalid_end(steps: Vec<Step>) -> Self {
+        Counterexample {
+            steps,
+            kind: ViolationKind::InvalidEnd,
+            fault: None,
+            message: String::new(),
+            cycle_start: None,
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug, Default)]
+pub struct Finding {
+    /// The first, or best, counterexample.
+    pub counterexample: Option<Counterexample>,
+    /// Whether no simpler counterexample exists (fewest preemptions, then fewest steps).
+    pub simplest: bool,
+    /// Why the search ended early, if it did.
+    pub stop: Option<Stop>,
+    /// The preemption bound that was searched completely, if there was one.
+    pub bound: Option<u32>,
+    /// The numbers.
+    pub statistics: Statistics,
+    /// For a lossy store: one clause on what may have been missed.
+    pub coverage: Option<String>,
+    /// Lines worth knowing.
+    pub notes: Vec<String>,
+}
+
+/// A claim, and the raw steps behind its counterexample for whoever wants to replay them.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The verdict in words and numbers.
+    pub claim: Claim,
+    /// The steps of the counterexample, to be replayed on another implementation of the system.
+    pub counterexample: Option<Counterexample>,
+}
+
+impl Answer {
+    /// The verdict.
+    pub fn verdict(&self) -> Verdict {
+        self.claim.verdict
+    }
+
+    /// The steps of the counterexample.
+    pub fn steps(&self) -> Option<&[Step]> {
+        self.counterexample.as_ref().map(|found| found.steps.as_slice())
+    }
+}
+
+/// Turns a finding into an answer about `property`. The counterexample is replayed on `system` to
+/// tell its story; steps that do not replay are a bug of the search.
+pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
+    let Finding { counterexample, simplest, stop, bound, statistics, coverage, notes } = finding;
+    let violation = counterexample.as_ref().map(|found| violation(system, found, simplest));
+    let verdict = match (&violation, stop, bound) {
+        (Some(_), _, _) => Verdict::Violated,
+        (None, Some(stop), _) => Verdict::Inconclusive(stop),
+        (None, None, Some(bound)) => Verdict::HoldsWithinBound(bound),
+        (None, None, None) => Verdict::Holds,
+    };
+    let sentence = sentence(verdict, violation.as_ref(), bound, &statistics, coverage);
+    Answer {
+        claim: Claim {
+            property: property.to_owned(),
+            verdict,
+            sentence,
+            violation,
+            statistics,
+            unreached: Vec::new(),
+            notes,
+        },
+        counterexample,
+    }
+}
+
+fn violation<S: System + ?Sized>(system: &S, found: &Counterexample, simplest: bool) -> Violation {
+    let (mut trace, state) = match replay(system, &found.steps) {
+        Ok((trace, state, outcome)) => {
+            (trace, (!matches!(outcome, Outcome::Broken(_))).then_some(state))
+        }
+        Err(error) => unreachable!("the search found steps that are no execution: {error}"),
+    };
+    trace.cycle_start = found.cycle_start;
+    let (message, file, line) = match found.fault {
+        Some(number) => {
+            let fault = system.fault(number);
+            (fault.message, fault.file, fault.line)
+        }
+        None if !found.message.is_empty() => (found.message.clone(), String::new(), 0),
+        None => (usual_message(system, found.kind, state.as_deref()), String::new(), 0),
+    };
+    Violation { kind: found.kind, message, file, line, trace, simplest }
+}
+
+fn usual_message<S: System + ?Sized>(
+    system: &S,
+    kind: ViolationKind,
+    state: Option<&[u8]>,
+) -> String {
+    match (kind, state) {
+        (ViolationKind::InvalidEnd, Some(state)) => {
+            let processes = system.process_count(state);
+            format!(
+                "deadlock: none of the {processes} processes can move, and not all of them are at a valid end"
+            )
+        }
+        (ViolationKind::Claim, _) => "the never claim was matched to its end".into(),
+        (ViolationKind::AcceptanceCycle, _) => "an acceptance cycle".into(),
+        (ViolationKind::NonProgressCycle, _) => "a cycle without progress".into(),
+        _ => "the property is violated".into(),
+    }
+}
+
+fn sentence(
+    verdict: Verdict,
+    violation: Option<&Violation>,
+    bound: Option<u32>,
+    numbers: &Statistics,
+    coverage: Option<String>,
+) -> String {
+    let states = count(numbers.states, "state");
+    match verdict {
+        Verdict::Holds => format!("holds: no violation in any execution ({states}, all explored)"),
+        Verdict::HoldsWithinBound(bound) => format!(
+            "holds within bound {bound}: no violation with at most {}; any remaining one needs {} ({states})",
+            count(bound.into(), "preemption"),
+            bound + 1
+        ),
+        Verdict::Violated => {
+            let cost = violation.map(|violation| describe_cost(&violation.trace));
+            let simplest = match violation {
+                Some(violation) if violation.simplest => "the simplest counterexample has ",
+                _ => "counterexample with ",
+            };
+            let message = violation.map_or(String::new(), |violation| violation.message.clone());
+            format!("violated: {message}; {simplest}{}", cost.unwrap_or_default())
+        }
+        Verdict::Inconclusive(Stop::LossyStore) => {
+            let within = bound.map_or(String::new(), |bound| {
+                format!(" with at most {}", count(bound.into(), "preemption"))
+            });
+            format!(
+                "no violation found{within} in {states}, but {}{}",
+                Stop::LossyStore,
+                coverage.map_or(String::new(), |coverage| format!(": {coverage}"))
+            )
+        }
+        Verdict::Inconclusive(stop) => {
+            format!(
+                "inconclusive: {stop}; no violation in the {states} explored, down to depth {}{}",
+                numbers.depth,
+                coverage.map_or(String::new(), |coverage| format!("; {coverage}"))
+            )
+        }
+    }
+}
+
+fn describe_cost(trace: &Trace) -> String {
+    let cost = trace.cost();
+    format!(
+        "{}, {}",
+        count(cost.preemptions.into(), "preemption"),
+        count(cost.steps.into(), "step")
+    )
+}
+
+/// `1 state`, `2 states`, `12,345 states`.
+fn count(number: u64, noun: &str) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{grouped} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(count(1, "state"), "1 state");
+        assert_eq!(count(0, "step"), "0 steps");
+        assert_eq!(count(1234567, "state"), "1,234,567 states");
+    }
+
+    #[test]
+    fn sentences_never_claim_more_than_was_searched() {
+        let numbers = Statistics { states: 10, depth: 4, ..Statistics::default() };
+        let say = |verdict, bound, coverage| sentence(verdict, None, bound, &numbers, coverage);
+        assert_eq!(
+            say(Verdict::Holds, None, None),
+            "holds: no violation in any execution (10 states, all explored)"
+        );
+        assert_eq!(
+            say(Verdict::HoldsWithinBound(1), Some(1), None),
+            "holds within bound 1: no violation with at most 1 preemption; any remaining one needs 2 (10 states)"
+        );
+        assert_eq!(
+            say(Verdict::Inconclusive(Stop::Memory), None, None),
+            "inconclusive: the memory limit was reached; no violation in the 10 states explored, down to depth 4"
+        );
+        assert_eq!(
+            say(
+                Verdict::Inconclusive(Stop::LossyStore),
+                None,
+                Some("expected coverage 99 %".into())
+            ),
+            "no violation found in 10 states, but the store does not keep states exactly: expected coverage 99 %"
+        );
+    }
+}

@@ -1,0 +1,16 @@
+//! Explicit-state search over any [`preempt_core::System`].
+//!
+//! Four independent axes: the order of exploration ([`Search`]), how visited states are remembered
+//! ([`store`]), which interleavings may be skipped ([`Reduction`]), and what is a violation. A
+//! [`Check`] picks one of each and gives an [`Answer`].
+
+mod answer;
+mod budget;
+mod check;
+mod options;
+pub mod store;
+
+pub use answer::{Answer, Counterexample, Finding, conclude};
+pub use budget::{Budget, Progress};
+pub use check::Check;
+pub use options::{Options, Reduction, Search, Storage};

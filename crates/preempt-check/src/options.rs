@@ -1,0 +1,94 @@
+//! What can be asked of a check.
+
+use std::time::Duration;
+
+/// The order of exploration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Search {
+    /// Breadth-first where nothing needs a stack, depth-first otherwise.
+    #[default]
+    Auto,
+    /// Depth-first, in the order in which the system lists its steps.
+    Depth,
+    /// Breadth-first: shortest counterexamples, and the fastest.
+    Breadth,
+}
+
+/// How visited states are remembered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Storage {
+    /// In full, and compressed as soon as memory gets tight.
+    #[default]
+    Auto,
+    /// In full.
+    Exact,
+    /// In full, compressed by sharing equal parts.
+    Tree,
+    /// As a 64-bit hash: a state may be taken for another, with a probability that is reported.
+    Compact,
+    /// As a few bits of one large field: many states may be missed, the expected coverage is
+    /// reported.
+    Bitstate {
+        /// log2 of the size of the field in bits; by default what fits into the memory limit.
+        bits: Option<u32>,
+        /// Bits set per state.
+        hashes: u32,
+    },
+}
+
+/// Which steps may be left for later because they commute with what others can do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reduction {
+    /// Every interleaving is explored.
+    None,
+    /// Spin's rule: all steps of one process, where they are marked as safe.
+    Spin,
+    /// Spin's rule, and stubborn sets computed from what steps read and write.
+    #[default]
+    Full,
+}
+
+/// All choices, with their defaults.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The property in words, for the answer.
+    pub property: String,
+    /// The order of exploration.
+    pub search: Search,
+    /// How visited states are remembered.
+    pub storage: Storage,
+    /// Which interleavings may be skipped.
+    pub reduction: Reduction,
+    /// Report violated assertions.
+    pub assertions: bool,
+    /// Report states without steps that are no valid ends.
+    pub deadlocks: bool,
+    /// Stop after this many violations; 0 counts all.
+    pub max_errors: u64,
+    /// Cut executions at this depth.
+    pub depth: Option<u64>,
+    /// Memory limit in bytes.
+    pub memory: usize,
+    /// Time limit.
+    pub time: Option<Duration>,
+    /// Worker threads.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            property: "no assertion violated, no invalid end state".into(),
+            search: Search::Auto,
+            storage: Storage::Auto,
+            reduction: Reduction::default(),
+            assertions: true,
+            deadlocks: true,
+            max_errors: 1,
+            depth: None,
+            memory: usize::MAX,
+            time: None,
+            threads: 1,
+        }
+    }
+}

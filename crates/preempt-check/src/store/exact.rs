@@ -1,0 +1,174 @@
+//! The default store: all bytes of every state, and an index over them.
+//!
+//! States lie in an [`Arena`]; an open-addressing index holds `tag << 32 | number` in eight bytes.
+//! The place of an entry is computed from the tag alone, and monotonously: slot =
+//! `tag * capacity / 2^32`. So the index grows by any factor in one sequential sweep that reads no
+//! state and hashes nothing.
+//!
+//! Invariant: an entry lies at its tag's slot or behind it with no free slot in between.
+
+use super::arena::Arena;
+use super::{Inserted, Pending, StateId, Store, StoreFull, pages};
+
+/// An exact store with the states in full.
+#[derive(Debug)]
+pub struct Exact {
+    arena: Arena,
+    /// 0 = free, otherwise `tag << 32 | number + 1`.
+    index: Vec<u64>,
+    /// Grow when this many states are stored.
+    grow_at: usize,
+    limit: usize,
+}
+
+/// Free slots kept behind the last computed one, so that probing need not wrap around.
+const MARGIN: usize = 1 << 10;
+const FIRST_CAPACITY: usize = 1 << 12;
+
+impl Exact {
+    /// A store that may use `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Exact {
+            arena: Arena::default(),
+            index: pages::zeroed(FIRST_CAPACITY + MARGIN),
+            grow_at: FIRST_CAPACITY / 4 * 3,
+            limit,
+        }
+    }
+
+    /// The bytes of a state.
+    #[inline]
+    pub fn get(&self, id: StateId) -> &[u8] {
+        self.arena.get(id.index())
+    }
+
+    #[inline(always)]
+    fn slot(&self, hash: u64) -> usize {
+        slot(hash >> 32, self.index.len() - MARGIN)
+    }
+
+    /// The slot where the state is, or the free one where it belongs.
+    #[inline(always)]
+    fn find(&self, hash: u64, state: &[u8]) -> (usize, Option<StateId>) {
+        let tag = hash >> 32;
+        let mut at = self.slot(hash);
+        loop {
+            let entry = self.index[at];
+            if entry == 0 {
+                return (at, None);
+            }
+            if entry >> 32 == tag {
+                let id = entry as u32 - 1;
+                if self.arena.get(id as usize) == state {
+                    return (at, Some(StateId(id)));
+                }
+            }
+            at += 1;
+        }
+    }
+
+    fn grow(&mut self) -> Result<(), StoreFull> {
+        let old = self.index.len() - MARGIN;
+        let new = if old < 1 << 20 { old * 2 } else { old / 2 * 3 };
+        // Only the larger index remains, but both exist for a moment.
+        if self.bytes() + (new + MARGIN) * 8 > self.limit || self.arena.len() >= (1 << 32) - 2 {
+            return Err(StoreFull);
+        }
+        let mut index = pages::zeroed::<u64>(new + MARGIN);
+        for &entry in self.index.iter().filter(|entry| **entry != 0) {
+            let mut at = slot(entry >> 32, new);
+            while index[at] != 0 {
+                at += 1;
+            }
+            index[at] = entry;
+        }
+        self.index = index;
+        self.grow_at = new / 4 * 3;
+        Ok(())
+    }
+
+    /// Inserts at a free slot.
+    #[inline(always)]
+    fn put(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        let id = self.arena.len();
+        let near_the_end = at + 2 >= self.index.len();
+        if id >= self.grow_at || near_the_end {
+            if self.bytes() + state.len() > self.limit {
+                return Err(StoreFull);
+            }
+            self.grow()?;
+            let (at, _) = self.find(hash, state);
+            return self.put(at, hash, state);
+        }
+        if (id.is_multiple_of(1024) && self.bytes() + state.len() > self.limit)
+            || !self.arena.accepts(state.len())
+        {
+            return Err(StoreFull);
+        }
+        self.arena.push(state);
+        self.index[at] = (hash >> 32) << 32 | (id as u64 + 1);
+        Ok(Inserted { id: StateId(id as u32), new: true })
+    }
+}
+
+#[inline(always)]
+fn slot(tag: u64, capacity: usize) -> usize {
+    ((tag * capacity as u64) >> 32) as usize
+}
+
+impl Store for Exact {
+    #[inline]
+    fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        match self.find(hash, state) {
+            (_, Some(id)) => Ok(Inserted { id, new: false }),
+            (at, None) => self.put(at, hash, state),
+        }
+    }
+
+    #[inline]
+    fn lookup_hashed(&self, hash: u64, state: &[u8]) -> Option<StateId> {
+        self.find(hash, state).1
+    }
+
+    #[inline]
+    fn prefetch(&self, hash: u64) {
+        pages::prefetch(&self.index, self.slot(hash));
+    }
+
+    fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        for pending in batch.iter() {
+            pages::prefetch(&self.index, self.slot(pending.hash));
+        }
+        // Most successors are known states: by now the index has arrived, so the bytes to compare
+        // with can be fetched as well.
+        for pending in batch.iter() {
+            let entry = self.index[self.slot(pending.hash)];
+            if entry >> 32 == pending.hash >> 32 && entry != 0 {
+                self.arena.prefetch(entry as u32 as usize - 1);
+            }
+        }
+        for pending in batch {
+            pending.inserted =
+                self.insert_hashed(pending.hash, &bytes[pending.start..pending.end])?;
+        }
+        Ok(())
+    }
+
+    fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
+        out.clear();
+        out.extend_from_slice(self.get(id));
+        true
+    }
+
+    fn len(&self) -> usize {
+        self.arena.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.arena.bytes() + self.index.len() * 8
+    }
+
+    fn set_limit(&mut self, bytes: usize) {
+        self.limit = bytes;
+    }
+}

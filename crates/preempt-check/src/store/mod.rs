@@ -1,0 +1,134 @@
+//! Where visited states are kept.
+//!
+//! All stores answer one question, "has this state been seen?", and number the states they
+//! accept. What a search knows about a state (a parent, a colour, a count) is not the store's
+//! business: searches keep it in arrays of their own, indexed by [`StateId`].
+//!
+//! Invariant: a store that returns `new: true` for a state never does so again for the same bytes.
+//! Exact stores also promise the converse, that `new: false` means the very same bytes.
+
+mod arena;
+mod exact;
+mod hash;
+mod pages;
+
+pub use exact::Exact;
+pub use hash::{hash, hash_with_seed};
+
+/// The number of a stored state: 0, 1, 2, … in the order of insertion.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct StateId(pub u32);
+
+impl StateId {
+    /// What stores that keep no numbers (bitstate) return for a known state.
+    pub const UNKNOWN: StateId = StateId(u32::MAX);
+
+    /// The index into the arrays of a search.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What became of a state that was offered to a store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Inserted {
+    /// Its number.
+    pub id: StateId,
+    /// Whether it was unknown until now.
+    pub new: bool,
+}
+
+/// The store cannot take another state within its memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoreFull;
+
+impl std::fmt::Display for StoreFull {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the store of states is full")
+    }
+}
+
+impl std::error::Error for StoreFull {}
+
+/// A state that waits to be inserted together with others.
+#[derive(Clone, Copy, Debug)]
+pub struct Pending {
+    /// Its hash, as [`Store::hash`] computes it.
+    pub hash: u64,
+    /// Where its bytes begin in the buffer they share.
+    pub start: usize,
+    /// Where they end.
+    pub end: usize,
+    /// What became of it; meaningless before the insertion.
+    pub inserted: Inserted,
+}
+
+impl Pending {
+    /// A state at `start..end` of a shared buffer.
+    pub fn new(hash: u64, start: usize, end: usize) -> Self {
+        Pending { hash, start, end, inserted: Inserted { id: StateId::UNKNOWN, new: false } }
+    }
+}
+
+/// A set of states.
+pub trait Store {
+    /// The hash that the other methods expect for `state`.
+    fn hash(&self, state: &[u8]) -> u64 {
+        hash::hash(state)
+    }
+
+    /// Inserts a state whose hash is known.
+    fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull>;
+
+    /// Looks for a state whose hash is known, without inserting it. Stores without numbers return
+    /// [`StateId::UNKNOWN`] for known states.
+    fn lookup_hashed(&self, hash: u64, state: &[u8]) -> Option<StateId>;
+
+    /// Asks the processor to fetch what an insertion with this hash will read first.
+    fn prefetch(&self, _hash: u64) {}
+
+    /// Inserts a state.
+    fn insert(&mut self, state: &[u8]) -> Result<Inserted, StoreFull> {
+        self.insert_hashed(self.hash(state), state)
+    }
+
+    /// Looks for a state, without inserting it.
+    fn lookup(&self, state: &[u8]) -> Option<StateId> {
+        self.lookup_hashed(self.hash(state), state)
+    }
+
+    /// Inserts many states, in order. Stores override this to overlap their cache misses. On an
+    /// error an unknown number of the first states has been inserted.
+    fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        for pending in batch.iter() {
+            self.prefetch(pending.hash);
+        }
+        for pending in batch {
+            pending.inserted =
+                self.insert_hashed(pending.hash, &bytes[pending.start..pending.end])?;
+        }
+        Ok(())
+    }
+
+    /// Replaces `out` by the bytes of a state; `false` when the store does not keep them.
+    fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool;
+
+    /// How many states were inserted.
+    fn len(&self) -> usize;
+
+    /// Whether no state was inserted.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Memory in use, in bytes.
+    fn bytes(&self) -> usize;
+
+    /// Sets how much memory the store may use from now on. What it holds already stays.
+    fn set_limit(&mut self, bytes: usize);
+
+    /// Whether distinct states are never confused and `load` works.
+    fn is_exact(&self) -> bool {
+        true
+    }
+}

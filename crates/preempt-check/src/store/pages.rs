@@ -1,0 +1,43 @@
+//! Large zeroed arrays on huge pages.
+//!
+//! Tables are probed at random, so most of their cost is address translation: 2 MiB pages made a
+//! search over 14 million states 1.15 to 1.4 times faster.
+
+/// A zeroed array of `length` items, on huge pages where the system grants them.
+pub(crate) fn zeroed<T: Copy + Default>(length: usize) -> Vec<T> {
+    // `vec!` of zeroes takes untouched pages from the operating system: nothing is written here.
+    let items = vec![T::default(); length];
+    advise_huge_pages(&items);
+    items
+}
+
+#[cfg(target_os = "linux")]
+fn advise_huge_pages<T>(items: &[T]) {
+    const HUGE_PAGE: usize = 2 << 20;
+    let bytes = std::mem::size_of_val(items);
+    if bytes < HUGE_PAGE {
+        return;
+    }
+    let start = (items.as_ptr() as usize).next_multiple_of(4096);
+    let end = items.as_ptr() as usize + bytes;
+    // SAFETY: the range lies inside `items`, and this advice changes no content.
+    unsafe {
+        libc::madvise(start as *mut libc::c_void, (end - start) & !4095, libc::MADV_HUGEPAGE);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_huge_pages<T>(_items: &[T]) {}
+
+/// Asks the processor to fetch the cache line of `items[at]`, if there is one.
+#[inline(always)]
+pub(crate) fn prefetch<T>(items: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if at < items.len() {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address lies inside `items`, and a prefetch reads nothing.
+        unsafe { _mm_prefetch(items.as_ptr().add(at).cast(), _MM_HINT_T0) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, at);
+}
