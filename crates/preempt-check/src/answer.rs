@@ -4,8 +4,8 @@
 //! and no verdict is stronger than what was searched.
 
 use preempt_core::{
-    Claim, FaultKind, Outcome, Statistics, Step, Stop, System, Trace, Verdict, Violation,
-    ViolationKind, replay,
+    Claim, FaultKind, Outcome, Statistics, Step, Stop, System, Trace, Unreached, Verdict,
+    Violation, ViolationKind, replay,
 };
 
 /// An execution that violates a property, as a search found it.
@@ -67,6 +67,8 @@ pub struct Finding {
     pub statistics: Statistics,
     /// For a lossy store: one clause on what may have been missed.
     pub coverage: Option<String>,
+    /// Code that no execution reached.
+    pub unreached: Vec<Unreached>,
     /// Lines worth knowing.
     pub notes: Vec<String>,
 }
@@ -95,7 +97,8 @@ impl Answer {
 /// Turns a finding into an answer about `property`. The counterexample is replayed on `system` to
 /// tell its story; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
-    let Finding { counterexample, simplest, stop, bound, statistics, coverage, notes } = finding;
+    let Finding { counterexample, simplest, stop, bound, statistics, coverage, unreached, notes } =
+        finding;
     let violation = counterexample.as_ref().map(|found| violation(system, found, simplest));
     let verdict = match (&violation, stop, bound) {
         (Some(_), _, _) => Verdict::Violated,
@@ -111,7 +114,7 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
             sentence,
             violation,
             statistics,
-            unreached: Vec::new(),
+            unreached,
             notes,
         },
         counterexample,

@@ -8,6 +8,8 @@ mod answer;
 mod budget;
 mod check;
 mod options;
+mod reduce;
+mod search;
 pub mod store;
 
 pub use answer::{Answer, Counterexample, Finding, conclude};
