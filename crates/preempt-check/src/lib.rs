@@ -9,6 +9,7 @@ mod budget;
 mod check;
 mod options;
 pub mod property;
+mod reduce;
 pub mod search;
 pub mod store;
 

@@ -59,6 +59,9 @@ pub struct Options {
     pub storage: Storage,
     /// Which interleavings may be skipped.
     pub reduction: Reduction,
+    /// Whether a property looks at the propositions of the system: then steps that may change one
+    /// are never reordered.
+    pub observed: bool,
     /// Report violated assertions.
     pub assertions: bool,
     /// Report states without steps that are no valid ends.
@@ -82,6 +85,7 @@ impl Default for Options {
             search: Search::Auto,
             storage: Storage::Auto,
             reduction: Reduction::default(),
+            observed: false,
             assertions: true,
             deadlocks: true,
             max_errors: 1,

@@ -1,3 +1,13 @@
-//! The searches, one file each.
+//! The orders in which states are explored.
 
+mod breadth;
+mod depth;
+mod expansion;
+mod frontier;
 pub mod nested;
+mod tally;
+mod trace;
+mod window;
+
+pub(crate) use breadth::breadth_first;
+pub(crate) use depth::depth_first;
