@@ -1,0 +1,394 @@
+//! The command line: one table from which help, man page and completions come.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Finds concurrency bugs by searching executions in the order of the preemptions they need.
+#[derive(Parser, Debug)]
+#[command(name = "preempt", version, propagate_version = true, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  preempt check models/peterson.pml                 prove or refute a Promela model
+  preempt check models/peterson.pml --bound 2       … with at most 2 preemptions
+  preempt check models/wsq_bug1.pml --iterate       … with 0, 1, 2, … preemptions
+  preempt check model.pml --ltl p1 --html bug.html  an LTL property, the trace as a page
+  preempt check driver.bp --switches 4              a concurrent recursive Boolean program
+  preempt simulate model.pml --interactive          walk through a model by hand
+
+Exit codes: 0 holds, 1 violated, 2 bad input or usage, 3 inconclusive, 101 a bug in preempt.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  preempt check models/peterson.pml
+  preempt check models/philosophers.pml -D N=5 --bound 1
+  preempt check models/traffic_light.pml --ltl safe --json
+  preempt check models/big.pml --store tree --memory 8G --time 10m --threads 2
+  preempt check models/boolean/bluetooth_2a1s.bp --switches 4 --method lazy";
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Check a model or program and say what holds
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Box<CheckArguments>),
+    /// Run a Promela model at random or step by step
+    Simulate(SimulateArguments),
+    /// Step through a saved trace
+    Replay(ReplayArguments),
+    /// Print the sequential program that simulates a concurrent Boolean program
+    Sequentialize(SequentializeArguments),
+    /// Translate an LTL formula to an automaton, or examine it
+    Ltl(LtlArguments),
+    /// Accept a Spin command line, run the equivalent, print Spin's report
+    #[command(disable_help_flag = true)]
+    Spin {
+        /// Spin's arguments, e.g. `-run -a -ltl p1 model.pml`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Explain a diagnostic code (P0012) or a verdict (holds_within_bound)
+    Explain {
+        /// The code; without it, all codes are listed
+        code: Option<String>,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    Man,
+}
+
+#[derive(Args, Debug, Clone)]
+pub(crate) struct ModelArguments {
+    /// The model (.pml) or program (.bp)
+    pub(crate) file: PathBuf,
+    /// Define a macro, as for a C preprocessor
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub(crate) define: Vec<String>,
+    /// No statement merging (Spin's -o3)
+    #[arg(long, help_heading = "Promela")]
+    pub(crate) no_merge: bool,
+    /// No dead-variable resets (Spin's -o1)
+    #[arg(long, help_heading = "Promela")]
+    pub(crate) no_reset: bool,
+    /// Keep global variables that are never read in the state (Spin's -o2)
+    #[arg(long, help_heading = "Promela")]
+    pub(crate) no_hide: bool,
+}
+
+#[derive(Args, Debug, Clone)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+
+    /// At most N preemptions
+    #[arg(long, value_name = "N", conflicts_with = "iterate", help_heading = "Bounds")]
+    pub(crate) bound: Option<u32>,
+    /// 0, 1, 2, … preemptions until violated, exhausted or MAX
+    #[arg(long, value_name = "MAX", num_args = 0..=1, help_heading = "Bounds")]
+    pub(crate) iterate: Option<Option<u32>>,
+    /// With --iterate: raise the bound by this much more at a time
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        requires = "iterate",
+        help_heading = "Bounds"
+    )]
+    pub(crate) csb: u32,
+    /// Do not count a switch away from a process whose every step leads back into the path
+    #[arg(long, requires = "bound", help_heading = "Bounds")]
+    pub(crate) free_cycles: bool,
+    /// Explore a state again when it is met at a smaller depth
+    #[arg(long, help_heading = "Bounds")]
+    pub(crate) shorten: bool,
+
+    /// Partial-order reduction
+    #[arg(long, value_enum, value_name = "on|off", help_heading = "Search")]
+    pub(crate) por: Option<Switch>,
+    /// Do as this tool does where it is wrong or different, for study
+    #[arg(long, value_enum, value_name = "spin", help_heading = "Search")]
+    pub(crate) compat: Option<Compat>,
+    /// Order of exploration
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Search")]
+    pub(crate) search: SearchOrder,
+    /// Seed of random choices
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    pub(crate) seed: u64,
+    /// Different bounds, orders and seeds in parallel; the first violation wins
+    #[arg(long, help_heading = "Search")]
+    pub(crate) swarm: bool,
+    /// Stop at the first violation as found, do not look for the simplest
+    #[arg(long, help_heading = "Search")]
+    pub(crate) first: bool,
+    /// Stop after N violations (0 = count all)
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    pub(crate) max_errors: u64,
+    /// Cut executions after N steps
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) depth: Option<u64>,
+    /// Cores to use
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    pub(crate) threads: usize,
+    /// How steps are executed
+    #[arg(long, value_enum, default_value = "native", help_heading = "Search")]
+    pub(crate) backend: Backend,
+
+    /// How states are stored
+    #[arg(long, value_enum, help_heading = "Memory and time")]
+    pub(crate) store: Option<StoreKind>,
+    /// With --store bitstate: the table has 2^N bits
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..=43), help_heading = "Memory and time")]
+    pub(crate) bits: Option<u32>,
+    /// With --store bitstate: number of hash functions
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=16), help_heading = "Memory and time")]
+    pub(crate) hashes: u32,
+    /// Memory limit, e.g. 512M or 8G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Memory and time")]
+    pub(crate) memory: Option<u64>,
+    /// Time limit, e.g. 90s, 10m or 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Memory and time")]
+    pub(crate) time: Option<Duration>,
+
+    /// Check the ltl block of this name
+    #[arg(long, value_name = "NAME", group = "property", help_heading = "Properties")]
+    pub(crate) ltl: Option<String>,
+    /// Check this LTL formula
+    #[arg(long, value_name = "FORMULA", group = "property", help_heading = "Properties")]
+    pub(crate) formula: Option<String>,
+    /// Check the never claim of this name
+    #[arg(long, value_name = "NAME", group = "property", help_heading = "Properties")]
+    pub(crate) claim: Option<String>,
+    /// Ignore never claims and ltl blocks
+    #[arg(long, group = "property", help_heading = "Properties")]
+    pub(crate) no_claim: bool,
+    /// Look for acceptance cycles
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) acceptance: bool,
+    /// Look for cycles without progress
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) non_progress: bool,
+    /// Only executions in which no process that can always move is ignored for ever
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) fair: bool,
+    /// Ignore invalid end states
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) no_deadlock: bool,
+    /// Ignore assertions
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) no_assert: bool,
+
+    /// At most K context switches of any kind
+    #[arg(long, value_name = "K", help_heading = "Boolean programs")]
+    pub(crate) switches: Option<u32>,
+    /// How to solve it
+    #[arg(long, value_enum, help_heading = "Boolean programs")]
+    pub(crate) method: Option<Method>,
+    /// The label that must not be reached
+    #[arg(long, value_name = "LABEL", help_heading = "Boolean programs")]
+    pub(crate) target: Option<String>,
+    /// Which dialect of Boolean programs
+    #[arg(long, value_name = "slam|boppo|bopp", help_heading = "Boolean programs")]
+    pub(crate) dialect: Option<String>,
+
+    /// Save the counterexample for `preempt replay`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Write the counterexample as one self-contained page
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// Write a picture of the counterexample's messages (.svg)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) msc: Option<PathBuf>,
+    /// Write the state graph, at most 300 states (.dot or .svg)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) graph: Option<PathBuf>,
+    /// Print the report as JSON, or write it to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = "Output")]
+    pub(crate) json: Option<Option<PathBuf>>,
+    /// Only the verdict
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SimulateArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// Choose each step by hand
+    #[arg(long, short)]
+    pub(crate) interactive: bool,
+    /// Seed of the random choices; without it a fresh one, printed first
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Stop after N steps
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) steps: usize,
+    /// Print the trace as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// A trace written by `check --trace`
+    pub(crate) trace: PathBuf,
+    /// Step through by hand
+    #[arg(long, short)]
+    pub(crate) interactive: bool,
+    /// Write the trace as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the trace as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SequentializeArguments {
+    /// The Boolean program
+    pub(crate) file: PathBuf,
+    /// The translation
+    #[arg(long, value_enum, default_value = "lazy")]
+    pub(crate) method: Translation,
+    /// Number of context switches
+    #[arg(long, value_name = "K", default_value_t = 2)]
+    pub(crate) switches: u32,
+    /// Which dialect of Boolean programs
+    #[arg(long, value_name = "slam|boppo|bopp")]
+    pub(crate) dialect: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LtlArguments {
+    /// The formula, in Spin's syntax
+    pub(crate) formula: String,
+    /// Print a never claim for it
+    #[arg(long, group = "form")]
+    pub(crate) never: bool,
+    /// Print the automaton in the Hanoi format
+    #[arg(long, group = "form")]
+    pub(crate) hoa: bool,
+    /// Print the automaton as a graph
+    #[arg(long, group = "form")]
+    pub(crate) dot: bool,
+    /// Print the automaton in stutter-invariant normal form
+    #[arg(long)]
+    pub(crate) normal_form: bool,
+    /// Say whether the formula is stutter invariant
+    #[arg(long, group = "form")]
+    pub(crate) stutter: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compat {
+    Spin,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SearchOrder {
+    Auto,
+    Dfs,
+    Bfs,
+    Idfs,
+    Random,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backend {
+    Native,
+    Interp,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoreKind {
+    Exact,
+    Tree,
+    Compact,
+    Bitstate,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Lazy,
+    Eager,
+    Direct,
+    Explicit,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Translation {
+    Lazy,
+    Eager,
+}
+
+/// `512M`, `8G`, `1000000`.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        Some((at, 't' | 'T')) => (&text[..at], 1_u64 << 40),
+        _ => (text, 1),
+    };
+    let number: f64 = digits.parse().map_err(|_| format!("`{text}` is not a size such as 512M"))?;
+    if !number.is_finite() || number <= 0.0 {
+        return Err("a size must be larger than 0".into());
+    }
+    Ok((number * factor as f64) as u64)
+}
+
+/// `90s`, `1.5m`, `1h`, `250ms`; a bare number counts seconds.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let seconds = match &text[at..] {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        unit => return Err(format!("`{unit}` is not a unit of time (ms, s, m, h)")),
+    };
+    let number: f64 =
+        text[..at].parse().map_err(|_| format!("`{text}` is not a time such as 90s"))?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("`{text}` is out of range"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_table_of_options_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_and_times() {
+        assert_eq!(parse_size("512M"), Ok(512 << 20));
+        assert_eq!(parse_size("1.5GiB"), Ok(3 << 29));
+        assert!(parse_size("many").is_err());
+        assert!(parse_size("-1").is_err());
+        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
+        assert!(parse_time("3 fortnights").is_err());
+        assert!(parse_time("-3s").is_err());
+    }
+}

@@ -1,0 +1,3 @@
+//! From text to a resolved model.
+
+pub mod span;

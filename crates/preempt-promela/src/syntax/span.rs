@@ -1,0 +1,88 @@
+//! Where things stand in the source, through includes and macros.
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Its name as given by the user or the `#include`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Index of a file in the [`SourceMap`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FileId(pub u32);
+
+/// Index of a macro or inline expansion in the [`SourceMap`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExpansionId(pub u32);
+
+/// One use of a macro or inline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expansion {
+    /// The macro's or inline's name.
+    pub name: String,
+    /// Where it was used.
+    pub used_at: Span,
+}
+
+/// A range of bytes in a file, and the expansion it came through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+    /// The innermost expansion the text came out of.
+    pub expansion: Option<ExpansionId>,
+}
+
+impl Span {
+    /// From the start of `self` to the end of `other`, where both lie in one file and expansion.
+    pub fn to(self, other: Span) -> Span {
+        if self.file == other.file && self.expansion == other.expansion && self.start <= other.end {
+            Span { end: other.end, ..self }
+        } else {
+            self
+        }
+    }
+}
+
+/// All files and expansions of one model.
+#[derive(Clone, Debug, Default)]
+pub struct SourceMap {
+    /// The files, the main one first.
+    pub files: Vec<SourceFile>,
+    /// The expansions.
+    pub expansions: Vec<Expansion>,
+}
+
+impl SourceMap {
+    /// The file a span lies in.
+    pub fn file(&self, span: Span) -> &SourceFile {
+        &self.files[span.file.0 as usize]
+    }
+
+    /// Line and column of the span's start, both counted from 1.
+    pub fn line_column(&self, span: Span) -> (u32, u32) {
+        let text = &self.file(span).text;
+        let mut at = (span.start as usize).min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        let before = &text[..at];
+        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        (line as u32, column as u32)
+    }
+
+    /// The place a reader would point at: for text out of an expansion, where it was used.
+    pub fn use_site(&self, mut span: Span) -> Span {
+        while let Some(expansion) = span.expansion {
+            span = self.expansions[expansion.0 as usize].used_at;
+        }
+        span
+    }
+}

@@ -1,0 +1,84 @@
+//! Chores of the repository: `cargo xtask test | bless | tidy | bench`.
+//!
+//! **Invariant:** continuous integration runs `cargo xtask test` and nothing else, so what a
+//! contributor runs is what guards the main branch.
+
+mod setup;
+mod tidy;
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const HELP: &str = "\
+cargo xtask test    install what the tests need, then run every check and every test
+cargo xtask bless   accept the present output of all snapshot tests
+cargo xtask tidy    check the repository's own rules
+cargo xtask bench   run the benchmarks against the peers, write benches/*.md
+";
+
+fn main() -> Result<()> {
+    let root = root();
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some("test") => test(&root),
+        Some("bless") => bless(&root),
+        Some("tidy") => tidy_or_fail(&root),
+        Some("bench") => bench(&root, &arguments.collect::<Vec<_>>()),
+        _ => {
+            print!("{HELP}");
+            Ok(())
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").into()
+}
+
+fn test(root: &Path) -> Result<()> {
+    setup::install_peers();
+    tidy_or_fail(root)?;
+    cargo(root, &["fmt", "--all", "--check"])?;
+    cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    cargo(root, &["test", "--workspace"])
+}
+
+fn bless(root: &Path) -> Result<()> {
+    run(Command::new("cargo")
+        .args(["test", "--workspace"])
+        .env("INSTA_UPDATE", "always")
+        .current_dir(root))
+}
+
+fn bench(root: &Path, arguments: &[String]) -> Result<()> {
+    setup::install_peers();
+    let mut command = vec!["run", "--release", "--package", "bench-models", "--"];
+    command.extend(arguments.iter().map(String::as_str));
+    cargo(root, &command)
+}
+
+fn tidy_or_fail(root: &Path) -> Result<()> {
+    let complaints = tidy::complaints(root)?;
+    for complaint in &complaints {
+        eprintln!("tidy: {complaint}");
+    }
+    if !complaints.is_empty() {
+        bail!("{} complaints", complaints.len());
+    }
+    println!("tidy: no complaints");
+    Ok(())
+}
+
+fn cargo(root: &Path, arguments: &[&str]) -> Result<()> {
+    println!("$ cargo {}", arguments.join(" "));
+    run(Command::new("cargo").args(arguments).current_dir(root))
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} failed ({status})");
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Installs the peers that tests compare with: Spin, a C compiler for it, a browser.
+//!
+//! Everything here is optional: a test whose peer is missing says so and passes, because a
+//! contributor without administrator rights must be able to run the suite.
+
+use std::process::{Command, Stdio};
+
+/// A command that tests use, and the Debian package that brings it.
+const PEERS: [(&str, &str); 4] =
+    [("spin", "spin"), ("gcc", "gcc"), ("chromium", "chromium"), ("node", "nodejs")];
+
+/// Installs missing peers where this machine allows it.
+pub(crate) fn install_peers() {
+    let missing: Vec<_> = PEERS.iter().filter(|(command, _)| !exists(command)).collect();
+    if missing.is_empty() {
+        return;
+    }
+    let packages: Vec<_> = missing.iter().map(|(_, package)| *package).collect();
+    println!("installing {}", packages.join(", "));
+    let installed = exists("apt-get")
+        && quiet(privileged("apt-get").args(["update"]))
+        && quiet(
+            privileged("apt-get")
+                .args(["install", "-y", "--no-install-recommends"])
+                .args(&packages),
+        );
+    if !installed {
+        println!(
+            "could not install {}: tests that compare with them will be skipped",
+            packages.join(", ")
+        );
+    }
+}
+
+fn exists(command: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join(command).is_file())
+    })
+}
+
+/// `command` itself for root, otherwise through `sudo` without a prompt.
+fn privileged(command: &str) -> Command {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout.starts_with(b"0"));
+    if root || !exists("sudo") {
+        return Command::new(command);
+    }
+    let mut sudo = Command::new("sudo");
+    sudo.args(["-n", command]);
+    sudo
+}
+
+fn quiet(command: &mut Command) -> bool {
+    command
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}

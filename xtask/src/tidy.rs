@@ -1,0 +1,175 @@
+//! The repository's own rules, as a check that also runs as a test.
+//!
+//! Modules open with a header, no file outgrows one idea, the papers table of ARCHITECTURE.md is
+//! in step with the code, and the arrows between crates point one way.
+
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const LONGEST_FILE: usize = 800;
+
+/// Which workspace crates each crate may name in `[dependencies]`.
+const ARROWS: [(&str, &[&str]); 10] = [
+    ("preempt-core", &[]),
+    ("preempt-ltl", &["preempt-core"]),
+    ("preempt-report", &["preempt-core"]),
+    ("preempt-promela", &["preempt-core", "preempt-ltl"]),
+    ("preempt-check", &["preempt-core", "preempt-ltl"]),
+    ("preempt-explore", &["preempt-core"]),
+    ("preempt-macros", &[]),
+    ("preempt", &["preempt-core", "preempt-explore", "preempt-macros", "preempt-report"]),
+    ("preempt-bool", &["preempt-core", "preempt-check"]),
+    (
+        "preempt-cli",
+        &[
+            "preempt-core",
+            "preempt-ltl",
+            "preempt-report",
+            "preempt-promela",
+            "preempt-check",
+            "preempt-bool",
+        ],
+    ),
+];
+
+/// Everything that is out of order.
+pub(crate) fn complaints(root: &Path) -> Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    let mut with_paper = BTreeSet::new();
+    for folder in ["crates", "xtask", "lab", "benches"] {
+        for file in rust_files(&root.join(folder))? {
+            let name = relative(root, &file);
+            let text = fs::read_to_string(&file).with_context(|| name.clone())?;
+            check_file(&name, &text, &mut complaints);
+            if text.lines().any(|line| line.starts_with("//! Paper:")) {
+                with_paper.insert(name);
+            }
+        }
+    }
+    check_papers_table(root, &with_paper, &mut complaints)?;
+    check_arrows(root, &mut complaints)?;
+    Ok(complaints)
+}
+
+fn check_file(name: &str, text: &str, complaints: &mut Vec<String>) {
+    let is_test = ["/tests/", "/benches/", "/examples/"].iter().any(|part| name.contains(part));
+    if !text.lines().take(3).any(|line| line.starts_with("//!")) {
+        complaints.push(format!("{name}: does not open with a //! header"));
+    }
+    let lines = text.lines().count();
+    if lines > LONGEST_FILE && !is_test {
+        complaints.push(format!("{name}: {lines} lines, more than {LONGEST_FILE}"));
+    }
+    for (at, line) in text.lines().enumerate() {
+        if line.ends_with(' ') || line.ends_with('\t') {
+            complaints.push(format!("{name}:{}: white space at the end", at + 1));
+        }
+    }
+}
+
+fn check_papers_table(
+    root: &Path,
+    with_paper: &BTreeSet<String>,
+    complaints: &mut Vec<String>,
+) -> Result<()> {
+    let architecture = fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    for name in with_paper {
+        if !architecture.contains(&format!("`{name}`")) {
+            complaints.push(format!("ARCHITECTURE.md: the papers table does not name {name}"));
+        }
+    }
+    let rows = architecture.lines().filter(|line| line.starts_with("| ["));
+    for name in rows.flat_map(|row| row.split('`').skip(1).step_by(2)) {
+        if !root.join(name).is_file() {
+            complaints
+                .push(format!("ARCHITECTURE.md: the papers table names {name}, which is gone"));
+        }
+    }
+    Ok(())
+}
+
+fn check_arrows(root: &Path, complaints: &mut Vec<String>) -> Result<()> {
+    let mut folders: Vec<_> = fs::read_dir(root.join("crates"))?.collect::<Result<_, _>>()?;
+    folders.sort_by_key(|entry| entry.file_name());
+    for folder in folders {
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let Some((_, allowed)) = ARROWS.iter().find(|(krate, _)| *krate == name) else {
+            complaints.push(format!("crates/{name}: not in tidy's table of arrows"));
+            continue;
+        };
+        let manifest = fs::read_to_string(folder.path().join("Cargo.toml"))?;
+        for dependency in dependencies(&manifest) {
+            let ours = dependency == "preempt" || dependency.starts_with("preempt-");
+            if ours && !allowed.contains(&dependency) {
+                complaints.push(format!("crates/{name}: must not depend on {dependency}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The names under `[dependencies]`.
+fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
+    manifest
+        .lines()
+        .skip_while(|line| line.trim() != "[dependencies]")
+        .skip(1)
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.split(['.', '=', ' ']).next())
+        .filter(|name| !name.is_empty())
+}
+
+fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() && name != "target" && name != "node_modules" {
+                folders.push(path);
+            } else if name.ends_with(".rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn relative(root: &Path, file: &Path) -> String {
+    file.strip_prefix(root).unwrap_or(file).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_tidy() {
+        assert_eq!(complaints(&crate::root()).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_file_without_header_is_noticed() {
+        let mut complaints = Vec::new();
+        check_file("crates/x/src/a.rs", "fn main() {} \n", &mut complaints);
+        assert_eq!(
+            complaints,
+            [
+                "crates/x/src/a.rs: does not open with a //! header",
+                "crates/x/src/a.rs:1: white space at the end"
+            ]
+        );
+    }
+
+    #[test]
+    fn only_the_dependency_section_counts() {
+        let manifest =
+            "[dependencies]\na.workspace = true\nb = \"1\"\n\n[dev-dependencies]\nc = \"1\"\n";
+        assert_eq!(dependencies(manifest).collect::<Vec<_>>(), ["a", "b"]);
+    }
+}
