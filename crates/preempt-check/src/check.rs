@@ -1,7 +1,8 @@
 //! The front door: what to check, how, and the answer.
 
+use crate::search::bounded;
 use crate::store::{Exact, Store};
-use crate::{Answer, Budget, Counterexample, Finding, Options, Progress, conclude};
+use crate::{Answer, Budget, Counterexample, Finding, Options, Preemptions, Progress, conclude};
 use preempt_core::{Enabled, Outcome, Stop, System};
 use std::sync::atomic::AtomicBool;
 
@@ -49,7 +50,10 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
-        let finding = first_draft(self.system, &mut budget);
+        let finding = match self.options.preemptions {
+            Preemptions::Any => first_draft(self.system, &mut budget),
+            _ => bounded(self.system, &self.options, &mut budget),
+        };
         conclude(self.system, &self.options.property, finding)
     }
 }

@@ -1,5 +1,6 @@
 //! What can be asked of a check.
 
+use crate::Preemptions;
 use std::time::Duration;
 
 /// The order of exploration.
@@ -59,6 +60,8 @@ pub struct Options {
     pub storage: Storage,
     /// Which interleavings may be skipped.
     pub reduction: Reduction,
+    /// Which executions are explored, by the preemptions they need.
+    pub preemptions: Preemptions,
     /// Report violated assertions.
     pub assertions: bool,
     /// Report states without steps that are no valid ends.
@@ -82,6 +85,7 @@ impl Default for Options {
             search: Search::Auto,
             storage: Storage::Auto,
             reduction: Reduction::default(),
+            preemptions: Preemptions::Any,
             assertions: true,
             deadlocks: true,
             max_errors: 1,
