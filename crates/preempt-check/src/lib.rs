@@ -9,7 +9,8 @@ mod budget;
 mod check;
 mod options;
 mod preemptions;
-mod search;
+pub mod property;
+pub mod search;
 pub mod store;
 
 pub use answer::{Answer, Counterexample, Finding, conclude};

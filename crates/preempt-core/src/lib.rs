@@ -20,7 +20,7 @@ pub use replay::{ReplayError, replay};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{Label, Successors, System};
-pub use trace::{Change, Trace, TraceStep, Value};
+pub use trace::{Change, Position, Trace, TraceStep, Value};
 pub use verdict::{
     BoundRow, Claim, Statistics, Stop, Unreached, Verdict, Violation, ViolationKind,
 };

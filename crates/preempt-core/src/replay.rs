@@ -3,7 +3,9 @@
 //! The independent check behind every counterexample: a trace is shown only if each of its steps
 //! is enabled where it is taken, on a system other than the one that found it.
 
-use crate::{Change, Enabled, Outcome, Step, System, Trace, TraceStep, Value, classify};
+use crate::{
+    Change, Enabled, Outcome, Position, ProcessId, Step, System, Trace, TraceStep, Value, classify,
+};
 
 /// The steps do not form an execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,9 +48,13 @@ pub fn replay<S: System + ?Sized>(
         let switch = classify(last, &enabled, &step);
         let process = system.process_name(&state, step.process);
         let (file, line, text) = system.describe(&state, step);
+        // A broken step leaves no state to ask: the processes stand where they stood before it.
+        let rest = (at + 1 == steps.len()).then(|| positions(system, &state));
         outcome = system.apply(&mut state, step);
         let mut changes = Vec::new();
-        if !matches!(outcome, Outcome::Broken(_)) {
+        if matches!(outcome, Outcome::Broken(_)) {
+            trace.rest = rest.unwrap_or_default();
+        } else {
             let after = system.variables(&state);
             changes = changes_between(&variables, &after);
             variables = after;
@@ -66,7 +72,22 @@ pub fn replay<S: System + ?Sized>(
         });
         last = Some(step.mover());
     }
+    trace.raw = steps.to_vec();
+    if !matches!(outcome, Outcome::Broken(_)) {
+        trace.rest = positions(system, &state);
+    }
     Ok((trace, state, outcome))
+}
+
+/// Where every process of `state` stands, as far as the system can tell.
+fn positions<S: System + ?Sized>(system: &S, state: &[u8]) -> Vec<Position> {
+    (0..system.process_count(state))
+        .filter_map(|pid| {
+            let id = ProcessId(u16::try_from(pid).ok()?);
+            let (file, line, text) = system.position(state, id)?;
+            Some(Position { process: system.process_name(state, id), pid, file, line, text })
+        })
+        .collect()
 }
 
 /// The variables that differ, appear or disappear.

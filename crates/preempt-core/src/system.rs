@@ -208,6 +208,12 @@ pub trait System: Sync {
         (String::new(), 0, format!("transition {}", step.transition))
     }
 
+    /// Where a process stands: source file, line, and the statement it would take next; `None` when
+    /// unknown.
+    fn position(&self, _state: &[u8], _process: ProcessId) -> Option<(String, u32, String)> {
+        None
+    }
+
     /// The variables of a state, by name, in a fixed order.
     fn variables(&self, _state: &[u8]) -> Vec<(String, crate::Value)> {
         Vec::new()

@@ -1,6 +1,6 @@
 //! One execution, told step by step.
 
-use crate::{Switch, SwitchCount};
+use crate::{Step, Switch, SwitchCount};
 use std::fmt;
 
 /// The value of a variable at one moment.
@@ -67,6 +67,21 @@ pub struct TraceStep {
     pub output: String,
 }
 
+/// Where a process stands after the last step: what it would do next, or where it ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// Name of the process.
+    pub process: String,
+    /// Id of the process.
+    pub pid: usize,
+    /// Source file.
+    pub file: String,
+    /// Source line, from 1; 0 when unknown.
+    pub line: u32,
+    /// The statement it stands before, or a word such as `-end-`.
+    pub text: String,
+}
+
 /// One execution. `cycle_start` is the index of the first step of the part that repeats for ever.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
@@ -76,6 +91,10 @@ pub struct Trace {
     pub steps: Vec<TraceStep>,
     /// First step of the cycle, in an infinite execution.
     pub cycle_start: Option<usize>,
+    /// The steps as the system took them, for a replay; empty when it cannot be replayed so.
+    pub raw: Vec<Step>,
+    /// Where every process stands at the end; empty when unknown.
+    pub rest: Vec<Position>,
 }
 
 impl Trace {

@@ -1,4 +1,4 @@
-//! Orders of exploration, one per file.
+//! The searches, one file each.
 
 mod bounded;
 mod bounded_reduced;
@@ -7,6 +7,7 @@ mod bounded_walk;
 mod chain;
 mod iterative;
 mod marks;
+pub mod nested;
 mod preemption_bound;
 mod simplest;
 mod visited;
