@@ -1,8 +1,8 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::search::{breadth_first, depth_first};
+use crate::search::{bounded, breadth_first, depth_first};
 use crate::store::{Exact, Store};
-use crate::{Answer, Budget, Finding, Options, Progress, Search, conclude};
+use crate::{Answer, Budget, Finding, Options, Preemptions, Progress, Search, conclude};
 use preempt_core::System;
 use std::sync::atomic::AtomicBool;
 
@@ -50,7 +50,10 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
-        let finding = search(self.system, &self.options, &mut budget);
+        let finding = match self.options.preemptions {
+            Preemptions::Any => search(self.system, &self.options, &mut budget),
+            _ => bounded(self.system, &self.options, &mut budget),
+        };
         conclude(self.system, &self.options.property, finding)
     }
 }
