@@ -63,7 +63,7 @@ impl Cube {
 }
 
 /// Does every valuation in `cube` satisfy some cube of `cover`? Exact, by case split.
-pub fn covered(cube: Cube, cover: &[Cube]) -> bool {
+pub(crate) fn covered(cube: Cube, cover: &[Cube]) -> bool {
     if cover.iter().any(|c| cube.implies(*c)) {
         return true;
     }
@@ -79,7 +79,7 @@ pub fn covered(cube: Cube, cover: &[Cube]) -> bool {
 }
 
 /// Shortens a disjunction: joins cubes that differ in one sign, drops contained ones.
-pub fn simplify(cubes: &mut Vec<Cube>) {
+pub(crate) fn simplify(cubes: &mut Vec<Cube>) {
     let mut changed = true;
     while changed {
         changed = false;
@@ -124,7 +124,7 @@ fn consensus(a: Cube, b: Cube, present: &[Cube]) -> Option<Cube> {
 }
 
 /// The complement of a disjunction, as a disjunction.
-pub fn complement(cubes: &[Cube]) -> Vec<Cube> {
+pub(crate) fn complement(cubes: &[Cube]) -> Vec<Cube> {
     let mut result = vec![Cube::TRUE];
     for cube in cubes {
         let mut next = Vec::new();
