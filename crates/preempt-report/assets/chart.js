@@ -1,7 +1,8 @@
 // The message sequence chart. Only the rows in view are drawn.
 const chart = (() => {
   const { data } = model;
-  const ROW = 34, COLUMN = 200, SIDE = 110, TOP = 48;
+  const ROW = 34, SIDE = 130, TOP = 48;
+  let column = 220;
   const messages = data.messages.map(([label, sent, from, received, to]) => ({ label, sent, from, received, to }));
   const steps = [...new Set(messages.flatMap((m) => [m.sent, m.received]).filter((s) => s >= 0))].sort((a, b) => a - b);
   const rowOf = new Map(steps.map((step, row) => [step, row]));
@@ -13,9 +14,9 @@ const chart = (() => {
   messages.sort((a, b) => a.top - b.top);
   const reach = messages.reduce((most, m) => Math.max(most, m.bottom - m.top), 0);
   const tops = messages.map((m) => m.top);
-  const x = (pid) => SIDE + COLUMN * model.lanes.get(pid);
+  const x = (pid) => SIDE + column * model.lanes.get(pid);
   const y = (row) => row * ROW + ROW / 2;
-  let holder, picture, current = -1, choose = () => {};
+  let holder, names, spacer, picture, current = -1, choose = () => {};
 
   function open(element, onChoose) {
     holder = element;
@@ -24,19 +25,15 @@ const chart = (() => {
       holder.append(make("p", "nothing", "No process sends a message in this trace."));
       return;
     }
-    const width = SIDE * 2 + COLUMN * (data.processes.length - 1);
-    const names = make("div", "chart-names");
-    names.style.width = width + "px";
+    names = make("div", "chart-names");
     for (const [pid, label] of data.processes) {
       const name = make("span", "chart-name lane-" + (model.lanes.get(pid) % 8), label);
-      name.style.left = x(pid) + "px";
       name.title = label;
       names.append(name);
     }
-    const spacer = make("div", "chart-spacer");
+    spacer = make("div", "chart-spacer");
     spacer.style.height = steps.length * ROW + 20 + "px";
-    spacer.style.width = width + "px";
-    picture = draw("svg", { width, class: "chart-svg", role: "img", "aria-label": "Message sequence chart" });
+    picture = draw("svg", { class: "chart-svg", role: "img", "aria-label": "Message sequence chart" });
     spacer.append(picture);
     holder.append(names, spacer);
     holder.addEventListener("scroll", () => requestAnimationFrame(render));
@@ -46,8 +43,19 @@ const chart = (() => {
     });
   }
 
+  /** Lifelines share the width of the panel, but never stand too close to read a label. */
+  function spread() {
+    const gaps = Math.max(1, data.processes.length - 1);
+    column = Math.max(220, Math.min(420, (holder.clientWidth - 2 * SIDE) / gaps));
+    const width = Math.max(holder.clientWidth, SIDE * 2 + column * (data.processes.length - 1));
+    picture.setAttribute("width", width);
+    names.style.width = spacer.style.width = width + "px";
+    data.processes.forEach(([pid], lane) => { names.children[lane].style.left = x(pid) + "px"; });
+  }
+
   function render() {
     if (!picture || holder.clientHeight === 0) return;
+    spread();
     const first = Math.max(0, Math.floor((holder.scrollTop - TOP) / ROW) - 2);
     const last = Math.min(steps.length - 1, first + Math.ceil(holder.clientHeight / ROW) + 4);
     const offset = first * ROW;
@@ -84,7 +92,10 @@ const chart = (() => {
     if (m.sent >= 0 && m.received >= 0 && m.from !== m.to) {
       const [x1, y1, x2, y2] = [x(m.from), y(m.top), x(m.to), y(m.bottom)];
       group.append(line(x1, y1, x2, y2, m.top === m.bottom ? "" : " buffered"));
-      group.append(draw("text", { x: (2 * x1 + x2) / 3, y: (2 * y1 + y2) / 3 - 6, class: "what" }, label));
+      // The label lies along its arrow, nearer to the sender.
+      const slope = Math.atan((y2 - y1) / (x2 - x1)) * (180 / Math.PI);
+      const place = `translate(${(2 * x1 + x2) / 3} ${(2 * y1 + y2) / 3}) rotate(${slope})`;
+      group.append(draw("text", { transform: place, y: -6, class: "what" }, label));
     } else if (m.sent >= 0 && m.received >= 0) {
       const [at, y1, y2] = [x(m.from), y(m.top), y(m.bottom)];
       group.append(draw("path", { d: `M${at} ${y1}C${at + 70} ${y1} ${at + 70} ${y2} ${at} ${y2}`, class: "arrow buffered", "marker-end": "url(#head)" }));

@@ -12,7 +12,20 @@
   // ---- header ---------------------------------------------------------------------------------
   const plural = (n, noun, many) => `${n.toLocaleString("en")} ${n === 1 ? noun : many || noun + "s"}`;
 
+  /** Text in which what stands between backticks is code. */
+  function prose(text) {
+    const box = make("span", "prose");
+    text.split("`").forEach((part, at, all) => {
+      const code = at % 2 === 1 && at < all.length - 1;
+      box.append(code ? make("code", "", part) : at % 2 === 1 ? "`" + part : part);
+    });
+    return box;
+  }
+
+  const time = (seconds) => (seconds < 0.01 ? "less than 10 ms" : seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`);
+
   function header() {
+    document.querySelector("h1").replaceChildren(prose(data.claim));
     const marks = { holds: "✓ holds", holds_within_bound: "✓ holds within the bound", violated: "✗ violated", inconclusive: "? inconclusive" };
     $("verdict").textContent = marks[data.verdict] || data.verdict;
     const facts = [data.title];
@@ -21,11 +34,11 @@
       facts.push(plural(count, "step"), plural(data.cost[1], "preemption"), plural(data.cost[2], "switch", "switches"));
     }
     if (data.failure && data.failure.simplest) facts.push("no simpler execution fails");
-    if (data.numbers.states) facts.push(plural(data.numbers.states, "state") + ` in ${data.numbers.seconds.toFixed(2)} s`);
+    if (data.numbers.states) facts.push(plural(data.numbers.states, "state") + ` in ${time(data.numbers.seconds)}`);
     facts.concat(data.notes).forEach((fact) => $("facts").append(make("span", "", fact)));
     const shown = data.moments.length > 5 ? [...data.moments.slice(0, 3), null, ...data.moments.slice(-1)] : data.moments;
     for (const moment of shown) {
-      const item = make("li");
+      const item = make("li", moment === null ? "gap" : "");
       if (moment === null) {
         item.append(make("span", "more", `${data.moments.length - 4} more`));
       } else {
@@ -33,7 +46,7 @@
         const signs = { preemption: "⇄", cycle: "↻", failure: "✗" };
         const title = make("strong", "", `${signs[moment.kind]} ${moment.title}`);
         title.append(make("small", "", ` step ${count ? moment.step + 1 : 0}`));
-        button.append(title, make("span", "", moment.detail));
+        button.append(title, prose(moment.detail));
         button.addEventListener("click", () => go(Math.min(moment.step, count - 1)));
         item.append(button);
       }
@@ -70,7 +83,7 @@
   }
 
   function template() {
-    return `64px repeat(${Math.max(1, data.processes.length)}, minmax(150px, 1fr)) minmax(170px, 1fr)`;
+    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(150px, 1fr)) minmax(170px, 1fr)`;
   }
 
   function names() {
@@ -83,7 +96,7 @@
       row.append(cell);
     });
     row.append(make("div", "name changes", "changes"));
-    $("spacer").style.minWidth = row.style.minWidth = 64 + 150 * data.processes.length + 170 + "px";
+    $("spacer").style.minWidth = row.style.minWidth = 72 + 150 * data.processes.length + 170 + "px";
   }
 
   /** The lane a run continues in, so that neighbouring rows join into one block. */
@@ -159,12 +172,13 @@
     } else if (kind === REST) {
       row.classList.add("rests");
       place(make("div", "number", "end"), 1);
+      const stuck = data.failure && data.failure.kind === "invalid_end_state";
       data.processes.forEach(([pid], lane) => {
         const at = model.rest.get(pid);
         if (!at) return void place(make("div", "life"), lane + 2);
         const cell = place(make("div", `cell rest lane-${lane % 8}`), lane + 2);
         const text = data.strings[at[3]];
-        cell.append(make("span", "line", text === "-end-" ? "ended" : `at ${at[2] || ""}`), make("code", "", text === "-end-" ? "" : text));
+        cell.append(make("span", "line", text === "-end-" ? "ended" : `${stuck ? "blocked at" : "at"} ${at[2] || ""}`), make("code", "", text === "-end-" ? "" : text));
         cell.title = `stands at ${data.strings[at[1]]}:${at[2]} before ${text}`;
       });
     } else {
@@ -344,16 +358,16 @@
       const moved = current >= 0 && model.moves[lane][model.after(model.moves[lane], current) - 1] === current;
       view.card.classList.toggle("moved", moved);
       if (moved && place.ran && place.ran.now) mark(place.ran.line, "ran", "✓");
-      const row = place.next ? mark(place.next.line, "next", "▶") : place.ran ? mark(place.ran.line, "ran", "") : undefined;
+      const ended = place.next && data.strings[place.next.text] === "-end-";
+      const row = place.next ? mark(place.next.line, "next", ended ? "■" : "▶") : place.ran ? mark(place.ran.line, "ran", "") : undefined;
       if (row) {
-        view.code.scrollTop = row.offsetTop - view.code.offsetTop - view.code.clientHeight / 2 + row.offsetHeight / 2;
+        view.code.scrollTop = row.offsetTop - view.code.clientHeight / 2 + row.offsetHeight / 2;
       }
       const words = [];
       if (moved) words.push(place.ran && place.ran.now ? `ran line ${place.ran.line}` : "received");
       if (place.joins >= 0) words.push(`receives at step ${place.joins + 1}`);
       else if (place.next && place.next.line) {
-        const end = data.strings[place.next.text] === "-end-";
-        words.push(end ? "ended" : (place.ended && current === count - 1 && data.cycle === null ? "stands at line " : "next line ") + place.next.line);
+        words.push(ended ? "ended" : (place.ended && current === count - 1 && data.cycle === null ? "stands at line " : "next line ") + place.next.line);
       } else if (!place.next && place.ran) words.push("no further step");
       view.where.textContent = words.join(" · ");
     });
@@ -468,12 +482,18 @@
     $("output").replaceChildren(...(printed ? [make("h3", "", "printed"), make("pre", "", printed)] : []));
   }
 
+  /** The messages of a channel; a name that was a plain variable before shows its value. */
+  function queueOf(value) {
+    if (value < 0) return [];
+    return Array.isArray(data.values[value]) ? data.values[value] : [String(data.values[value])];
+  }
+
   function channels() {
     const list = [];
     data.channels.forEach((is, index) => {
       if (!is) return;
       const value = model.valueAt(index, current);
-      const messages = value < 0 ? [] : data.values[value];
+      const messages = queueOf(value);
       const at = model.after(model.changedAt[index], current);
       const fresh = at > 0 && current >= 0 && model.changedAt[index][at - 1] === current;
       const box = make("div", fresh ? "channel fresh" : "channel");
@@ -481,7 +501,7 @@
       const queue = make("ol", "queue");
       queue.setAttribute("aria-label", "oldest first");
       const before = current >= 0 ? model.valueAt(index, current - 1) : -1;
-      const grew = fresh && before >= 0 && data.values[before].length < messages.length;
+      const grew = fresh && queueOf(before).length < messages.length;
       messages.slice(0, 64).forEach((message, place) => {
         queue.append(make("li", grew && place === messages.length - 1 ? "new" : "", message));
       });
@@ -518,13 +538,19 @@
         let from = -1, to = -1;
         const flush = () => { if (from >= 0) pen.fillRect(x(from), y + 1, Math.max(1.5, x(to + 1) - x(from) - (count < 400 ? 1 : 0)), Math.max(1.5, row - 2)); };
         for (const step of moves) {
-          if (step === to + 1 || (from >= 0 && x(step) - x(to + 1) < 0.5)) to = step;
+          if (from >= 0 && (step === to + 1 || x(step) - x(to + 1) < 0.5)) to = step;
           else { flush(); from = to = step; }
         }
         flush();
       });
       pen.fillStyle = color("--warn");
+      // Many preemptions would paint the lanes over: then they are ticks above them.
+      const crowded = model.preemptions.length > width / 24;
       for (const step of model.preemptions) {
+        if (crowded) {
+          pen.fillRect(x(step) - 0.5, 1, 1, 7);
+          continue;
+        }
         pen.beginPath();
         pen.moveTo(x(step) - 4, 1);
         pen.lineTo(x(step) + 4, 1);
@@ -623,7 +649,7 @@
     $("help").addEventListener("click", () => $("keys").showModal());
     $("tab-lanes").addEventListener("click", () => showTab("lanes"));
     $("tab-chart").addEventListener("click", () => showTab("chart"));
-    $("tab-chart").append(make("small", "", ` ${chart.count}`));
+    $("tab-chart").append(make("small", "", ` ${chart.count.toLocaleString("en")}`));
     let timer = 0;
     $("search").addEventListener("input", () => {
       clearTimeout(timer);

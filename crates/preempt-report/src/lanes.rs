@@ -81,7 +81,7 @@ impl Lanes {
             0 => fit::clean(&step.text),
             line => format!("{line} {}", fit::clean(&step.text)),
         };
-        if let Some(partner) = step.partner {
+        if let Some(partner) = step.partner.filter(|_| self.layout.is_rails()) {
             text.push_str(&format!(" {} {}", self.look.glyph("⇒", "=>"), self.cast.label(partner)));
         }
         let mut cell = vec![text];
@@ -214,7 +214,7 @@ impl Lanes {
                 format!("{} switches", cost.switches)
             }
         );
-        let simplest = if violation.simplest { "; no execution with fewer fails" } else { "" };
+        let simplest = if violation.simplest { "; no simpler execution fails" } else { "" };
         for line in fit::wrap(&(numbers + simplest), self.look.width, 2) {
             out.push_str(&self.look.paint(Tone::Faint, &line));
             out.push('\n');

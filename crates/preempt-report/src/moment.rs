@@ -1,7 +1,7 @@
 //! The moments that explain a trace: its preemptions, the start of its cycle, its failure.
 
 use crate::{Cast, fit};
-use preempt_core::{Switch, Trace, Violation};
+use preempt_core::{Switch, Trace, Violation, ViolationKind};
 use std::collections::HashMap;
 
 /// What happens at a moment.
@@ -50,15 +50,11 @@ pub fn moments(trace: &Trace, violation: Option<&Violation>) -> Vec<Moment> {
         });
     }
     if let Some(violation) = violation {
-        let mut detail = sentence(&violation.message);
-        if violation.line > 0 {
-            detail = format!("{detail} ({}:{})", violation.file, violation.line);
-        }
         out.push(Moment {
             step: trace.steps.len().saturating_sub(1),
             kind: MomentKind::Failure,
-            title: violation.kind.name().replace('_', " "),
-            detail,
+            title: failure_title(violation.kind),
+            detail: failure_detail(trace, violation, &cast),
         });
     }
     out.sort_by_key(|m| (m.step, matches!(m.kind, MomentKind::Failure)));
@@ -101,7 +97,35 @@ fn preemptions(trace: &Trace, cast: &Cast) -> Vec<Moment> {
     out
 }
 
-/// The message without a final full stop, on one line.
-fn sentence(message: &str) -> String {
-    fit::clean(message.trim()).trim_end_matches('.').to_string()
+fn failure_title(kind: ViolationKind) -> String {
+    match kind {
+        ViolationKind::Assertion => "assertion violated".into(),
+        other => other.name().replace('_', " "),
+    }
+}
+
+/// The message without what the title says already; of a deadlock also who waits where.
+fn failure_detail(trace: &Trace, violation: &Violation, cast: &Cast) -> String {
+    let message = fit::clean(violation.message.trim());
+    let title = failure_title(violation.kind);
+    let message = match message.strip_prefix(&title) {
+        Some(rest) if rest.starts_with(':') => rest[1..].trim(),
+        _ => message.as_str(),
+    };
+    let waiting: Vec<String> = trace
+        .rest
+        .iter()
+        .filter(|p| violation.kind == ViolationKind::InvalidEnd && p.text != "-end-")
+        .map(|p| match p.line {
+            0 => format!("{} at `{}`", cast.label(p.pid), fit::clean(&p.text)),
+            line => format!("{} at line {line} `{}`", cast.label(p.pid), fit::clean(&p.text)),
+        })
+        .collect();
+    if !waiting.is_empty() {
+        return format!("Nobody can move: {}.", waiting.join(", "));
+    }
+    match violation.line {
+        0 => message.to_string(),
+        line => format!("{} ({}:{line})", message.trim_end_matches('.'), violation.file),
+    }
 }

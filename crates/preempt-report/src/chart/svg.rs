@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 const ROW: usize = 34;
 const TOP: usize = 58;
-const COLUMN: usize = 190;
+const COLUMN: usize = 240;
 const SIDE: usize = 90;
 
 /// Draws the chart as one SVG document.
@@ -59,11 +59,12 @@ pub fn svg(trace: &Trace) -> String {
             (Some(from), Some(to)) => {
                 let (x1, y1, x2, y2) = (x(from.pid), y(from.step), x(to.pid), y(to.step));
                 let class = if from.step == to.step { "arrow" } else { "arrow buffered" };
-                // At a third of the way two crossing messages keep their labels apart.
-                let (lx, ly) = ((2 * x1 + x2) / 3, (2 * y1 + y2) / 3);
+                // Along the arrow and nearer to the sender: crossing messages keep their labels apart.
+                let (dx, dy) = (x2 as f64 - x1 as f64, y2 as f64 - y1 as f64);
+                let (lx, ly) = (x1 as f64 + dx / 3.0, y1 as f64 + dy / 3.0);
+                let slope = (dy / dx).atan().to_degrees();
                 put(format_args!(
-                    r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" marker-end="url(#head)"/><text class="what" x="{lx}" y="{}">{label}</text>"#,
-                    ly - 6
+                    r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" marker-end="url(#head)"/><text class="what" transform="translate({lx:.1} {ly:.1}) rotate({slope:.1})" y="-6">{label}</text>"#
                 ));
             }
             (Some(from), None) => {

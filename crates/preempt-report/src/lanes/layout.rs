@@ -40,7 +40,7 @@ impl Layout {
             let text: usize =
                 step.changes.iter().map(|c| fit::width(&super::change_text(c)) + 2).sum();
             changes = changes.max(text);
-            lane = lane.max(fit::width(&step.text) + 7 + 12 * usize::from(step.partner.is_some()));
+            lane = lane.max(fit::width(&step.text) + 7);
         }
         for member in cast.members() {
             lane = lane.max(fit::width(&member.label) + 2);
@@ -71,6 +71,11 @@ impl Layout {
             None => changes,
         };
         Layout { number: steps.max(1).to_string().len(), has_cycle, lanes, lane, changes, body }
+    }
+
+    /// Whether the lanes are too narrow to hold statements.
+    pub(super) fn is_rails(&self) -> bool {
+        self.lane.is_none()
     }
 
     /// Rails shown; a hundred processes would leave no room for the statement.
@@ -172,14 +177,29 @@ impl Layout {
                 let empty = String::new();
                 let text = cells.get(at).unwrap_or(&empty);
                 let change = side.get(at).unwrap_or(&empty);
-                let after = lead.total.saturating_sub(lead.before + fit::width(text));
-                format!(
-                    "{}{}{}{}",
-                    self.before(lane, partner, at == 0, look),
-                    look.paint(Tone::Lane(lane), text),
-                    " ".repeat(after),
-                    look.paint(Tone::Change, change)
-                )
+                let mut row = self.before(lane, partner, at == 0, look);
+                row.push_str(&look.paint(Tone::Lane(lane), text));
+                let mut used = lead.before + fit::width(text);
+                if let (0, Some(width), Some(partner)) = (at, self.lane, partner) {
+                    let (from, cell) = (partner * width, joined(lane, partner, look));
+                    if from > used {
+                        row.push_str(&" ".repeat(from - used));
+                        row.push_str(&look.paint(Tone::Lane(partner), cell));
+                        used = from + fit::width(cell);
+                    } else if from + fit::width(cell) < lead.before {
+                        let gap = lead.before - from - fit::width(cell);
+                        row = format!(
+                            "{}{}{}{}",
+                            " ".repeat(from),
+                            look.paint(Tone::Lane(partner), cell),
+                            " ".repeat(gap),
+                            look.paint(Tone::Lane(lane), text)
+                        );
+                    }
+                }
+                row.push_str(&" ".repeat(lead.total.saturating_sub(used)));
+                row.push_str(&look.paint(Tone::Change, change));
+                row
             })
             .collect()
     }
@@ -200,6 +220,14 @@ impl Layout {
             out.push(' ');
         }
         out
+    }
+}
+
+/// What stands in the lane of the receiver of a rendezvous.
+fn joined(sender: usize, receiver: usize, look: &Look) -> &'static str {
+    match sender < receiver {
+        true => look.glyph("⇒ receives", "=> receives"),
+        false => look.glyph("⇐ receives", "<= receives"),
     }
 }
 

@@ -42,7 +42,7 @@ fn moments_tell_who_was_stopped_before_what() {
         [
             "2: preemption 1: worker (0) could go on but is stopped before line 9 `locked = true`; worker (1) runs instead.",
             "7: preemption 2: worker (1) could go on but is stopped before line 13 `inside--`; worker (0) runs instead.",
-            "9: assertion: assertion violated: inside == 1 (lock.pml:11)",
+            "9: assertion violated: inside == 1 (lock.pml:11)",
         ]
     );
 }
