@@ -5,7 +5,7 @@
   const $ = (id) => document.getElementById(id);
   const ROW = 30;
   const LONG_RUN = 6;
-  const STEP = 0, PREEMPTION = 1, CYCLE = 2, HIDDEN = 3, START = 4, REST = 5, FAILURE = 6, BACK = 7;
+  const STEP = 0, PREEMPTION = 1, CYCLE = 2, HIDDEN = 3, START = 4, REST = 5, FAILURE = 6, BACK = 7, FILLER = 8;
   let current = -1;
   let found = [], words = "";
 
@@ -77,13 +77,19 @@
       }
     }
     if (data.cycle !== null) add(BACK, count - 1);
-    else if (data.rest.length) add(REST, count - 1);
-    if (data.failure) add(FAILURE, count - 1);
+    else if (data.rest.length) {
+      add(REST, count - 1);
+      add(FILLER, count - 1);
+    }
+    if (data.failure) {
+      add(FAILURE, count - 1);
+      if (data.failure.message.length > 60) add(FILLER, count - 1);
+    }
     $("spacer").style.height = kinds.length * ROW + "px";
   }
 
   function template() {
-    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(150px, 1fr)) minmax(170px, 1fr)`;
+    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(150px, 1fr)) minmax(200px, 1.25fr)`;
   }
 
   function names() {
@@ -96,7 +102,7 @@
       row.append(cell);
     });
     row.append(make("div", "name changes", "changes"));
-    $("spacer").style.minWidth = row.style.minWidth = 72 + 150 * data.processes.length + 170 + "px";
+    $("spacer").style.minWidth = row.style.minWidth = 72 + 150 * data.processes.length + 200 + "px";
   }
 
   /** The lane a run continues in, so that neighbouring rows join into one block. */
@@ -138,9 +144,12 @@
       if (model.output.has(step)) cell.append(make("span", "printed", "» " + model.output.get(step).trim()));
       cell.title = `${data.strings[data.file[step]]}:${data.line[step]}  ${data.strings[data.text[step]]}`;
       if (partner >= 0) place(make("div", `cell partner lane-${partner % 8}`, "⇐ receives"), partner + 2);
-      if (data.failure && step === count - 1 && data.cycle === null && !data.rest.length) cell.classList.add("failing");
+      if (data.failure && step === count - 1 && data.cycle === null && data.failure.kind !== "invalid_end_state") cell.classList.add("failing");
       const box = place(make("div", "changes"), data.processes.length + 2);
-      for (const change of model.changesOf(step)) box.append(make("span", "change", model.changeText(change)));
+      // What a channel holds follows from the statement; what a variable holds does not.
+      const list = model.changesOf(step);
+      list.sort((a, b) => data.channels[a.variable] - data.channels[b.variable]);
+      for (const change of list) box.append(make("span", "change", model.changeText(change)));
       box.title = box.textContent;
       if (step === current) row.classList.add("here");
       if (found.length && found[model.after(found, step) - 1] === step) row.classList.add("found");
@@ -173,12 +182,14 @@
       row.classList.add("rests");
       place(make("div", "number", "end"), 1);
       const stuck = data.failure && data.failure.kind === "invalid_end_state";
+      row.classList.add("tall");
       data.processes.forEach(([pid], lane) => {
         const at = model.rest.get(pid);
         if (!at) return void place(make("div", "life"), lane + 2);
         const cell = place(make("div", `cell rest lane-${lane % 8}`), lane + 2);
         const text = data.strings[at[3]];
-        cell.append(make("span", "line", text === "-end-" ? "ended" : `${stuck ? "blocked at" : "at"} ${at[2] || ""}`), make("code", "", text === "-end-" ? "" : text));
+        const where = at[2] ? `line ${at[2]}` : "";
+        cell.append(make("span", "line", text === "-end-" ? "ended" : `${stuck ? "blocked at" : "stands at"} ${where}`), make("code", "", text === "-end-" ? "" : text));
         cell.title = `stands at ${data.strings[at[1]]}:${at[2]} before ${text}`;
       });
     } else {
@@ -199,6 +210,7 @@
         row.setAttribute("role", "option");
       } else {
         place(make("div", "banner", texts[kind]), 1, -1).title = texts[kind];
+        if (kinds[index + 1] === FILLER) row.classList.add("tall");
       }
     }
     row.addEventListener("click", () => { if (kind !== HIDDEN) go(Math.min(step, count - 1)); });
@@ -211,12 +223,15 @@
   function rows(force, everything) {
     const scroll = $("scroll");
     let first = Math.max(0, Math.floor(scroll.scrollTop / ROW) - 8);
+    while (first > 0 && kinds[first] === FILLER) first--;
     let last = Math.min(kinds.length - 1, first + Math.ceil(scroll.clientHeight / ROW) + 16);
     if (everything) [first, last] = [0, Math.min(kinds.length - 1, 4000)];
     if (!force && first === drawnFirst && last === drawnLast) return;
     [drawnFirst, drawnLast] = [first, last];
     const list = [];
-    for (let index = first; index <= last; index++) list.push(buildRow(index));
+    for (let index = first; index <= last; index++) {
+      if (kinds[index] !== FILLER) list.push(buildRow(index));
+    }
     $("rows").replaceChildren(...list);
     $("scroll").setAttribute("aria-activedescendant", "step-" + (current + 1));
   }
@@ -229,6 +244,13 @@
     const tail = step === count - 1 ? (kinds.length - index) * ROW : 2 * ROW;
     if (top < scroll.scrollTop + ROW || top + tail > scroll.scrollTop + view) {
       scroll.scrollTop = Math.max(0, top - view / 2);
+    }
+    if (step < 0 || scroll.scrollWidth <= scroll.clientWidth) return;
+    // Numbers and changes stay in view at the sides; the lane belongs between them.
+    const head = $("names").children[lanes.get(data.pid[step]) + 1];
+    const left = head.offsetLeft - 72, right = head.offsetLeft + head.offsetWidth + 212;
+    if (left < scroll.scrollLeft || right > scroll.scrollLeft + scroll.clientWidth) {
+      scroll.scrollLeft = (left + right - scroll.clientWidth) / 2;
     }
   }
 
@@ -335,6 +357,11 @@
     view.code.replaceChildren(...list);
   }
 
+  /** Whether a process moves again when the cycle starts over. */
+  function loops(lane) {
+    return data.cycle !== null && model.moves[lane][model.moves[lane].length - 1] >= data.cycle;
+  }
+
   function sources() {
     if (!files.size) return;
     data.processes.forEach((_, lane) => {
@@ -367,7 +394,7 @@
       if (moved) words.push(place.ran && place.ran.now ? `ran line ${place.ran.line}` : "received");
       if (place.joins >= 0) words.push(`receives at step ${place.joins + 1}`);
       else if (place.next && place.next.line) {
-        words.push(ended ? "ended" : (place.ended && current === count - 1 && data.cycle === null ? "stands at line " : "next line ") + place.next.line);
+        words.push(ended ? "ended" : (place.ended && !loops(lane) ? "stands at line " : "next line ") + place.next.line);
       } else if (!place.next && place.ran) words.push("no further step");
       view.where.textContent = words.join(" · ");
     });
@@ -403,7 +430,7 @@
     if (still.length) {
       const box = $("constants");
       box.hidden = false;
-      box.querySelector("summary").textContent = plural(still.length, "variable") + " that never change";
+      box.querySelector("summary").textContent = still.length === 1 ? "1 variable never changes" : `${still.length} variables never change`;
       const table = box.querySelector("tbody");
       still.slice(0, 500).forEach((index) => variable(index, table));
     }
@@ -579,13 +606,21 @@
   }
 
   // ---- controls -------------------------------------------------------------------------------
+  const tabs = { lanes: $("lanes"), chart: $("chart"), search: $("search-panel") };
+
+  function nextTab() {
+    const names = Object.keys(tabs);
+    const at = names.findIndex((name) => !tabs[name].hidden);
+    showTab(names[(at + 1) % names.length]);
+  }
+
   function showTab(name) {
-    for (const tab of ["lanes", "chart"]) {
-      $(tab).hidden = tab !== name;
+    for (const tab of Object.keys(tabs)) {
+      tabs[tab].hidden = tab !== name;
       $("tab-" + tab).setAttribute("aria-selected", String(tab === name));
     }
     if (name === "chart") chart.show(current);
-    else { reveal(current); rows(true); }
+    if (name === "lanes") { reveal(current); rows(true); }
   }
 
   function toggleCollapse() {
@@ -627,7 +662,7 @@
       g: () => go(-1), Home: () => go(-1), G: () => go(count - 1), End: () => go(count - 1),
       PageDown: () => go(current + 20), PageUp: () => go(current - 20),
       c: toggleCollapse, t: toggleTheme,
-      m: () => showTab($("chart").hidden ? "chart" : "lanes"),
+      m: nextTab,
       "/": () => { search.focus(); search.select(); },
       "?": () => $("keys").showModal(),
     };
@@ -647,8 +682,7 @@
     $("collapse").addEventListener("click", toggleCollapse);
     $("theme").addEventListener("click", toggleTheme);
     $("help").addEventListener("click", () => $("keys").showModal());
-    $("tab-lanes").addEventListener("click", () => showTab("lanes"));
-    $("tab-chart").addEventListener("click", () => showTab("chart"));
+    for (const name of Object.keys(tabs)) $("tab-" + name).addEventListener("click", () => showTab(name));
     $("tab-chart").append(make("small", "", ` ${chart.count.toLocaleString("en")}`));
     let timer = 0;
     $("search").addEventListener("input", () => {
@@ -678,9 +712,15 @@
   names();
   layRows();
   chart.open($("chart-scroll"), (step) => go(step));
+  searchPanel($("figures"));
   sourceCards();
   stateTable();
   controls();
+  if (!count && !data.variables.length) {
+    // Nothing to step through: the page is about the search.
+    document.body.classList.add("no-trace");
+    showTab("search");
+  }
   // Without a link the page opens where it went wrong: at the end, or where the cycle starts.
   const link = linked();
   go(link !== null ? link : data.cycle !== null ? data.cycle : count - 1, true);

@@ -66,6 +66,7 @@ const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = concat!(
     include_str!("../assets/model.js"),
     include_str!("../assets/chart.js"),
+    include_str!("../assets/search.js"),
     include_str!("../assets/page.js")
 );
 
@@ -86,7 +87,7 @@ struct Island<'a> {
     claim: &'a str,
     property: &'a str,
     notes: &'a [String],
-    numbers: Numbers,
+    numbers: Numbers<'a>,
     cost: [usize; 4],
     processes: Vec<(usize, String)>,
     sources: Vec<(&'a str, &'a str)>,
@@ -120,12 +121,49 @@ struct Island<'a> {
 }
 
 #[derive(Serialize)]
-struct Numbers {
+struct Numbers<'a> {
     states: u64,
+    matched: u64,
+    revisits: u64,
     transitions: u64,
+    atomic: u64,
     depth: u64,
-    seconds: f64,
+    errors: u64,
+    vector: u64,
     memory: u64,
+    seconds: f64,
+    /// Bound, states, transitions, errors.
+    bounds: Vec<(u32, u64, u64, u64)>,
+    /// Process, file, line, statement.
+    unreached: Vec<(&'a str, &'a str, u32, &'a str)>,
+}
+
+impl<'a> Numbers<'a> {
+    fn new(claim: &'a Claim) -> Self {
+        let s = &claim.statistics;
+        Numbers {
+            states: s.states,
+            matched: s.matched,
+            revisits: s.revisits,
+            transitions: s.transitions,
+            atomic: s.atomic_steps,
+            depth: s.depth,
+            errors: s.errors,
+            vector: s.state_bytes,
+            memory: s.memory_bytes,
+            seconds: s.seconds,
+            bounds: s
+                .per_bound
+                .iter()
+                .map(|row| (row.bound, row.states, row.transitions, row.errors))
+                .collect(),
+            unreached: claim
+                .unreached
+                .iter()
+                .map(|u| (u.process.as_str(), u.file.as_str(), u.line, u.text.as_str()))
+                .collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -205,7 +243,6 @@ impl<'a> Island<'a> {
         }
         let names: Vec<usize> = variables.list.iter().map(|name| strings.number(name)).collect();
         channels.resize(names.len(), false);
-        let statistics = &page.claim.statistics;
         let cost = trace.cost();
         Island {
             title: page.title,
@@ -213,13 +250,7 @@ impl<'a> Island<'a> {
             claim: &page.claim.sentence,
             property: &page.claim.property,
             notes: &page.claim.notes,
-            numbers: Numbers {
-                states: statistics.states,
-                transitions: statistics.transitions,
-                depth: statistics.depth,
-                seconds: statistics.seconds,
-                memory: statistics.memory_bytes,
-            },
+            numbers: Numbers::new(page.claim),
             cost: [
                 cost.steps as usize,
                 cost.preemptions as usize,

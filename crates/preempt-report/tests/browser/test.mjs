@@ -158,10 +158,15 @@ async function otherReaders() {
   await picture(dark, "protocol-dark");
   await dark.close();
   const crowd = await open("crowd");
+  const lane = await crowd.locator(".row.here .cell").boundingBox();
+  const list = await crowd.locator("#scroll").boundingBox();
+  assert.ok(lane.x > list.x && lane.x + lane.width < list.x + list.width, "the lane of the step is in view");
   await picture(crowd, "crowd");
   await crowd.close();
   const bound = await open("bound");
   assert.match(await text(bound, "#verdict"), /holds within the bound/);
+  assert.equal(await bound.locator(".meter").count(), 3);
+  assert.match(await text(bound, "#figures"), /code that no execution reached/);
   await picture(bound, "bound");
   await bound.close();
   const paper = await open("lock");
@@ -217,6 +222,7 @@ async function hundredThousand() {
   await timed(page, "message chart", () => page.keyboard.press("m"));
   assert.ok(await page.locator(".message").count() > 3);
   await picture(page, "long-chart");
+  await page.keyboard.press("m");
   await page.keyboard.press("m");
   await timed(page, "collapse runs", () => page.keyboard.press("c"));
   await timed(page, "deep link", async () => {

@@ -8,21 +8,21 @@ use preempt_report::Source;
 
 /// Builds a trace line by line; values before a change are looked up.
 #[derive(Default)]
-pub struct Story {
+pub(crate) struct Story {
     file: String,
-    pub trace: Trace,
+    pub(crate) trace: Trace,
     now: Vec<(String, Value)>,
 }
 
 impl Story {
-    pub fn new(file: &str, initial: &[(&str, Value)]) -> Self {
+    pub(crate) fn new(file: &str, initial: &[(&str, Value)]) -> Self {
         let now: Vec<(String, Value)> =
             initial.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
         let trace = Trace { initial: now.clone(), ..Trace::default() };
         Story { file: file.into(), trace, now }
     }
 
-    pub fn step(
+    pub(crate) fn step(
         &mut self,
         (pid, process): (usize, &str),
         line: u32,
@@ -57,19 +57,24 @@ impl Story {
         self
     }
 
-    pub fn joined_by(&mut self, partner: usize) -> &mut Self {
+    pub(crate) fn joined_by(&mut self, partner: usize) -> &mut Self {
         let last = self.trace.steps.last_mut().unwrap();
         last.partner = Some(partner);
         self.trace.raw.last_mut().unwrap().partner = Some(ProcessId(partner as u16));
         self
     }
 
-    pub fn prints(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn prints(&mut self, text: &str) -> &mut Self {
         self.trace.steps.last_mut().unwrap().output = text.into();
         self
     }
 
-    pub fn stands(&mut self, (pid, process): (usize, &str), line: u32, text: &str) -> &mut Self {
+    pub(crate) fn stands(
+        &mut self,
+        (pid, process): (usize, &str),
+        line: u32,
+        text: &str,
+    ) -> &mut Self {
         self.trace.rest.push(Position {
             process: process.into(),
             pid,
@@ -81,11 +86,11 @@ impl Story {
     }
 }
 
-pub fn int(n: i64) -> Value {
+pub(crate) fn int(n: i64) -> Value {
     Value::Int(n)
 }
 
-pub fn queue(messages: &[&str]) -> Value {
+pub(crate) fn queue(messages: &[&str]) -> Value {
     Value::Queue(messages.iter().map(|m| m.to_string()).collect())
 }
 
@@ -93,7 +98,7 @@ const GOES_ON: Switch = Switch::None;
 const FORCED: Switch = Switch::Forced;
 const PREEMPTED: Switch = Switch::Preemption;
 
-pub const PETERSON: &str = "\
+pub(crate) const PETERSON: &str = "\
 /* Peterson's algorithm, but nobody gives way: the turn variable is missing. */
 bool flag[2];
 byte inside;
@@ -113,7 +118,7 @@ active [2] proctype user()
 ";
 
 /// Both raise their flag and wait for the other to lower his.
-pub fn peterson_without_turn() -> Claim {
+pub(crate) fn peterson_without_turn() -> Claim {
     let mut story =
         Story::new("peterson.pml", &[("flag[0]", int(0)), ("flag[1]", int(0)), ("inside", int(0))]);
     story
@@ -131,7 +136,7 @@ pub fn peterson_without_turn() -> Claim {
     )
 }
 
-pub const CHECK_THEN_SET: &str = "\
+pub(crate) const CHECK_THEN_SET: &str = "\
 /* A lock that looks first and locks later. */
 bool locked;
 byte inside;
@@ -151,7 +156,7 @@ active [2] proctype worker()
 ";
 
 /// An assertion that fails after one preemption between the look and the leap.
-pub fn check_then_set() -> Claim {
+pub(crate) fn check_then_set() -> Claim {
     let mut story =
         Story::new("lock.pml", &[("locked", int(0)), ("inside", int(0)), ("done", int(0))]);
     story
@@ -177,7 +182,7 @@ pub fn check_then_set() -> Claim {
     )
 }
 
-pub const LASSO: &str = "\
+pub(crate) const LASSO: &str = "\
 byte x;
 bool asked, served;
 
@@ -194,7 +199,7 @@ active proctype server()
 ";
 
 /// The server plays with x for ever and never serves.
-pub fn lasso() -> Claim {
+pub(crate) fn lasso() -> Claim {
     let mut story =
         Story::new("serve.pml", &[("x", int(0)), ("asked", int(0)), ("served", int(0))]);
     story
@@ -215,7 +220,7 @@ pub fn lasso() -> Claim {
     )
 }
 
-pub const PROTOCOL: &str = "\
+pub(crate) const PROTOCOL: &str = "\
 mtype = { hello, data, ack };
 chan line = [0] of { mtype };
 chan to_receiver = [2] of { mtype, byte };
@@ -242,7 +247,7 @@ active proctype receiver()
 ";
 
 /// A handshake, then messages through buffers.
-pub fn protocol() -> Claim {
+pub(crate) fn protocol() -> Claim {
     let (sender, receiver) = ((0, "sender"), (1, "receiver"));
     let mut story = Story::new(
         "protocol.pml",
@@ -301,7 +306,7 @@ pub fn protocol() -> Claim {
 }
 
 /// Too many processes for columns.
-pub fn crowd(processes: usize) -> Claim {
+pub(crate) fn crowd(processes: usize) -> Claim {
     let mut story = Story::new("crowd.pml", &[("tickets", int(0))]);
     for pid in 0..processes {
         let switch = if pid == 0 { GOES_ON } else { PREEMPTED };
@@ -325,7 +330,7 @@ pub fn crowd(processes: usize) -> Claim {
 }
 
 /// A trace of many steps by three processes, with a channel and a counter.
-pub fn long(steps: usize) -> Claim {
+pub(crate) fn long(steps: usize) -> Claim {
     let file = "long.pml";
     let names = ["producer", "consumer", "clock"];
     let mut trace = Trace::default();
@@ -400,7 +405,7 @@ pub fn long(steps: usize) -> Claim {
 }
 
 /// A check that found nothing up to a bound.
-pub fn within_bound() -> Claim {
+pub(crate) fn within_bound() -> Claim {
     Claim {
         property: "assertions and invalid end states".into(),
         verdict: Verdict::HoldsWithinBound(2),
@@ -450,7 +455,7 @@ pub fn within_bound() -> Claim {
 }
 
 /// A check that ran out of memory.
-pub fn inconclusive() -> Claim {
+pub(crate) fn inconclusive() -> Claim {
     Claim {
         property: "assertions".into(),
         verdict: Verdict::Inconclusive(Stop::Memory),
@@ -462,7 +467,7 @@ pub fn inconclusive() -> Claim {
     }
 }
 
-pub fn source(file: &str, text: &str) -> Source {
+pub(crate) fn source(file: &str, text: &str) -> Source {
     Source { file: file.into(), text: text.into() }
 }
 

@@ -10,7 +10,7 @@ fn edge(from: usize, to: usize, label: &str) -> GraphEdge {
 }
 
 /// The lost update: two processes read and write one counter.
-pub fn lost_update() -> StateGraph {
+pub(crate) fn lost_update() -> StateGraph {
     let mut states: Vec<GraphState> = [
         "x=0\nP read, Q read",
         "x=0\nP write, Q read",

@@ -73,7 +73,7 @@ fn the_worst_of_several_decides() {
     let holds = with(Verdict::Holds);
     let two = with(Verdict::HoldsWithinBound(2));
     let one = with(Verdict::HoldsWithinBound(1));
-    assert_eq!(worst(&[holds.clone()]), Verdict::Holds);
+    assert_eq!(worst(std::slice::from_ref(&holds)), Verdict::Holds);
     assert_eq!(worst(&[holds, two.clone(), one]), Verdict::HoldsWithinBound(1));
     let bad = examples::lasso();
     assert_eq!(worst(&[bad, examples::inconclusive(), two]), Verdict::Violated);
@@ -116,7 +116,7 @@ fn damaged_trace_files_never_panic() {
         let mut bytes = text.clone().into_bytes();
         let at = seed as usize % bytes.len();
         bytes[at] = b"0\"[{}],x:-9"[(seed >> 16) as usize % 11];
-        if seed % 3 == 0 {
+        if seed.is_multiple_of(3) {
             bytes.truncate(at);
         }
         if let Ok(text) = String::from_utf8(bytes)

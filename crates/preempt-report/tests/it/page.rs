@@ -3,13 +3,13 @@ use preempt_report::{Page, Source, page};
 use std::path::PathBuf;
 
 /// Where pages for the browser and for people go.
-pub fn output_folder() -> Option<PathBuf> {
+pub(crate) fn output_folder() -> Option<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("preempt-report");
     std::fs::create_dir_all(&folder).ok()?;
     Some(folder)
 }
 
-pub fn write(name: &str, claim: &preempt_core::Claim, sources: &[Source]) -> PathBuf {
+pub(crate) fn write(name: &str, claim: &preempt_core::Claim, sources: &[Source]) -> PathBuf {
     let text = page(&Page { title: name, claim, trace: None, sources });
     let path = output_folder().unwrap().join(format!("{name}.html"));
     std::fs::write(&path, text).unwrap();

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// Every way in which `value` breaks `schema`; `strict` also reports keys the schema does not list.
-pub fn problems(
+pub(crate) fn problems(
     root: &Value,
     schema: &Value,
     value: &Value,
