@@ -14,6 +14,7 @@ pub(crate) struct Ident {
 
 /// Everything at the outermost level, in order.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // a few per model, never moved in bulk
 pub(crate) enum Unit {
     Mtypes(MtypeSet),
     Typedef(Typedef),

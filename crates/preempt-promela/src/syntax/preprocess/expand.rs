@@ -135,17 +135,18 @@ impl Preprocessor<'_> {
         while at < body.len() {
             let token = &body[at];
             let own_span = Span { expansion: Some(expansion), ..token.span };
-            if token.is("#") && definition.parameters.is_some() {
-                if let Some(index) = body.get(at + 1).and_then(index_of) {
-                    let text = stringify(&raw[index]);
-                    result.push(Token {
-                        kind: Kind::String(text.into()),
-                        span: own_span,
-                        ..token.clone()
-                    });
-                    at += 2;
-                    continue;
-                }
+            if token.is("#")
+                && definition.parameters.is_some()
+                && let Some(index) = body.get(at + 1).and_then(index_of)
+            {
+                let text = stringify(&raw[index]);
+                result.push(Token {
+                    kind: Kind::String(text.into()),
+                    span: own_span,
+                    ..token.clone()
+                });
+                at += 2;
+                continue;
             }
             if token.is("##") && at > 0 && at + 1 < body.len() {
                 let right = match index_of(&body[at + 1]) {
