@@ -1,6 +1,6 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::search::{breadth_first, depth_first};
+use crate::search::{breadth_first, depth_first, parallel};
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
     Answer, Budget, Finding, Options, Progress, Reduction, Search, Storage, available_memory,
@@ -61,6 +61,48 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 
 fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
     let limit = budget.memory_limit();
+    let mut notes = Vec::new();
+    if options.threads > 1 {
+        match why_not_parallel(options) {
+            None => return search_in_parallel(system, options, budget),
+            Some(reason) => notes.push(format!("one thread was used: {reason}")),
+        }
+    }
+    let mut finding = search_alone(system, options, limit, budget);
+    finding.notes.splice(0..0, notes);
+    finding
+}
+
+/// What about the options does not go together with several threads.
+fn why_not_parallel(options: &Options) -> Option<&'static str> {
+    if !matches!(options.storage, Storage::Auto | Storage::Exact) {
+        return Some("several threads share an exact store only");
+    }
+    if options.depth.is_some() {
+        return Some("several threads explore in no particular order and know no depth");
+    }
+    None
+}
+
+fn search_in_parallel<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let (mut finding, bytes) = parallel(system, options, budget);
+    let numbers = &mut finding.statistics;
+    numbers.seconds = budget.elapsed().as_secs_f64();
+    numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
+    numbers.memory_bytes = budget.peak_memory().max(bytes) as u64;
+    finding
+}
+
+fn search_alone<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    limit: usize,
+    budget: &mut Budget,
+) -> Finding {
     match options.storage {
         Storage::Auto => {
             let mut store = Adaptive::new(limit);
