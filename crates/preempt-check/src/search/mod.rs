@@ -12,6 +12,7 @@ mod frontier;
 mod iterative;
 mod marks;
 pub mod nested;
+mod parallel;
 mod preemption_bound;
 mod simplest;
 mod tally;
@@ -22,5 +23,6 @@ mod window;
 
 pub(crate) use breadth::breadth_first;
 pub(crate) use depth::depth_first;
+pub(crate) use parallel::parallel;
 pub(crate) use preemption_bound::bounded;
 pub use simplest::{Simplest, simplest};
