@@ -88,8 +88,19 @@
     $("spacer").style.height = kinds.length * ROW + "px";
   }
 
+  /** As wide as most changes need; the lanes share the rest. */
+  const changesWidth = (() => {
+    let longest = 0;
+    const stride = Math.max(1, Math.floor(count / 2000));
+    for (let step = 0; step < count; step += stride) {
+      const text = model.changesOf(step).map(model.changeText).join("  ");
+      longest = Math.max(longest, Math.min(text.length, 38));
+    }
+    return Math.max(130, longest * 7.7 + 26);
+  })();
+
   function template() {
-    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(150px, 1fr)) minmax(200px, 1.25fr)`;
+    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(150px, 1fr)) ${changesWidth}px`;
   }
 
   function names() {
@@ -102,7 +113,7 @@
       row.append(cell);
     });
     row.append(make("div", "name changes", "changes"));
-    $("spacer").style.minWidth = row.style.minWidth = 72 + 150 * data.processes.length + 200 + "px";
+    $("spacer").style.minWidth = row.style.minWidth = 72 + 150 * data.processes.length + changesWidth + "px";
   }
 
   /** The lane a run continues in, so that neighbouring rows join into one block. */
@@ -209,7 +220,9 @@
         row.id = "step-0";
         row.setAttribute("role", "option");
       } else {
-        place(make("div", "banner", texts[kind]), 1, -1).title = texts[kind];
+        const banner = place(make("div", "banner"), 1, -1);
+        banner.append(make("span", "", texts[kind]));
+        banner.title = texts[kind];
         if (kinds[index + 1] === FILLER) row.classList.add("tall");
       }
     }
@@ -228,6 +241,7 @@
     if (everything) [first, last] = [0, Math.min(kinds.length - 1, 4000)];
     if (!force && first === drawnFirst && last === drawnLast) return;
     [drawnFirst, drawnLast] = [first, last];
+    scroll.style.setProperty("--view", scroll.clientWidth + "px");
     const list = [];
     for (let index = first; index <= last; index++) {
       if (kinds[index] !== FILLER) list.push(buildRow(index));
@@ -248,7 +262,7 @@
     if (step < 0 || scroll.scrollWidth <= scroll.clientWidth) return;
     // Numbers and changes stay in view at the sides; the lane belongs between them.
     const head = $("names").children[lanes.get(data.pid[step]) + 1];
-    const left = head.offsetLeft - 72, right = head.offsetLeft + head.offsetWidth + 212;
+    const left = head.offsetLeft - 72, right = head.offsetLeft + head.offsetWidth + changesWidth + 8;
     if (left < scroll.scrollLeft || right > scroll.scrollLeft + scroll.clientWidth) {
       scroll.scrollLeft = (left + right - scroll.clientWidth) / 2;
     }

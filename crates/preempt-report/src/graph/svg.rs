@@ -7,12 +7,14 @@ use std::fmt::Write;
 
 pub(super) fn draw(graph: &StateGraph, places: &Places) -> String {
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w:.0} {h:.0}\" width=\"{w:.0}\" height=\"{h:.0}\" role=\"img\" aria-label=\"state graph\">\n<style>{STYLE}</style>\n<defs><marker id=\"head\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L10 5L0 10z\"/></marker></defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w:.0} {h:.0}\" width=\"{w:.0}\" height=\"{h:.0}\" role=\"img\" aria-label=\"state graph\">\n<style>{STYLE}</style>\n<defs><marker id=\"head\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" orient=\"auto\"><path d=\"M0 0L10 5L0 10z\"/></marker></defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
         w = places.width,
         h = places.height
     );
+    let mut leaving = vec![0_u8; graph.states.len()];
     for edge in &graph.edges {
-        edge_path(&mut out, edge, places);
+        edge_path(&mut out, edge, places, leaving[edge.from]);
+        leaving[edge.from] = (leaving[edge.from] + 1) % 3;
     }
     for (index, state) in graph.states.iter().enumerate() {
         let ((x, y), (w, h)) = (places.centre[index], places.size[index]);
@@ -59,7 +61,8 @@ pub(super) fn draw(graph: &StateGraph, places: &Places) -> String {
     out
 }
 
-fn edge_path(out: &mut String, edge: &GraphEdge, places: &Places) {
+/// Draws one edge; `turn` staggers the labels of edges that leave the same state.
+fn edge_path(out: &mut String, edge: &GraphEdge, places: &Places, turn: u8) {
     let ((x1, y1), (w1, h1)) = (places.centre[edge.from], places.size[edge.from]);
     let ((x2, y2), (w2, h2)) = (places.centre[edge.to], places.size[edge.to]);
     let (path, label) = if edge.from == edge.to {
@@ -71,19 +74,25 @@ fn edge_path(out: &mut String, edge: &GraphEdge, places: &Places) {
     } else if y2 > y1 + 1.0 {
         let (top, bottom) = (y1 + h1 / 2.0, y2 - h2 / 2.0);
         let pull = ((bottom - top) / 2.0).max(12.0);
-        let path = format!(
-            "M{x1:.1} {top:.1}C{x1:.1} {:.1} {x2:.1} {:.1} {x2:.1} {bottom:.1}",
-            top + pull,
-            bottom - pull
-        );
-        (path, ((x1 + x2) / 2.0, (top + bottom) / 2.0 + 3.0))
+        let (c1, c2) = (top + pull, bottom - pull);
+        let path = format!("M{x1:.1} {top:.1}C{x1:.1} {c1:.1} {x2:.1} {c2:.1} {x2:.1} {bottom:.1}");
+        let place = 0.30 + 0.16 * f64::from(turn);
+        let at = |a: f64, b: f64, c: f64, d: f64| bezier([a, b, c, d], place);
+        (path, (at(x1, x1, x2, x2), at(top, c1, c2, bottom) + 3.0))
     } else {
-        // Back or sideways: from the right edge to the right edge, bending out.
+        // Back or sideways: from the right edge to the right edge, around all boxes between.
         let (right1, right2) = (x1 + w1 / 2.0, x2 + w2 / 2.0);
-        let far = right1.max(right2) + 30.0 + (y1 - y2).abs() / 8.0;
+        let between = places
+            .centre
+            .iter()
+            .zip(&places.size)
+            .filter(|((_, y), _)| (y2 - 1.0..=y1 + 1.0).contains(y))
+            .map(|((x, _), (w, _))| x + w / 2.0)
+            .fold(right1.max(right2), f64::max);
+        let far = (between + 24.0 - (right1 + right2) / 8.0) / 0.75;
         let path =
             format!("M{right1:.1} {y1:.1}C{far:.1} {y1:.1} {far:.1} {y2:.1} {right2:.1} {y2:.1}");
-        (path, (far - 10.0, (y1 + y2) / 2.0))
+        (path, (bezier([right1, far, far, right2], 0.5), (y1 + y2) / 2.0))
     };
     let class = if edge.on_trace { "edge trace" } else { "edge" };
     let text = xml::escape(&fit::cut(&fit::clean(&edge.label), 28, "…"));
@@ -93,6 +102,12 @@ fn edge_path(out: &mut String, edge: &GraphEdge, places: &Places) {
         "<path class=\"{class}\" d=\"{path}\" marker-end=\"url(#head)\"/><text class=\"on\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>",
         label.0, label.1
     );
+}
+
+/// One coordinate of a cubic curve at `t`.
+fn bezier([a, b, c, d]: [f64; 4], t: f64) -> f64 {
+    let u = 1.0 - t;
+    a * u * u * u + 3.0 * b * u * u * t + 3.0 * c * u * t * t + d * t * t * t
 }
 
 const STYLE: &str = "svg{font:12px ui-monospace,monospace;--ink:#1c2330;--soft:#8791a3;--paper:#fff;--box:#f4f6fa;--bad:#b3261e}\
