@@ -88,19 +88,22 @@
     $("spacer").style.height = kinds.length * ROW + "px";
   }
 
-  /** As wide as most changes need; the lanes share the rest. */
-  const changesWidth = (() => {
-    let longest = 0;
+  /** Lanes and changes share the width in proportion to what they have to say. */
+  const [laneShare, changesShare] = (() => {
+    let statement = 0, changes = 0;
     const stride = Math.max(1, Math.floor(count / 2000));
     for (let step = 0; step < count; step += stride) {
       const text = model.changesOf(step).map(model.changeText).join("  ");
-      longest = Math.max(longest, Math.min(text.length, 38));
+      statement = Math.max(statement, data.strings[data.text[step]].length + 6);
+      changes = Math.max(changes, text.length);
     }
-    return Math.max(130, longest * 7.7 + 26);
+    const bounded = (length) => Math.max(16, Math.min(34, length));
+    return [bounded(statement), bounded(changes + 2)];
   })();
+  const CHANGES = 150;
 
   function template() {
-    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(150px, 1fr)) ${changesWidth}px`;
+    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(150px, ${laneShare}fr)) minmax(${CHANGES}px, ${changesShare}fr)`;
   }
 
   function names() {
@@ -113,7 +116,7 @@
       row.append(cell);
     });
     row.append(make("div", "name changes", "changes"));
-    $("spacer").style.minWidth = row.style.minWidth = 72 + 150 * data.processes.length + changesWidth + "px";
+    $("spacer").style.minWidth = row.style.minWidth = 72 + 150 * data.processes.length + CHANGES + "px";
   }
 
   /** The lane a run continues in, so that neighbouring rows join into one block. */
@@ -262,7 +265,7 @@
     if (step < 0 || scroll.scrollWidth <= scroll.clientWidth) return;
     // Numbers and changes stay in view at the sides; the lane belongs between them.
     const head = $("names").children[lanes.get(data.pid[step]) + 1];
-    const left = head.offsetLeft - 72, right = head.offsetLeft + head.offsetWidth + changesWidth + 8;
+    const left = head.offsetLeft - 72, right = head.offsetLeft + head.offsetWidth + $("names").lastChild.offsetWidth + 8;
     if (left < scroll.scrollLeft || right > scroll.scrollLeft + scroll.clientWidth) {
       scroll.scrollLeft = (left + right - scroll.clientWidth) / 2;
     }
