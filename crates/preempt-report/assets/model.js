@@ -135,6 +135,13 @@ const model = (() => {
   };
 })();
 
+const $ = (id) => document.getElementById(id);
+
+/** `1 step`, `2 steps`, `1,000 switches`. */
+function plural(n, noun, many) {
+  return `${n.toLocaleString("en")} ${n === 1 ? noun : many || noun + "s"}`;
+}
+
 /** A new element with a class and a text. Text is never markup. */
 function make(tag, className, text) {
   const element = document.createElement(tag);

@@ -22,7 +22,7 @@ pub fn terminal(trace: &Trace, look: &Look) -> String {
     let canvas = Canvas { column: column.min(40), gutter, cast: &cast, look };
     let mut out = canvas.header();
     for (index, &step) in chart.steps.iter().enumerate() {
-        for message in &chart.messages {
+        for message in chart.at(index) {
             let sent = message.sent.filter(|e| e.step == step);
             let received = message.received.filter(|e| e.step == step);
             let text = match (sent, received) {
