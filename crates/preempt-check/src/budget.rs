@@ -114,6 +114,20 @@ impl<'a> Budget<'a> {
         self.check(progress())
     }
 
+    /// As [`Budget::poll`] for searches that poll once per batch: looks every `batches` calls.
+    #[inline(always)]
+    pub fn check_every(
+        &mut self,
+        batches: u32,
+        progress: impl FnOnce() -> Progress,
+    ) -> Option<Stop> {
+        self.polls += POLLS_PER_CHECK / batches;
+        if self.polls < POLLS_PER_CHECK {
+            return None;
+        }
+        self.check(progress())
+    }
+
     /// As [`Budget::poll`], but always looks.
     #[inline(never)]
     pub fn check(&mut self, mut progress: Progress) -> Option<Stop> {

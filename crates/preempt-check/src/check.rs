@@ -1,9 +1,9 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::search::bounded;
+use crate::search::{bounded, breadth_first, depth_first};
 use crate::store::{Exact, Store};
-use crate::{Answer, Budget, Counterexample, Finding, Options, Preemptions, Progress, conclude};
-use preempt_core::{Enabled, Outcome, Stop, System};
+use crate::{Answer, Budget, Finding, Options, Preemptions, Progress, Search, conclude};
+use preempt_core::System;
 use std::sync::atomic::AtomicBool;
 
 /// A check of one system, to be configured and run.
@@ -51,59 +51,22 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
             budget = budget.listener(listener);
         }
         let finding = match self.options.preemptions {
-            Preemptions::Any => first_draft(self.system, &mut budget),
+            Preemptions::Any => search(self.system, &self.options, &mut budget),
             _ => bounded(self.system, &self.options, &mut budget),
         };
         conclude(self.system, &self.options.property, finding)
     }
 }
 
-/// Plain depth-first search for the first violation.
-fn first_draft<S: System + ?Sized>(system: &S, budget: &mut Budget) -> Finding {
+fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
     let mut store = Exact::new(budget.memory_limit());
-    let mut finding = Finding::default();
-    let mut state = Vec::new();
-    if let Outcome::Violated(fault) | Outcome::Broken(fault) = system.initial(&mut state) {
-        finding.counterexample = Some(Counterexample::from_fault(system, Vec::new(), fault));
-        return finding;
-    }
-    let mut stack = vec![(state, Vec::new())];
-    let mut enabled = Enabled::new();
-    while let Some((mut state, path)) = stack.pop() {
-        enabled.clear();
-        system.enabled(&mut state, &mut enabled);
-        if !system.is_transient(&state) {
-            match store.insert(&state) {
-                Ok(inserted) if inserted.new => {}
-                Ok(_) => continue,
-                Err(_) => {
-                    finding.stop = Some(Stop::Memory);
-                    break;
-                }
-            }
-        }
-        if let Some(stop) =
-            budget.poll(|| Progress { memory: store.bytes(), ..Progress::default() })
-        {
-            finding.stop = Some(stop);
-            break;
-        }
-        if enabled.is_empty() && !system.is_valid_end(&state) {
-            finding.counterexample = Some(Counterexample::invalid_end(path));
-            break;
-        }
-        for &step in enabled.steps().iter().rev() {
-            let mut next = state.clone();
-            let mut path = path.clone();
-            path.push(step);
-            if let Outcome::Violated(fault) | Outcome::Broken(fault) = system.apply(&mut next, step)
-            {
-                finding.counterexample = Some(Counterexample::from_fault(system, path, fault));
-                return finding;
-            }
-            stack.push((next, path));
-        }
-    }
-    finding.statistics.states = store.len() as u64;
+    let mut finding = match options.search {
+        Search::Depth => depth_first(system, &mut store, options, budget),
+        Search::Auto | Search::Breadth => breadth_first(system, &mut store, options, budget),
+    };
+    let numbers = &mut finding.statistics;
+    numbers.seconds = budget.elapsed().as_secs_f64();
+    numbers.bytes_per_state = store.bytes() as f64 / store.len().max(1) as f64;
+    numbers.memory_bytes = budget.peak_memory().max(store.bytes()) as u64;
     finding
 }

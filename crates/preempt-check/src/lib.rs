@@ -10,6 +10,7 @@ mod check;
 mod options;
 mod preemptions;
 pub mod property;
+mod reduce;
 pub mod search;
 pub mod store;
 

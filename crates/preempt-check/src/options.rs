@@ -62,6 +62,9 @@ pub struct Options {
     pub reduction: Reduction,
     /// Which executions are explored, by the preemptions they need.
     pub preemptions: Preemptions,
+    /// Whether a property looks at the propositions of the system: then steps that may change one
+    /// are never reordered.
+    pub observed: bool,
     /// Report violated assertions.
     pub assertions: bool,
     /// Report states without steps that are no valid ends.
@@ -86,6 +89,7 @@ impl Default for Options {
             storage: Storage::Auto,
             reduction: Reduction::default(),
             preemptions: Preemptions::Any,
+            observed: false,
             assertions: true,
             deadlocks: true,
             max_errors: 1,

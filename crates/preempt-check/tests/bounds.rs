@@ -172,7 +172,7 @@ fn check_iteration(seed: u64, system: &Guarded, truth: &Truth) {
 fn searches_agree_with_the_truth() {
     let wanted = std::env::var("PREEMPT_TEST_SYSTEMS").ok().and_then(|n| n.parse().ok());
     let (mut done, mut seed) = (0, 0);
-    while done < wanted.unwrap_or(400) {
+    while done < wanted.unwrap_or(150) {
         done += u64::from(check_system(seed));
         seed += 1;
     }

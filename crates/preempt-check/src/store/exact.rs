@@ -136,9 +136,6 @@ impl Store for Exact {
     }
 
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        for pending in batch.iter() {
-            pages::prefetch(&self.index, self.slot(pending.hash));
-        }
         // Most successors are known states: by now the index has arrived, so the bytes to compare
         // with can be fetched as well.
         for pending in batch.iter() {
@@ -157,6 +154,10 @@ impl Store for Exact {
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
         out.clear();
         out.extend_from_slice(self.get(id));
+        true
+    }
+
+    fn loads_fast(&self) -> bool {
         true
     }
 

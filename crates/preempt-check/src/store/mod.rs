@@ -97,12 +97,10 @@ pub trait Store {
         self.lookup_hashed(self.hash(state), state)
     }
 
-    /// Inserts many states, in order. Stores override this to overlap their cache misses. On an
-    /// error an unknown number of the first states has been inserted.
+    /// Inserts many states, in order, whose slots were [prefetched](Store::prefetch) as their hashes
+    /// became known. Stores override this to overlap further cache misses. On an error an unknown
+    /// number of the first states has been inserted.
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        for pending in batch.iter() {
-            self.prefetch(pending.hash);
-        }
         for pending in batch {
             pending.inserted =
                 self.insert_hashed(pending.hash, &bytes[pending.start..pending.end])?;
@@ -126,6 +124,11 @@ pub trait Store {
 
     /// Sets how much memory the store may use from now on. What it holds already stays.
     fn set_limit(&mut self, bytes: usize);
+
+    /// Whether `load` is about as fast as reading the bytes from a queue.
+    fn loads_fast(&self) -> bool {
+        false
+    }
 
     /// Whether distinct states are never confused and `load` works.
     fn is_exact(&self) -> bool {
