@@ -1,9 +1,12 @@
 //! The front door: what to check, how, and the answer.
 
 use crate::search::{bounded, breadth_first, depth_first};
-use crate::store::{Exact, Store};
-use crate::{Answer, Budget, Finding, Options, Preemptions, Progress, Search, conclude};
-use preempt_core::System;
+use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
+use crate::{
+    Answer, Budget, Finding, Options, Preemptions, Progress, Reduction, Search, Storage,
+    available_memory, conclude,
+};
+use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
 
 /// A check of one system, to be configured and run.
@@ -40,7 +43,8 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 
     /// Searches, and says what was found.
     pub fn run(self) -> Answer {
-        let mut budget = Budget::unlimited().memory(self.options.memory);
+        let mut budget = Budget::unlimited()
+            .memory(self.options.memory.unwrap_or_else(|| available_memory() / 8 * 7));
         if let Some(time) = self.options.time {
             budget = budget.time(time);
         }
@@ -59,10 +63,66 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 }
 
 fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
-    let mut store = Exact::new(budget.memory_limit());
-    let mut finding = match options.search {
-        Search::Depth => depth_first(system, &mut store, options, budget),
-        Search::Auto | Search::Breadth => breadth_first(system, &mut store, options, budget),
+    let limit = budget.memory_limit();
+    match options.storage {
+        Storage::Auto => {
+            let mut store = Adaptive::new(limit);
+            let mut finding = search_with(system, &mut store, options, budget);
+            if let Some(states) = store.switched_at() {
+                finding.notes.push(format!(
+                    "memory got tight after {states} states: from there on states were kept compressed (tree)"
+                ));
+            }
+            finding
+        }
+        Storage::Exact => search_with(system, &mut Exact::new(limit), options, budget),
+        Storage::Tree => search_with(system, &mut Tree::new(limit), options, budget),
+        Storage::Compact => {
+            let mut store = Compact::new(limit, options.reduction != Reduction::None);
+            let mut finding = search_with(system, &mut store, options, budget);
+            finding.coverage = Some(format!(
+                "about {:.1e} states are expected to have been taken for others",
+                store.expected_omissions()
+            ));
+            finding.stop = finding.stop.or(Some(Stop::LossyStore));
+            finding
+        }
+        Storage::Bitstate { bits, hashes } => {
+            // Half of the memory is left to the stack.
+            let field = limit / 2;
+            let field = if options.memory.is_some() { field } else { field.min(1 << 30) };
+            let bits = bits.unwrap_or(Bitstate::bits_for(field));
+            if bits > Bitstate::bits_for(limit) {
+                return Finding { stop: Some(Stop::Memory), ..Finding::default() };
+            }
+            let mut store = Bitstate::new(bits, hashes);
+            let mut finding = search_with(system, &mut store, options, budget);
+            finding.coverage = Some(format!(
+                "expected coverage {:.4} % at best, about {:.0} states missed and with them all that only they lead to",
+                100.0 * store.expected_coverage(),
+                store.expected_misses()
+            ));
+            finding.stop = finding.stop.or(Some(Stop::LossyStore));
+            finding
+        }
+    }
+}
+
+fn search_with<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let depth = match options.search {
+        Search::Depth => true,
+        Search::Breadth => false,
+        // Without the states a way back has to be remembered: the stack does that for nothing.
+        Search::Auto => !store.is_exact(),
+    };
+    let mut finding = match depth {
+        true => depth_first(system, store, options, budget),
+        false => breadth_first(system, store, options, budget),
     };
     let numbers = &mut finding.statistics;
     numbers.seconds = budget.elapsed().as_secs_f64();

@@ -73,8 +73,8 @@ pub struct Options {
     pub max_errors: u64,
     /// Cut executions at this depth.
     pub depth: Option<u64>,
-    /// Memory limit in bytes.
-    pub memory: usize,
+    /// Memory limit in bytes; by default most of what is available.
+    pub memory: Option<usize>,
     /// Time limit.
     pub time: Option<Duration>,
     /// Worker threads.
@@ -94,7 +94,7 @@ impl Default for Options {
             deadlocks: true,
             max_errors: 1,
             depth: None,
-            memory: usize::MAX,
+            memory: None,
             time: None,
             threads: 1,
         }
