@@ -68,7 +68,7 @@ pub struct Finding {
     pub statistics: Statistics,
     /// For a lossy store: one clause on what may have been missed.
     pub coverage: Option<String>,
-    /// Code that no explored execution reached.
+    /// Code that no execution reached.
     pub unreached: Vec<Unreached>,
     /// Lines worth knowing.
     pub notes: Vec<String>,

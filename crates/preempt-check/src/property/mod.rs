@@ -5,12 +5,14 @@
 //! works with properties without knowing of them. A [`Watch`] remembers something about the execution
 //! in the same manner: [`Fair`] who has been served, [`WithinBound`] the preemptions so far.
 
+mod buchi;
 mod fair;
 mod product;
 mod progress;
 mod watched;
 mod within_bound;
 
+pub use buchi::{Buchi, StutterInvariant};
 pub use fair::Fair;
 pub use product::{Product, Stutter};
 pub use progress::NonProgress;

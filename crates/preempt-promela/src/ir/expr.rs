@@ -102,12 +102,10 @@ pub enum Expr {
         proctype: ProctypeIndex,
         /// Which process; `None`: the first one of this type.
         pid: Option<ExprId>,
-        /// The control state.
+        /// The control state; `Pc(u16::MAX)` is nowhere.
         pc: Pc,
-        /// No process of this type and id is alive.
-        fault: FaultId,
     },
-    /// `P[pid]:variable`: reads a place of another process.
+    /// `P[pid]:variable`: reads a place of another process; 0 if there is no such process.
     RemoteLoad {
         /// The type that the process must have.
         proctype: ProctypeIndex,
@@ -115,8 +113,6 @@ pub enum Expr {
         pid: Option<ExprId>,
         /// The place, relative to that process's frame. Indices are evaluated by the reader.
         place: Place,
-        /// No process of this type and id is alive.
-        fault: FaultId,
     },
 }
 
@@ -174,7 +170,7 @@ pub enum ChannelRef {
 /// What a receive does with one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Stores it, cut to the place's kind. Indices are evaluated before anything is stored.
+    /// Stores it, cut to the place's kind. Fields are matched first, then stored one by one.
     Store(Place),
     /// It must equal this.
     Match(ExprId),

@@ -144,6 +144,8 @@ pub struct Frame {
     pub length: u32,
     /// Its own channels, in order of creation.
     pub channels: Vec<ChannelSlot>,
+    /// For each of its own channels, the offset of the byte that holds the channel's id.
+    pub channel_cells: Vec<u32>,
     /// Names of its variables and channels, for traces.
     pub names: Vec<Named>,
 }
@@ -153,10 +155,19 @@ pub struct Frame {
 pub struct Named {
     /// `x`, `a[2]`, `s.f`.
     pub name: String,
-    /// Where the value is, without indices.
-    pub place: Place,
+    /// What it is.
+    pub value: NamedValue,
     /// The set of symbolic constants to show it by.
     pub mtype: Option<Option<String>>,
-    /// It holds a channel id: the content of that channel is shown.
-    pub is_channel: bool,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub enum NamedValue {
+    /// A number at this place (which has no indices).
+    Number(Place),
+    /// The channel whose id is at this place.
+    ChannelAt(Place),
+    /// Always this channel: index into [`Layout::channels`] or [`Frame::channels`].
+    Channel(u32),
 }

@@ -33,6 +33,7 @@
 //! `states[s].moves` are tried in order:
 //! 1. a move whose [`Move::escape`] is not 0 belongs to an `unless`; once a move with escape group
 //!    `g` was found enabled, moves of any other group (also group 0) are not tried any more;
+//!    (a rendezvous send that nobody answers lifts this restriction again, as in Spin);
 //! 2. [`MoveKind::Else`] is enabled iff no earlier move of the list was;
 //! 3. [`MoveKind::Plain`] is enabled iff its guard is not 0;
 //! 4. sends and receives follow the channel: see [`MoveKind`];
@@ -45,12 +46,14 @@
 
 mod expr;
 mod layout;
+mod lower;
 
 pub use expr::{
     ArgumentRange, BinaryOp, ChannelRef, ChannelTest, Expr, ExprId, Index, Pattern, PatternRange,
     Place, Space, UnaryOp,
 };
-pub use layout::{ChannelSlot, ChannelType, Frame, Layout, Named, ValueKind, Width};
+pub use layout::{ChannelSlot, ChannelType, Frame, Layout, Named, NamedValue, ValueKind, Width};
+pub use lower::{LowerError, LowerOptions, lower};
 
 use crate::model::Model;
 use crate::syntax::span::Span;
@@ -95,6 +98,8 @@ pub struct Program {
     pub propositions: Vec<ExprId>,
     /// Never claims, in order of declaration.
     pub claims: Vec<Automaton>,
+    /// The model's `ltl` blocks: which propositions they speak of.
+    pub formulas: Vec<FormulaUse>,
     /// The `trace` or `notrace` automaton.
     pub trace: Option<TraceProgram>,
     /// Some expression contains [`Expr::Timeout`].
@@ -103,6 +108,8 @@ pub struct Program {
     pub uses_unless: bool,
     /// Some channel may be a rendezvous channel.
     pub uses_rendezvous: bool,
+    /// Things worth telling the user about the translation.
+    pub notes: Vec<String>,
     /// The model behind it, for names and places in the source.
     pub model: Model,
 }
@@ -123,7 +130,7 @@ pub struct Proctype {
     /// The bytes of a new frame before parameters and [`Proctype::on_start`].
     pub initial_frame: Vec<u8>,
     /// Initialisers that are not constants, run in order when the process starts, after
-    /// the parameters are stored. Its own channel ids are stored by the first of them.
+    /// the parameters and the ids of its own channels ([`Frame::channel_cells`]) are stored.
     pub on_start: Vec<Op>,
     /// Where it starts.
     pub entry: Pc,
@@ -255,6 +262,8 @@ pub struct BlockOption {
 /// When an option inside a `d_step` is possible.
 #[derive(Clone, Debug)]
 pub enum BlockGuard {
+    /// No earlier move of the control state was. Only as the first option of block 0.
+    Else,
     /// The expression is not 0.
     Condition(ExprId),
     /// The (buffered) channel is not full; then the message is sent.
@@ -334,13 +343,6 @@ pub enum Op {
         /// What is reported when there is no such process.
         fault: FaultId,
     },
-    /// `xr`, `xs`: the executing process promises to be the channel's only user on that side.
-    Claim {
-        /// The channel.
-        channel: ChannelRef,
-        /// The receiving side (`xr`), or the sending one (`xs`).
-        receive: bool,
-    },
 }
 
 /// What partial-order reduction may assume of a control state: every move from it commutes with
@@ -382,6 +384,16 @@ pub struct FaultEntry {
     pub message: String,
     /// Where.
     pub span: Span,
+}
+
+/// The propositions of an `ltl` block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormulaUse {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// For each state expression of the formula, from left to right, its index in
+    /// [`Program::propositions`].
+    pub propositions: Vec<u32>,
 }
 
 /// A never claim as an automaton that reads states.
@@ -438,6 +450,8 @@ pub struct TraceProgram {
     pub fault: FaultId,
     /// Where it starts.
     pub entry: u8,
+    /// Its closing brace, if that can be reached.
+    pub end: Option<u8>,
 }
 
 /// A state of a trace automaton.
