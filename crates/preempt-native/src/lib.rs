@@ -23,6 +23,7 @@ use preempt_core::{
     Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, Successors,
     System, Unreached, Value,
 };
+use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Program;
 use shape::Shape;
 use value::{OnFault, Scope, Tables};
@@ -37,8 +38,8 @@ const MOST_PROCESSES: usize = 256;
 const MOST_MOVES: usize = 512;
 
 /// A program as machine code, with the interpreter for the rest.
-pub struct Native<'p, R: System> {
-    reference: R,
+pub struct Native<'p> {
+    reference: &'p Interpreter,
     program: &'p Program,
     shape: Box<Shape>,
     list: Vec<ListMoves>,
@@ -49,9 +50,9 @@ pub struct Native<'p, R: System> {
 }
 
 // SAFETY: the raw pointers inside point at tables that this value owns and never changes.
-unsafe impl<R: System + Sync> Sync for Native<'_, R> {}
+unsafe impl Sync for Native<'_> {}
 // SAFETY: nothing in it belongs to a thread.
-unsafe impl<R: System + Send> Send for Native<'_, R> {}
+unsafe impl Send for Native<'_> {}
 
 use Parameter::{Address, Number};
 
@@ -76,9 +77,10 @@ const HELPERS: [Helper; 3] = [
     },
 ];
 
-impl<'p, R: System> Native<'p, R> {
-    /// Translates a program. `reference` must be an interpreter of the same program.
-    pub fn new(program: &'p Program, reference: R) -> Result<Self, CodeError> {
+impl<'p> Native<'p> {
+    /// Translates the program of an interpreter.
+    pub fn new(reference: &'p Interpreter) -> Result<Self, CodeError> {
+        let program = reference.program();
         refuse(program)?;
         let shape = Box::new(Shape::new(program));
         let layout = &program.layout;
@@ -158,11 +160,6 @@ impl<'p, R: System> Native<'p, R> {
             _tables: tables,
             _code: code,
         })
-    }
-
-    /// The interpreter behind it.
-    pub fn reference(&self) -> &R {
-        &self.reference
     }
 
     /// Lists the enabled moves of a process; `None` when the interpreter must be asked.
@@ -283,7 +280,7 @@ fn refuse(program: &Program) -> Result<(), CodeError> {
     Err(CodeError(why.into()))
 }
 
-impl<R: System> System for Native<'_, R> {
+impl System for Native<'_> {
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         self.reference.initial(state)
     }

@@ -15,7 +15,7 @@ pub(crate) const ASK_MOVES: i32 = -1;
 /// The result of a step when the interpreter must take it; the state is untouched.
 pub(crate) const ASK_STEP: i32 = 3;
 /// Rounds through a `d_step` before it is taken for a loop without end.
-pub(crate) const LONGEST_COMPOUND: i32 = 10_000_000;
+pub(crate) const LONGEST_COMPOUND: i32 = 1_000_000;
 
 /// The parameters of both functions that describe the process.
 #[derive(Clone, Copy)]
@@ -360,7 +360,7 @@ impl Maker<'_> {
                     code.begin(goes_on);
                 }
                 Op::Print { .. } | Op::PrintName { .. } => {}
-                Op::Run { .. } | Op::SetPriority { .. } | Op::Claim { .. } => {
+                Op::Run { .. } | Op::SetPriority { .. } => {
                     unreachable!("left to the interpreter")
                 }
             }

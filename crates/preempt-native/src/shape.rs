@@ -2,13 +2,16 @@
 
 use preempt_promela::ir::Program;
 
+/// Type and offset of each channel of a frame.
+type OwnChannels = Box<[(u32, u32)]>;
+
 /// What is needed to walk over the frames of a vector.
 pub(crate) struct Shape {
     pub(crate) globals_end: u32,
     /// Per process type: the length of its frame.
     pub(crate) frames: Box<[u32]>,
     /// Per process type: its channels, as (type, offset in the frame).
-    own_channels: Box<[Box<[(u32, u32)]>]>,
+    own_channels: Box<[OwnChannels]>,
     global_channels: u32,
 }
 

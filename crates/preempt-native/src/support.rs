@@ -1,6 +1,7 @@
 //! Which parts of a program have machine code. The rest is left to the reference interpreter, state
 //! by state and step by step, so that everything runs and the common things run fast.
 
+use crate::value::can_fault;
 use preempt_promela::ir::{
     BlockGuard, ChannelRef, ChannelSlot, Expr, ExprId, Index, Move, MoveKind, Op, Pattern,
     PatternRange, Place, Program,
@@ -105,8 +106,11 @@ impl Support<'_> {
             Op::Store { place, value } => self.place(place) && self.expr(*value),
             Op::Evaluate { value } => self.expr(*value),
             Op::Assert { condition, .. } => self.expr(*condition),
-            Op::Print { .. } | Op::PrintName { .. } => true,
-            Op::Run { .. } | Op::SetPriority { .. } | Op::Claim { .. } => false,
+            Op::Print { arguments, .. } => self.program.arguments[arguments.indices()]
+                .iter()
+                .all(|id| !can_fault(self.program, *id)),
+            Op::PrintName { value } => !can_fault(self.program, *value),
+            Op::Run { .. } | Op::SetPriority { .. } => false,
         }
     }
 
