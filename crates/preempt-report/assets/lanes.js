@@ -100,7 +100,8 @@ const laneView = (() => {
   function stepRow(row, step) {
     const lane = lanes.get(data.pid[step]);
     const partner = data.partner[step] >= 0 ? lanes.get(data.partner[step]) : -1;
-    const text = data.strings[data.text[step]];
+    // Of a rendezvous `c!x => c?y` each side gets its half.
+    const [text, receives] = partner < 0 ? [data.strings[data.text[step]]] : data.strings[data.text[step]].split(" => ");
     row.classList.add("step");
     option(row, step, `step ${step + 1}, ${model.describe(step)}${data.switch[step] === 2 ? ", after a preemption" : ""}`);
     row.setAttribute("aria-posinset", step + 1);
@@ -117,7 +118,7 @@ const laneView = (() => {
     if (data.failure && step === count - 1 && data.cycle === null && !deadlock) cell.classList.add("failing");
     if (partner >= 0) {
       const sign = lane < partner ? "⇒" : "⇐";
-      place(row, make("div", `cell partner ${laneClass(partner)}`, `${sign} receives`), partner + 2);
+      place(row, make("div", `cell partner ${laneClass(partner)}`, `${sign} ${receives || "receives"}`), partner + 2);
     }
     const box = place(row, make("div", "changes"), data.processes.length + 2);
     // What a channel holds follows from the statement; what a variable holds does not.
