@@ -164,7 +164,8 @@ fn complements_have_the_opposite_words() {
                 }
             }
         }
-        let accepting: Vec<u32> = (0..states as u32).filter(|_| random.next() % 2 == 0).collect();
+        let accepting: Vec<u32> =
+            (0..states as u32).filter(|_| random.next().is_multiple_of(2)).collect();
         let original = automaton(states, &edges, &accepting);
         let Some(opposite) = complement(&original) else {
             continue;
