@@ -47,7 +47,7 @@ const laneView = (() => {
     let statement = 0, changes = 0;
     const stride = Math.max(1, Math.floor(count / 2000));
     for (let step = 0; step < count; step += stride) {
-      const text = model.changesOf(step).map(model.changeText).join("  ");
+      const text = model.changeTexts(step).join("  ");
       statement = Math.max(statement, data.strings[data.text[step]].length + 6);
       changes = Math.max(changes, text.length);
     }
@@ -121,11 +121,9 @@ const laneView = (() => {
       place(row, make("div", `cell partner ${laneClass(partner)}`, `${sign} ${receives || "receives"}`), partner + 2);
     }
     const box = place(row, make("div", "changes"), data.processes.length + 2);
-    // What a channel holds follows from the statement; what a variable holds does not.
-    const list = model.changesOf(step);
-    list.sort((a, b) => data.channels[a.variable] - data.channels[b.variable]);
-    for (const change of list) box.append(make("span", "change", model.changeText(change)));
-    box.title = list.map(model.changeText).join("\n");
+    const changes = model.changeTexts(step);
+    for (const change of changes) box.append(make("span", "change", change));
+    box.title = changes.join("\n");
     if (found.length && found[model.after(found, step) - 1] === step) row.classList.add("found");
   }
 

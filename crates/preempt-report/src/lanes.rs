@@ -13,7 +13,7 @@ mod layout;
 use crate::look::Tone;
 use crate::message::halves;
 use crate::{Cast, Look, fit};
-use cell::{change_text, net_changes};
+use cell::{change_texts, net_changes};
 use layout::Layout;
 use preempt_core::{Change, Switch, Trace, TraceStep, Violation};
 
@@ -151,7 +151,7 @@ impl Lanes {
         let lane = self.cast.lane(step.pid).unwrap_or(0);
         let receives = halves(&step.text).1.unwrap_or("receives");
         let partner = step.partner.and_then(|p| self.cast.lane(p)).map(|p| (p, receives));
-        let changes: Vec<String> = changes.iter().map(change_text).collect();
+        let changes = change_texts(changes, &step.process);
         let name = self.cast.label(step.pid);
         let rows = self.layout.row(lane, partner, &name, cell, &changes, &self.look);
         let mut out = String::new();
@@ -261,7 +261,10 @@ fn start_values(trace: &Trace, look: &Look) -> String {
     let values: Vec<String> = trace
         .initial
         .iter()
-        .filter(|(name, _)| touched.contains(name.as_str()))
+        .filter(|(name, value)| {
+            let empty = matches!(value, preempt_core::Value::Queue(q) if q.is_empty());
+            touched.contains(name.as_str()) && !empty
+        })
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
     if values.is_empty() {

@@ -37,10 +37,14 @@ impl Layout {
         let mut changes = 0;
         let mut lane = 0;
         for step in &trace.steps {
-            let text: usize =
-                step.changes.iter().map(|c| fit::width(&super::change_text(c)) + 2).sum();
+            let texts = super::change_texts(&step.changes, &step.process);
+            let text = texts.iter().map(|t| fit::width(t) + 2).sum();
             changes = changes.max(text);
-            lane = lane.max(fit::width(&step.text) + 7);
+            let statement = match step.partner {
+                Some(_) => crate::message::halves(&step.text).0,
+                None => &step.text,
+            };
+            lane = lane.max(fit::width(statement) + 7);
         }
         for member in cast.members() {
             lane = lane.max(fit::width(&member.label) + 2);
