@@ -12,7 +12,11 @@ fn refused(files: &[PathBuf]) -> Vec<(PathBuf, String)> {
     let mut refused = Vec::new();
     for file in files {
         let parsed = parse_file(file);
-        assert_eq!(parsed.model.is_none(), parsed.diagnostics.iter().any(|d| d.is_error()), "{file:?}");
+        assert_eq!(
+            parsed.model.is_none(),
+            parsed.diagnostics.iter().any(|d| d.is_error()),
+            "{file:?}"
+        );
         if parsed.model.is_none() {
             refused.push((file.clone(), render_all(&parsed.diagnostics, &parsed.sources, false)));
         }

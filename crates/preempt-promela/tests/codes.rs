@@ -27,7 +27,11 @@ fn wrong_examples_draw_their_code_and_right_ones_do_not() {
         if !TOO_LONG_TO_SHOW.contains(&code.id) {
             let parsed = parse_text(code.wrong);
             let text = render_all(&parsed.diagnostics, &parsed.sources, false);
-            assert!(parsed.diagnostics.iter().any(|d| d.code == code.id), "{} wrong:\n{text}", code.id);
+            assert!(
+                parsed.diagnostics.iter().any(|d| d.code == code.id),
+                "{} wrong:\n{text}",
+                code.id
+            );
         }
         let parsed = parse_text(code.right);
         let text = render_all(&parsed.diagnostics, &parsed.sources, false);

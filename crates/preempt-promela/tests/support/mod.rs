@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use preempt_promela::syntax::{Parsed, ParseOptions, parse};
+use preempt_promela::syntax::{ParseOptions, Parsed, parse};
 
 /// Parses text that includes nothing.
 #[allow(dead_code)]
