@@ -172,7 +172,7 @@ fn solve(row: &Row, limit: Duration) -> Result<Outcome> {
 
 fn rows(size: Size) -> Vec<Row> {
     let fixed = |property: fn() -> Property| vec![Automaton::Fixed(property())];
-    let bounds = |operations, program_states| Bounds {
+    let bounds = |operations: usize, program_states: usize| Bounds {
         operations,
         program_states: if size == Size::Quick { program_states.min(3) } else { program_states },
     };
