@@ -54,7 +54,7 @@ impl Interpreter {
     }
 
     fn source(&self, statement: &Statement) -> (String, u32) {
-        let sources = &self.program.model.sources;
+        let sources = &self.program.sources;
         let span = sources.use_site(statement.span);
         match sources.files.get(span.file.0 as usize) {
             Some(file) => (file.name.clone(), sources.line_column(span).0),
@@ -79,7 +79,7 @@ impl Interpreter {
     pub(super) fn tell_fault(&self, number: u32) -> Fault {
         match self.program.faults.get(number as usize) {
             Some(entry) => {
-                let sources = &self.program.model.sources;
+                let sources = &self.program.sources;
                 let span = sources.use_site(entry.span);
                 let file = sources.files.get(span.file.0 as usize);
                 Fault {
@@ -162,7 +162,7 @@ impl Interpreter {
 
     /// The name of a symbolic constant of a set (any set if none is given), or its number.
     pub(super) fn symbol(&self, value: i32, set: Option<&Option<String>>) -> String {
-        let mtypes = &self.program.model.mtypes;
+        let mtypes = &self.program.mtypes;
         let named = |m: &&crate::model::Mtype| i32::from(m.value) == value;
         let found = match set {
             Some(set) => mtypes.iter().filter(|m| m.kind == *set).find(named),

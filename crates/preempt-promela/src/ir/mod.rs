@@ -55,8 +55,8 @@ pub use expr::{
 pub use layout::{ChannelSlot, ChannelType, Frame, Layout, Named, NamedValue, ValueKind, Width};
 pub use lower::{LowerError, LowerOptions, lower};
 
-use crate::model::Model;
-use crate::syntax::span::Span;
+use crate::model::Mtype;
+use crate::syntax::span::{SourceMap, Span};
 use preempt_core::FaultKind;
 
 /// A control state of a process type: index into [`Proctype::states`].
@@ -110,8 +110,10 @@ pub struct Program {
     pub uses_rendezvous: bool,
     /// Things worth telling the user about the translation.
     pub notes: Vec<String>,
-    /// The model behind it, for names and places in the source.
-    pub model: Model,
+    /// Files and expansions, for places in the source.
+    pub sources: SourceMap,
+    /// Symbolic constants, for showing values.
+    pub mtypes: Vec<Mtype>,
 }
 
 /// Index into [`Program::proctypes`].

@@ -254,7 +254,12 @@ impl<'l, 'm> Builder<'l, 'm> {
             StmtKind::Printm(e) => self.basic(Action::Printm(e.clone()), span),
             StmtKind::Else => self.node(Kind::Else, span, "else".into()),
             StmtKind::SetPriority(pid, value) => {
-                self.basic(Action::SetPriority(pid.clone(), value.clone()), span)
+                let action = if self.lowering.text(span).starts_with("_priority") {
+                    Action::OwnPriority(value.clone())
+                } else {
+                    Action::SetPriority(pid.clone(), value.clone())
+                };
+                self.basic(action, span)
             }
             StmtKind::ExclusiveReceive(_) | StmtKind::ExclusiveSend(_) | StmtKind::Declare(_) => {
                 self.basic(Action::Nothing, span)
@@ -412,7 +417,8 @@ impl<'l, 'm> Builder<'l, 'm> {
         Ok(node)
     }
 
-    /// `x = from; do :: break :: x < to -> x = x + 1 od`
+    /// `x = from; do :: break :: x < to -> x = x + 1 od`, or one option per value where Spin sees
+    /// that there are few.
     fn select(
         &mut self,
         variable: &Place,
@@ -420,6 +426,21 @@ impl<'l, 'm> Builder<'l, 'm> {
         to: &Expr,
         span: Span,
     ) -> Result<Node, LowerError> {
+        let bounds = self.literal(from).zip(self.literal(to));
+        if let Some((low, high)) = bounds
+            && high.saturating_sub(low) <= 32
+        {
+            let mut options = Vec::new();
+            for value in low..=high {
+                self.open.push(Open::default());
+                self.at_start = false;
+                self.assign(variable, Expr { kind: ExprKind::Const(value), span }, span);
+                options.push(self.close(span)?);
+            }
+            let mut node = self.node(Kind::If, span, "select".into());
+            node.options = options;
+            return Ok(node);
+        }
         self.assign(variable, from.clone(), span);
         self.open.push(Open::default());
         self.at_start = false;
@@ -435,9 +456,23 @@ impl<'l, 'm> Builder<'l, 'm> {
         self.add(node);
         let leave = self.close(span)?;
         let mut node = self.node(Kind::Do, span, "select".into());
-        node.options = vec![leave, main];
+        node.options = if bounds.is_some() { vec![main, leave] } else { vec![leave, main] };
         node.exit = Some(exit);
         Ok(node)
+    }
+
+    /// The value of a number that stands without parentheses.
+    fn literal(&self, e: &Expr) -> Option<i32> {
+        let value = constant(e).filter(|value| *value >= 0)?;
+        let sources = &self.lowering.model.sources;
+        let parenthesised = |span: Span| {
+            let text = sources.files.get(span.file.0 as usize).map_or("", |f| f.text.as_str());
+            let before = text.get(..span.start as usize).unwrap_or("");
+            let own = text.get(span.start as usize..).unwrap_or("");
+            before.trim_end().ends_with('(') || own.starts_with('(')
+        };
+        let outside = sources.use_site(e.span);
+        (!parenthesised(e.span) && !parenthesised(outside)).then_some(value)
     }
 
     fn unless(&mut self, stmt: &Stmt, main: &Stmt, escape: &Stmt) -> Result<Node, LowerError> {

@@ -106,8 +106,8 @@ impl Flow {
     }
 
     fn meet(&mut self, number: u32) {
-        if !self.edges.contains_key(&number) {
-            self.edges.insert(number, Vec::new());
+        if let std::collections::hash_map::Entry::Vacant(entry) = self.edges.entry(number) {
+            entry.insert(Vec::new());
             self.order.push(number);
         }
     }
@@ -199,6 +199,7 @@ fn uses(action: &Action, locals: &[Variable], reads: &mut Vec<u32>, writes: &mut
             }
         }
         Action::Printf { arguments, .. } => arguments.iter().for_each(&mut read),
+        Action::OwnPriority(value) => read(value),
         Action::SetPriority(pid, value) => {
             read(pid);
             read(value);

@@ -51,8 +51,12 @@ pub(super) enum Action {
     },
     Printm(Expr),
     SetPriority(Expr, Expr),
+    /// `_priority = e`: unlike `set_priority`, a matter of the process alone.
+    OwnPriority(Expr),
 }
 
+// Few elements exist, and only while translating: their size does not matter.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     If,

@@ -53,7 +53,7 @@ pub(super) fn proctype(
     let (initial_frame, on_start) = lowering.initial_frame(index)?;
     let mut parameters: Vec<Place> = Vec::new();
     for local in 0..declaration.parameter_count {
-        parameters.extend(lowering.local_place(index, local as u32));
+        parameters.extend(lowering.scalars_of(index, local));
     }
     let pcs = &lowering.pcs[index];
     let labels = lowering.labels[index]
@@ -200,6 +200,12 @@ fn action_kind(
         Action::Printm(e) => {
             let value = lowering.value(e, process)?;
             ops.push(Op::PrintName { value });
+        }
+        Action::OwnPriority(value) => {
+            let pid = lowering.expr(Expr::Pid);
+            let value = lowering.value(value, process)?;
+            let fault = lowering.fault(FaultKind::Runtime, "priority out of range", span);
+            ops.push(Op::SetPriority { pid, value, fault });
         }
         Action::SetPriority(pid, value) => {
             let pid = lowering.value(pid, process)?;

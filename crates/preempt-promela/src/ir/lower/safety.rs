@@ -86,6 +86,7 @@ impl<'a> Globals<'a> {
             }
             Action::Printf { arguments, .. } => arguments.iter().any(|e| self.expr(e)),
             Action::SetPriority(..) => true,
+            Action::OwnPriority(e) => self.expr(e),
         }
     }
 

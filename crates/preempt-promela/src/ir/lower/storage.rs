@@ -292,6 +292,22 @@ impl Lowering<'_> {
         Ok(())
     }
 
+    /// The scalars of a local variable, in order.
+    pub(super) fn scalars_of(&self, process: usize, local: usize) -> Vec<Place> {
+        let mut names = Vec::new();
+        if let Home::At(offset) = self.storage.locals[process][local] {
+            let variable = &self.locals[process][local];
+            self.name(Space::Local, "", variable, offset, &mut names);
+        }
+        names
+            .into_iter()
+            .filter_map(|named| match named.value {
+                NamedValue::Number(place) | NamedValue::ChannelAt(place) => Some(place),
+                NamedValue::Channel(_) => None,
+            })
+            .collect()
+    }
+
     fn name_globals(&mut self) {
         let mut names = Vec::new();
         for (index, variable) in self.model.globals.iter().enumerate() {

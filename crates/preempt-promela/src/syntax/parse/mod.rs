@@ -23,7 +23,7 @@ use super::token::{Kind, Token};
 /// Statements, parentheses and unary operators may nest this deep.
 const MAXIMAL_NESTING: usize = 120;
 /// Operators in a row: `a + b + c …` makes a tree this high.
-const MAXIMAL_HEIGHT: u32 = 1_000;
+const MAXIMAL_HEIGHT: u32 = 500;
 
 /// Parses a whole model.
 pub(crate) fn parse(
