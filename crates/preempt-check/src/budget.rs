@@ -154,6 +154,15 @@ impl<'a> Budget<'a> {
     }
 }
 
+/// The memory that the operating system can give away now, in bytes; a guess where it does not say.
+pub fn available_memory() -> usize {
+    let kibibytes = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()
+    });
+    kibibytes.map_or(4 << 30, |kibibytes| kibibytes.saturating_mul(1024))
+}
+
 impl std::fmt::Debug for Budget<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Budget")
@@ -182,10 +191,11 @@ mod tests {
         assert_eq!(polls.collect::<Vec<_>>(), [Stop::Interrupted]);
         let mut reports = 0;
         let mut listener = |_: &Progress| reports += 1;
-        let mut budget = Budget::unlimited().listener(&mut listener);
-        budget.last_report -= REPORT_EVERY;
-        assert_eq!(budget.check(Progress::default()), None);
-        drop(budget);
+        {
+            let mut budget = Budget::unlimited().listener(&mut listener);
+            budget.last_report -= REPORT_EVERY;
+            assert_eq!(budget.check(Progress::default()), None);
+        }
         assert_eq!(reports, 1);
     }
 }

@@ -7,13 +7,23 @@
 //! Invariant: a store that returns `new: true` for a state never does so again for the same bytes.
 //! Exact stores also promise the converse, that `new: false` means the very same bytes.
 
+mod adaptive;
 mod arena;
+mod bitstate;
+mod compact;
 mod exact;
 mod hash;
 mod pages;
+mod pairs;
+pub(crate) mod shared;
+mod tree;
 
+pub use adaptive::Adaptive;
+pub use bitstate::Bitstate;
+pub use compact::Compact;
 pub use exact::Exact;
 pub use hash::{hash, hash_with_seed};
+pub use tree::Tree;
 
 /// The number of a stored state: 0, 1, 2, … in the order of insertion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

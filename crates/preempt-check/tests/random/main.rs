@@ -8,7 +8,14 @@ use preempt_check::{Answer, Check, Options, Reduction, Search, Storage};
 use preempt_core::{Enabled, Outcome, System, Verdict, ViolationKind, replay};
 use program::Program;
 
-const STORAGES: [Storage; 2] = [Storage::Auto, Storage::Exact];
+/// The lossy ones are large enough to lose nothing on programs this small.
+const STORAGES: [Storage; 5] = [
+    Storage::Auto,
+    Storage::Exact,
+    Storage::Tree,
+    Storage::Compact,
+    Storage::Bitstate { bits: Some(22), hashes: 5 },
+];
 
 /// How many programs to try; set `PREEMPT_RANDOM_PROGRAMS` for a longer campaign.
 fn seeds() -> std::ops::Range<u64> {
