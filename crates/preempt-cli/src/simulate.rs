@@ -36,7 +36,6 @@ enum End {
     Finished,
     Deadlock,
     Fault(u32),
-    Quit,
 }
 
 /// Runs `preempt simulate`.
@@ -58,7 +57,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     }
     Ok(ExitCode::from(match end {
         End::Deadlock | End::Fault(_) => 1,
-        End::Steps | End::Finished | End::Quit => 0,
+        End::Steps | End::Finished => 0,
     }))
 }
 
@@ -110,7 +109,6 @@ fn closing(system: &Interpreter, steps: &[Step], end: &End) -> String {
         End::Finished => format!("all processes finished after {taken} steps\n"),
         End::Deadlock => format!("deadlock after {taken} steps: no process can move\n"),
         End::Fault(fault) => format!("after {taken} steps: {}\n", system.fault(*fault)),
-        End::Quit => String::new(),
     }
 }
 

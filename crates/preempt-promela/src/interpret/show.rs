@@ -3,8 +3,8 @@
 use super::Interpreter;
 use super::channel::{self, Channel};
 use super::evaluate::processes;
-use crate::ir::{Move, Named, NamedValue, Statement};
-use preempt_core::{Fault, FaultKind, Step, Value};
+use crate::ir::{Move, MoveKind, Named, NamedValue, Statement};
+use preempt_core::{Fault, FaultKind, ProcessId, Step, Value};
 
 /// A statement of the model that a search may or may not have executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
