@@ -28,6 +28,7 @@ impl Counterexample {
     pub fn from_fault<S: System + ?Sized>(system: &S, steps: Vec<Step>, fault: u32) -> Self {
         let kind = match system.fault(fault).kind {
             FaultKind::Assertion => ViolationKind::Assertion,
+            FaultKind::Claim => ViolationKind::Claim,
             FaultKind::Exclusivity => ViolationKind::Exclusivity,
             FaultKind::Runtime | FaultKind::Limit => ViolationKind::Runtime,
         };

@@ -1,10 +1,10 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::search::{breadth_first, depth_first, parallel};
+use crate::search::{bounded, breadth_first, depth_first, parallel};
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
-    Answer, Budget, Finding, Options, Progress, Reduction, Search, Storage, available_memory,
-    conclude,
+    Answer, Budget, Finding, Options, Preemptions, Progress, Reduction, Search, Storage,
+    available_memory, conclude,
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
@@ -137,7 +137,10 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
-        let finding = search(self.system, &self.options, &mut budget);
+        let finding = match self.options.preemptions {
+            Preemptions::Any => search(self.system, &self.options, &mut budget),
+            _ => bounded(self.system, &self.options, &mut budget),
+        };
         conclude(self.system, &self.options.property, finding)
     }
 }

@@ -1,5 +1,6 @@
 //! What can be asked of a check.
 
+use crate::Preemptions;
 use std::time::Duration;
 
 /// The order of exploration.
@@ -62,6 +63,8 @@ pub struct Options {
     /// Whether a property looks at the propositions of the system: then steps that may change one
     /// are never reordered.
     pub observed: bool,
+    /// Which executions are explored, by the preemptions they need.
+    pub preemptions: Preemptions,
     /// Report violated assertions.
     pub assertions: bool,
     /// Report states without steps that are no valid ends.
@@ -86,6 +89,7 @@ impl Default for Options {
             storage: Storage::Auto,
             reduction: Reduction::default(),
             observed: false,
+            preemptions: Preemptions::Any,
             assertions: true,
             deadlocks: true,
             max_errors: 1,

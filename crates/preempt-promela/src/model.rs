@@ -4,6 +4,7 @@
 //! the language demands a constant. Nothing is lowered yet: selections, loops, `for` and
 //! `select` stand as the author wrote them, because Spin's control states follow the text.
 
+use crate::syntax::Macros;
 use crate::syntax::span::{SourceMap, Span};
 
 /// A whole model.
@@ -25,6 +26,8 @@ pub struct Model {
     pub formulas: Vec<Ltl>,
     /// A `trace` or `notrace` declaration.
     pub trace: Option<TraceAutomaton>,
+    /// The macros as they stand at the end, for formulas given apart from the model.
+    pub macros: Macros,
 }
 
 /// Index into [`Model::typedefs`].
