@@ -44,13 +44,11 @@ impl Exact {
         self.arena.get(id.index())
     }
 
-    /// Moves all states into a tree, in the order of their numbers, giving memory back on the way.
-    pub(crate) fn into_tree(mut self, limit: usize) -> Result<Tree, StoreFull> {
-        self.index = Vec::new();
+    /// Copies all states into a tree of at most `limit` bytes, in the order of their numbers.
+    pub(crate) fn to_tree(&self, limit: usize) -> Result<Tree, StoreFull> {
         let mut tree = Tree::new(limit);
         for at in 0..self.arena.len() {
             tree.insert(self.arena.get(at))?;
-            self.arena.release_before(at);
         }
         Ok(tree)
     }
