@@ -60,11 +60,11 @@ pub struct Options {
     pub storage: Storage,
     /// Which interleavings may be skipped.
     pub reduction: Reduction,
+    /// Which executions are explored, by the preemptions they need.
+    pub preemptions: Preemptions,
     /// Whether a property looks at the propositions of the system: then steps that may change one
     /// are never reordered.
     pub observed: bool,
-    /// Which executions are explored, by the preemptions they need.
-    pub preemptions: Preemptions,
     /// Report violated assertions.
     pub assertions: bool,
     /// Report states without steps that are no valid ends.
@@ -88,8 +88,8 @@ impl Default for Options {
             search: Search::Auto,
             storage: Storage::Auto,
             reduction: Reduction::default(),
-            observed: false,
             preemptions: Preemptions::Any,
+            observed: false,
             assertions: true,
             deadlocks: true,
             max_errors: 1,

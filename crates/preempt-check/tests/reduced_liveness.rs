@@ -60,8 +60,8 @@ fn b2() -> Automaton {
         vec![0],
         vec![
             vec![edge(1, Some(false)), edge(2, Some(false))],
-            vec![edge(2, Some(false)), edge(3, Some(true))],
-            vec![edge(1, Some(false))],
+            vec![edge(2, Some(false))],
+            vec![edge(1, Some(false)), edge(3, Some(true))],
             vec![edge(3, Some(true))],
         ],
         vec![false, false, false, true],

@@ -80,25 +80,21 @@ thread_local! {
     static NEXT: RefCell<Vec<PropertyState>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Bits of a property state in a product.
-const MOST_BITS: u32 = 19;
-
 impl StutterInvariant {
-    /// The normal form of an automaton that accepts what must not happen; `None` when it is too
-    /// large for a product.
+    /// The normal form of an automaton that accepts what must not happen; `None` when it has
+    /// too many propositions.
     pub fn new(automaton: &Automaton, propositions: Vec<usize>) -> Option<Self> {
         let form = NormalForm::new(automaton).ok()?;
-        let fits = form.bits() <= MOST_BITS;
-        fits.then(|| StutterInvariant { form, mask: automaton.proposition_mask(), propositions })
+        Some(StutterInvariant { form, mask: automaton.proposition_mask(), propositions })
     }
 
     /// The state of an automaton that accepts nothing.
-    const NOWHERE: u32 = 1 << MOST_BITS;
+    const NOWHERE: u32 = (1 << 28) - 1;
 }
 
 impl Property for StutterInvariant {
     fn initial(&self) -> u32 {
-        self.form.initial().map_or(Self::NOWHERE, |state| state.0 as u32)
+        self.form.initial().map_or(Self::NOWHERE, |state| state.0)
     }
 
     fn moves(
@@ -113,15 +109,15 @@ impl Property for StutterInvariant {
         let letter = valuation(self.mask, &self.propositions, holds);
         NEXT.with_borrow_mut(|next| {
             next.clear();
-            self.form.next(PropertyState(state.into()), letter, next);
+            self.form.next(PropertyState(state), letter, next);
             for target in next.iter() {
-                emit(PropertyMove::To(target.0 as u32));
+                emit(PropertyMove::To(target.0));
             }
         });
     }
 
     fn is_accepting(&self, state: u32) -> bool {
-        state != Self::NOWHERE && self.form.accepting(PropertyState(state.into()))
+        state != Self::NOWHERE && self.form.accepting(PropertyState(state))
     }
 
     fn assertion(&self, _number: u32) -> Fault {

@@ -8,9 +8,9 @@
 use super::bounded_stack::{Frame, Stack, Task};
 use super::chain::{Chain, Event};
 use super::marks::Visit;
+use super::tally::Tally;
 use super::visited::{Arrival, Visited};
-use super::watch::Watch;
-use crate::{Budget, Finding, Options, Progress};
+use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Enabled, Outcome, Statistics, Step, Stop, System};
 
 /// Which steps a state gets, at which count.
@@ -44,7 +44,7 @@ pub(super) fn walk<S: System + ?Sized, V: Visited>(
         system,
         visited,
         stack: Stack::default(),
-        watch: Watch::new(options),
+        tally: Tally::new(system, options),
         max_depth: options.depth.map_or(usize::MAX, |depth| depth as usize),
         numbers: Statistics::default(),
         truncated: false,
@@ -66,7 +66,7 @@ struct Walk<'a, S: ?Sized, V> {
     system: &'a S,
     visited: V,
     stack: Stack,
-    watch: Watch,
+    tally: Tally,
     max_depth: usize,
     numbers: Statistics,
     /// Some execution was cut at the depth limit.
@@ -173,6 +173,9 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         let Arrival { key, visit, new, on_path } = (self.visited)
             .arrive(&self.state, count, mover.map(Step::mover))
             .map_err(|_| End::Limit(Stop::Memory))?;
+        for &step in &self.steps {
+            self.tally.take(self.system, step);
+        }
         self.numbers.transitions += 1;
         self.numbers.atomic_steps += self.steps.len().saturating_sub(1) as u64;
         if !on_path {
@@ -190,8 +193,9 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         if let Some(frame) = self.stack.top() {
             frame.marked = marked;
         }
-        if new && self.watch.is_invalid_end(self.system, &self.state, &self.enabled) {
-            self.watch.invalid_end(|| self.stack.path().to_vec());
+        if new && self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
+            let path = self.stack.path();
+            self.tally.error(|| Counterexample::invalid_end(path.to_vec()));
             self.enough()?;
         }
         rule.enter(self.system, &mut self.visited, &mut self.stack, &self.enabled);
@@ -201,12 +205,15 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     /// Takes note of a fault at the end of the path and these steps.
     fn judge(&mut self, fault: u32, steps: &[Step]) -> Result<(), End> {
         let path = self.stack.path();
-        self.watch.fault(self.system, fault, || [path, steps].concat());
+        if self.tally.reports(self.system, fault) {
+            let system = self.system;
+            self.tally.error(|| Counterexample::from_fault(system, [path, steps].concat(), fault));
+        }
         self.enough()
     }
 
     fn enough(&self) -> Result<(), End> {
-        if self.watch.is_done() { Err(End::Enough) } else { Ok(()) }
+        if self.tally.is_enough() { Err(End::Enough) } else { Ok(()) }
     }
 
     fn poll(&self, budget: &mut Budget) -> Result<(), End> {
@@ -221,27 +228,28 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     }
 
     fn finish(self, bound: u32, end: Option<End>, budget: &Budget) -> Finding {
-        let stop = match end {
+        let states = self.visited.len();
+        let memory = self.visited.bytes() + self.stack.bytes();
+        let mut finding = self.tally.finish(self.system, states);
+        finding.stop = match end {
             Some(End::Limit(stop)) => Some(stop),
             _ if self.truncated => Some(Stop::Depth),
             _ => None,
         };
-        let states = self.visited.len();
-        let memory = self.visited.bytes() + self.stack.bytes();
-        Finding {
-            statistics: Statistics {
-                states,
-                matched: self.numbers.transitions.saturating_sub(states),
-                errors: self.watch.errors,
-                bytes_per_state: memory as f64 / states.max(1) as f64,
-                memory_bytes: memory.max(budget.peak_memory()) as u64,
-                seconds: budget.elapsed().as_secs_f64(),
-                ..self.numbers
-            },
-            counterexample: self.watch.first,
-            stop,
-            bound: Some(bound),
-            ..Finding::default()
-        }
+        finding.bound = Some(bound);
+        // What the bound kept out may be reached beyond it.
+        finding.unreached.clear();
+        finding.statistics = Statistics {
+            transitions: self.numbers.transitions,
+            matched: self.numbers.transitions.saturating_sub(states),
+            atomic_steps: self.numbers.atomic_steps,
+            depth: self.numbers.depth,
+            revisits: self.numbers.revisits,
+            bytes_per_state: memory as f64 / states.max(1) as f64,
+            memory_bytes: memory.max(budget.peak_memory()) as u64,
+            seconds: budget.elapsed().as_secs_f64(),
+            ..finding.statistics
+        };
+        finding
     }
 }

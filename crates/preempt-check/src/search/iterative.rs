@@ -20,9 +20,9 @@
 
 use super::chain::{Chain, Event};
 use super::marks::{LARGEST_BOUND, Marks, Visit};
-use super::watch::Watch;
+use super::tally::Tally;
 use crate::store::{Pending, StateId, Store};
-use crate::{Budget, Finding, Options, Preemptions, Progress};
+use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
 use preempt_core::{
     BoundRow, Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop, System, classify,
 };
@@ -49,7 +49,7 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
         marks: Marks::default(),
         log: Vec::new(),
         bucket: 0,
-        watch: Watch::new(options),
+        tally: Tally::new(system, options),
         transitions: 1,
         revisits: 0,
         chain: Chain::default(),
@@ -125,7 +125,7 @@ struct Bucketed<'a, S: ?Sized, T> {
     log: Vec<Entry>,
     /// The count of the present bucket.
     bucket: u32,
-    watch: Watch,
+    tally: Tally,
     transitions: u64,
     revisits: u64,
     chain: Chain,
@@ -155,8 +155,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-            self.watch.fault(self.system, fault, Vec::new);
-            self.enough()?;
+            self.fault(fault, None, &[])?;
         }
         if let Outcome::Broken(_) = outcome {
             return Ok(());
@@ -219,7 +218,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             bound: self.bucket,
             states: self.store.len() as u64,
             transitions: self.transitions,
-            errors: self.watch.errors,
+            errors: self.tally.errors,
         }
     }
 
@@ -239,7 +238,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     }
 
     fn enough(&self) -> Result<(), End> {
-        if self.watch.is_done() { Err(End::Enough) } else { Ok(()) }
+        if self.tally.is_enough() { Err(End::Enough) } else { Ok(()) }
     }
 
     /// Loads the state of a visit and its steps.
@@ -257,10 +256,10 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         let mark = self.marks.get(entry.state);
         if !mark.is_expanded() {
             self.marks.set_expanded(entry.state);
-            if self.watch.is_invalid_end(self.system, &self.state, &self.enabled) {
-                let mut watch = std::mem::take(&mut self.watch);
-                watch.invalid_end(|| self.steps_to(visit));
-                self.watch = watch;
+            if self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
+                let (system, store, log) = (self.system, &self.store, &self.log);
+                self.tally
+                    .error(|| Counterexample::invalid_end(steps_to(system, store, log, visit)));
                 self.enough()?;
             }
         }
@@ -352,11 +351,12 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         chain.run(self.system, &self.state, step, &mut |path, event| {
             match event {
                 Event::Violated(fault) | Event::Broken(fault) => {
-                    if self.watch.minds(self.system, fault) {
-                        faults.push((fault, path.to_vec()));
-                    }
+                    faults.push((fault, path.to_vec()));
                 }
                 Event::Arrived(state) => {
+                    for &step in path {
+                        self.tally.take(self.system, step);
+                    }
                     self.transitions += 1;
                     let last = path.last().map(Step::mover);
                     let batch = &mut self.batch;
@@ -370,17 +370,20 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             true
         });
         self.chain = chain;
-        for (fault, path) in faults {
-            let mut watch = std::mem::take(&mut self.watch);
-            watch.fault(self.system, fault, || {
-                let mut steps = self.steps_to(visit);
-                steps.extend(path);
-                steps
+        faults.into_iter().try_for_each(|(fault, path)| self.fault(fault, Some(visit), &path))
+    }
+
+    /// Takes note of a fault at the end of `path` behind a visit.
+    fn fault(&mut self, fault: u32, visit: Option<u32>, path: &[Step]) -> Result<(), End> {
+        let (system, store, log) = (self.system, &self.store, &self.log);
+        if self.tally.reports(system, fault) {
+            self.tally.error(|| {
+                let mut steps = visit.map_or(Vec::new(), |at| steps_to(system, store, log, at));
+                steps.extend_from_slice(path);
+                Counterexample::from_fault(system, steps, fault)
             });
-            self.watch = watch;
-            self.enough()?;
         }
-        Ok(())
+        self.enough()
     }
 
     fn flush_if_large(&mut self) -> Result<(), End> {
@@ -410,42 +413,6 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         Ok(())
     }
 
-    /// The steps of the execution behind a visit, found again from its states.
-    fn steps_to(&self, visit: u32) -> Vec<Step> {
-        let mut entries = vec![self.log[visit as usize]];
-        while let Some(&Entry { parent, .. }) = entries.last().filter(|e| e.parent != NO_PARENT) {
-            entries.push(self.log[parent as usize]);
-        }
-        entries.reverse();
-        let (mut steps, mut state, mut target) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut chain, mut enabled) = (Chain::default(), Enabled::new());
-        for pair in entries.windows(2) {
-            self.store.load(pair[0].state, &mut state);
-            self.store.load(pair[1].state, &mut target);
-            enabled.clear();
-            self.system.enabled(&mut state, &mut enabled);
-            let mut best: Option<(bool, Vec<Step>)> = None;
-            for step in enabled.steps() {
-                let switch = classify(pair[0].mover.process(), &enabled, step);
-                let costs = switch == preempt_core::Switch::Preemption;
-                chain.run(self.system, &state, *step, &mut |path, event| {
-                    if let Event::Arrived(arrived) = event {
-                        let mover = path.last().map(Step::mover);
-                        let same =
-                            pair[1].mover.is_transparent() || mover == pair[1].mover.process();
-                        let better = best.as_ref().is_none_or(|(worst, _)| *worst && !costs);
-                        if same && better && *arrived == target {
-                            best = Some((costs, path.to_vec()));
-                        }
-                    }
-                    true
-                });
-            }
-            steps.extend(best.expect("the log holds edges of the system").1);
-        }
-        steps
-    }
-
     /// The longest execution in the log, counted in visits.
     fn depth(&self) -> u64 {
         let mut depths: Vec<u32> = Vec::with_capacity(self.log.len());
@@ -467,29 +434,66 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         budget: &Budget,
     ) -> Finding {
         let states = self.store.len() as u64;
-        let memory = self.bytes();
-        let stop = match end {
-            Some(End::Limit(stop)) => Some(stop),
-            Some(End::Enough) | None => None,
-        };
-        Finding {
-            statistics: Statistics {
-                states,
-                matched: self.transitions - states.min(self.transitions),
-                transitions: self.transitions,
-                depth: self.depth(),
-                revisits: self.revisits,
-                errors: self.watch.errors,
-                bytes_per_state: memory as f64 / states.max(1) as f64,
-                memory_bytes: memory.max(budget.peak_memory()) as u64,
-                seconds: budget.elapsed().as_secs_f64(),
-                per_bound,
-                ..Statistics::default()
-            },
-            counterexample: self.watch.first,
-            stop,
-            bound,
-            ..Finding::default()
+        let (memory, depth) = (self.bytes(), self.depth());
+        let mut finding = self.tally.finish(self.system, states);
+        if let Some(End::Limit(stop)) = end {
+            finding.stop = Some(stop);
         }
+        finding.bound = bound;
+        finding.statistics = Statistics {
+            matched: self.transitions - states.min(self.transitions),
+            transitions: self.transitions,
+            depth,
+            revisits: self.revisits,
+            bytes_per_state: memory as f64 / states.max(1) as f64,
+            memory_bytes: memory.max(budget.peak_memory()) as u64,
+            seconds: budget.elapsed().as_secs_f64(),
+            per_bound,
+            ..finding.statistics
+        };
+        if bound.is_some() || finding.stop.is_some() {
+            finding.unreached.clear();
+        }
+        finding
     }
+}
+
+/// The steps of the execution behind a visit, found again from its states.
+fn steps_to<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &T,
+    log: &[Entry],
+    visit: u32,
+) -> Vec<Step> {
+    let mut entries = vec![log[visit as usize]];
+    while let Some(&Entry { parent, .. }) = entries.last().filter(|e| e.parent != NO_PARENT) {
+        entries.push(log[parent as usize]);
+    }
+    entries.reverse();
+    let (mut steps, mut state, mut target) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut chain, mut enabled) = (Chain::default(), Enabled::new());
+    for pair in entries.windows(2) {
+        store.load(pair[0].state, &mut state);
+        store.load(pair[1].state, &mut target);
+        enabled.clear();
+        system.enabled(&mut state, &mut enabled);
+        let mut best: Option<(bool, Vec<Step>)> = None;
+        for step in enabled.steps() {
+            let switch = classify(pair[0].mover.process(), &enabled, step);
+            let costs = switch == preempt_core::Switch::Preemption;
+            chain.run(system, &state, *step, &mut |path, event| {
+                if let Event::Arrived(arrived) = event {
+                    let mover = path.last().map(Step::mover);
+                    let same = pair[1].mover.is_transparent() || mover == pair[1].mover.process();
+                    let better = best.as_ref().is_none_or(|(worst, _)| *worst && !costs);
+                    if same && better && *arrived == target {
+                        best = Some((costs, path.to_vec()));
+                    }
+                }
+                true
+            });
+        }
+        steps.extend(best.expect("the log holds edges of the system").1);
+    }
+    steps
 }

@@ -1,4 +1,4 @@
-//! The orders in which states are explored.
+//! The orders in which states are explored, one file each.
 
 mod bounded;
 mod bounded_reduced;
@@ -18,7 +18,6 @@ mod simplest;
 mod tally;
 mod trace;
 mod visited;
-mod watch;
 mod window;
 
 pub(crate) use breadth::breadth_first;

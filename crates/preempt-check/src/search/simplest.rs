@@ -13,7 +13,7 @@
 //! target whose weight is not above that of the level is the least of all.
 
 use super::chain::{Chain, Event};
-use super::watch::Watch;
+use super::tally::Tally;
 use crate::store::{Exact, StateId, Store};
 use crate::{Budget, Counterexample, Options, Progress};
 use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, Switch, System, classify};
@@ -43,7 +43,7 @@ pub fn simplest<S: System + ?Sized>(
 ) -> Simplest {
     let mut search = Search {
         system,
-        watch: Watch::new(options),
+        tally: Tally::new(system, options),
         limit: bound.unwrap_or(u32::MAX),
         store: Exact::new(budget.memory_limit()),
         first_node: Vec::new(),
@@ -125,7 +125,7 @@ struct Best {
 
 struct Search<'a, S: ?Sized> {
     system: &'a S,
-    watch: Watch,
+    tally: Tally,
     limit: u32,
     store: Exact,
     /// Per state, the first of its nodes.
@@ -147,7 +147,7 @@ impl<S: System + ?Sized> Search<'_, S> {
         let outcome = self.system.initial(&mut initial);
         let mut before = Best { weight: (0, 0), node: NONE, path: Vec::new(), fault: None };
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-            if self.watch.minds(self.system, fault) {
+            if self.tally.reports(self.system, fault) {
                 before.fault = Some(fault);
                 self.best = Some(before);
                 return Ok(());
@@ -243,7 +243,7 @@ impl<S: System + ?Sized> Search<'_, S> {
         self.store.load(node.state, &mut state);
         enabled.clear();
         self.system.enabled(&mut state, &mut enabled);
-        if self.watch.is_invalid_end(self.system, &state, &enabled) {
+        if self.tally.is_invalid_end(self.system, &state, &enabled) {
             self.offer((self.count, depth), at, &[], None);
         }
         let mut preemptions = false;
@@ -268,7 +268,7 @@ impl<S: System + ?Sized> Search<'_, S> {
             let weight = (self.count, depth + path.len() as u32);
             match event {
                 Event::Violated(fault) | Event::Broken(fault) => {
-                    if self.watch.minds(self.system, fault) {
+                    if self.tally.reports(self.system, fault) {
                         self.offer(weight, at, path, Some(fault));
                     }
                 }

@@ -1,7 +1,7 @@
 //! What a search counts while it runs: errors, matches, transitions taken, depth.
 
 use crate::{Counterexample, Finding, Options};
-use preempt_core::{FaultKind, Statistics, Step, Stop, System};
+use preempt_core::{Enabled, FaultKind, Statistics, Step, Stop, System};
 
 /// The counters of one search.
 #[derive(Debug)]
@@ -62,6 +62,16 @@ impl Tally {
     /// Whether an invalid end counts as an error.
     pub(crate) fn reports_deadlocks(&self) -> bool {
         self.deadlocks
+    }
+
+    /// Whether the state, with these steps, is an invalid end that counts as an error.
+    pub(crate) fn is_invalid_end<S: System + ?Sized>(
+        &self,
+        system: &S,
+        state: &[u8],
+        enabled: &Enabled,
+    ) -> bool {
+        self.deadlocks && enabled.is_empty() && !system.is_valid_end(state)
     }
 
     /// Counts an error; `example` tells its story if it is the first. Says whether to stop.
