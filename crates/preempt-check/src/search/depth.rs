@@ -285,7 +285,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             match frame.id {
                 Some(id) => self.mark(id, false),
                 // What a sequence reached counts for the state before it.
-                None if frame.outside && self.selector.sees_through_sequences() => {
+                None if frame.outside => {
                     if let Some(below) = self.frames.last_mut() {
                         below.outside = true;
                     }

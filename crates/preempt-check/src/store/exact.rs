@@ -123,8 +123,10 @@ impl Exact {
             let at = self.find(hash, state).0;
             return self.put(at, hash, state);
         }
-        self.index.copy_within(at..end, at + 1);
-        self.index[at] = (hash >> 32) << 32 | (id as u64 + 1);
+        let mut moved = (hash >> 32) << 32 | (id as u64 + 1);
+        for slot in &mut self.index[at..=end] {
+            moved = std::mem::replace(slot, moved);
+        }
         self.arena.push(state);
         Ok(Inserted { id: StateId(id as u32), new: true })
     }
