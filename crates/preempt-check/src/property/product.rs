@@ -269,6 +269,13 @@ impl<S: System + ?Sized, P: Property> System for Product<'_, S, P> {
         (String::new(), 0, text.into())
     }
 
+    fn output(&self, state: &[u8], step: Step) -> String {
+        match step.process {
+            ProcessId::PROPERTY => String::new(),
+            _ => self.system.output(self.split(state).0, Self::inner(step)),
+        }
+    }
+
     fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
         self.system.position(self.split(state).0, process)
     }

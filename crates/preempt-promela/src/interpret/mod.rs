@@ -140,6 +140,14 @@ impl System for Interpreter {
         }
     }
 
+    fn output(&self, state: &[u8], step: Step) -> String {
+        self.printed(state, step)
+    }
+
+    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
+        self.position_of(state, process)
+    }
+
     fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
         self.describe_step(state, step)
     }

@@ -3,8 +3,8 @@
 use super::Interpreter;
 use super::channel::{self, Channel};
 use super::evaluate::processes;
-use crate::ir::{Move, Named, NamedValue, Statement};
-use preempt_core::{Fault, FaultKind, Step, Value};
+use crate::ir::{Move, MoveKind, Named, NamedValue, Statement};
+use preempt_core::{Fault, FaultKind, ProcessId, Step, Value};
 
 /// A statement of the model that a search may or may not have executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Interpreter {
     }
 
     /// What a step prints when it is taken in a state.
-    pub fn output(&self, state: &[u8], step: Step) -> String {
+    pub(super) fn printed(&self, state: &[u8], step: Step) -> String {
         let mut output = Some(String::new());
         self.take(&mut state.to_vec(), step, &mut output);
         output.unwrap_or_default()
@@ -60,6 +60,25 @@ impl Interpreter {
             Some(file) => (file.name.clone(), sources.line_column(span).0),
             None => (String::new(), 0),
         }
+    }
+
+    /// The statements that a process stands before.
+    pub(super) fn position_of(
+        &self,
+        state: &[u8],
+        process: ProcessId,
+    ) -> Option<(String, u32, String)> {
+        let (proctype, pc) = self.control_state(state, process)?;
+        let control = &proctype.states[usize::from(pc.0)];
+        let moves: Vec<&Move> = control.moves.iter().map(|id| self.program.move_of(*id)).collect();
+        let first = moves.first()?;
+        let (file, line) = self.place_of(first);
+        if matches!(first.kind, MoveKind::End) {
+            return Some((file, line, "-end-".into()));
+        }
+        let mut texts: Vec<String> = moves.iter().map(|step| text_of(step)).collect();
+        texts.dedup();
+        Some((file, line, texts.join(" / ")))
     }
 
     pub(super) fn describe_step(&self, _state: &[u8], step: Step) -> (String, u32, String) {
