@@ -2,6 +2,7 @@
 
 mod bounded;
 mod bounded_reduced;
+mod bounded_spin;
 mod bounded_stack;
 mod bounded_walk;
 mod breadth;
@@ -13,6 +14,7 @@ mod iterative;
 mod marks;
 pub mod nested;
 mod preemption_bound;
+mod shorten;
 mod simplest;
 mod tally;
 mod trace;
