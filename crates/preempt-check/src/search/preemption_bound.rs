@@ -4,11 +4,12 @@ use super::bounded::depth_first;
 use super::bounded_reduced::depth_first_reduced;
 use super::bounded_spin::{Build, depth_first_as_spin};
 use super::iterative::iterative;
+use super::iterative_parallel::iterative_parallel;
 use super::marks::LARGEST_BOUND;
 use super::shorten::Shortening;
 use super::simplest::simplest;
 use super::visited::{Marked, Replicated, Visited};
-use crate::store::Store;
+use crate::store::{Exact, Store, Tree};
 use crate::{Budget, Compatibility, Finding, Options, Reduction, Search, Storage};
 use preempt_core::{System, replay};
 
@@ -31,6 +32,19 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
         return depth_first_as_spin(system, store, bound, Build { safety }, options, budget);
     }
     let needs_stack = options.search == Search::Depth || options.free_cycles || options.shorten;
+    if !needs_stack && store.is_exact() && options.threads > 1 {
+        let limit = budget.memory_limit();
+        return match options.storage {
+            Storage::Tree => {
+                let make = |workers| Tree::new(limit / workers);
+                iterative_parallel(system, make, options, reduce, budget)
+            }
+            _ => {
+                let make = |workers| Exact::new(limit / workers);
+                iterative_parallel(system, make, options, reduce, budget)
+            }
+        };
+    }
     if !needs_stack && store.is_exact() {
         return iterative(system, store, options, reduce, budget);
     }
