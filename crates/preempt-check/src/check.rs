@@ -1,6 +1,6 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::search::{bounded, breadth_first, depth_first};
+use crate::search::{bounded, breadth_first, depth_first, parallel};
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
     Answer, Budget, Finding, Options, Preemptions, Progress, Reduction, Search, Storage,
@@ -8,8 +8,73 @@ use crate::{
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// A check of one system, to be configured and run.
+///
+/// A lock-free stack of nodes 1 and 2, and a thread that pops by compare-and-swap while another
+/// pops both nodes and pushes the first one back (the ABA problem; `examples/lock_free_stack.rs`
+/// tells the whole story):
+///
+/// ```
+/// use preempt_check::Check;
+/// use preempt_core::{Enabled, Outcome, ProcessId, Step, System, Verdict};
+///
+/// struct Stack;
+///
+/// // The state: what lies where.
+/// const TOP: usize = 0; // the node on top, 0 if there is none
+/// const TAKEN: usize = 1; // whether thread 1 owns node 2
+/// const SEEN: usize = 2; // what thread 0 saw on top,
+/// const BELOW: usize = 3; // and below it
+/// const AT: usize = 4; // where the two threads are
+///
+/// impl System for Stack {
+///     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+///         state.extend([1, 0, 0, 0, 0, 0]);
+///         Outcome::Done
+///     }
+///     fn process_count(&self, _state: &[u8]) -> usize {
+///         2
+///     }
+///     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+///         for (thread, steps) in [2, 3].into_iter().enumerate() {
+///             if state[AT + thread] < steps {
+///                 enabled.push(Step::new(ProcessId(thread as u16), state[AT + thread].into()));
+///             }
+///         }
+///     }
+///     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+///         state[AT + step.process.index()] += 1;
+///         match (step.process.index(), step.transition) {
+///             (0, 0) => {
+///                 state[SEEN] = state[TOP];
+///                 state[BELOW] = if state[TOP] == 1 { 2 } else { 0 };
+///             }
+///             // Compare and swap.
+///             (0, _) if state[TOP] == state[SEEN] => {
+///                 state[TOP] = state[BELOW];
+///                 if state[TOP] == 2 && state[TAKEN] == 1 {
+///                     return Outcome::Violated(0);
+///                 }
+///             }
+///             (0, _) => {}
+///             (_, 0) => state[TOP] = if state[TOP] == 1 { 2 } else { 0 },
+///             (_, 1) => {
+///                 state[TAKEN] = u8::from(state[TOP] == 2);
+///                 state[TOP] = 0;
+///             }
+///             _ => state[TOP] = 1,
+///         }
+///         Outcome::Done
+///     }
+/// }
+///
+/// let answer = Check::new(&Stack).run();
+/// assert_eq!(answer.verdict(), Verdict::Violated);
+/// let trace = &answer.claim.violation.expect("a violation has a trace").trace;
+/// assert_eq!(trace.cost().preemptions, 1);
+/// ```
 pub struct Check<'a, S: System + ?Sized> {
     system: &'a S,
     options: Options,
@@ -26,6 +91,24 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
     /// Takes all options at once.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Uses this many threads.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.threads = threads;
+        self
+    }
+
+    /// Uses at most this much memory, in bytes.
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.options.memory = Some(bytes);
+        self
+    }
+
+    /// Takes at most this long.
+    pub fn time(mut self, limit: Duration) -> Self {
+        self.options.time = Some(limit);
         self
     }
 
@@ -61,6 +144,48 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 
 fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
     let limit = budget.memory_limit();
+    let mut notes = Vec::new();
+    if options.threads > 1 {
+        match why_not_parallel(options) {
+            None => return search_in_parallel(system, options, budget),
+            Some(reason) => notes.push(format!("one thread was used: {reason}")),
+        }
+    }
+    let mut finding = search_alone(system, options, limit, budget);
+    finding.notes.splice(0..0, notes);
+    finding
+}
+
+/// What about the options does not go together with several threads.
+fn why_not_parallel(options: &Options) -> Option<&'static str> {
+    if !matches!(options.storage, Storage::Auto | Storage::Exact) {
+        return Some("several threads share an exact store only");
+    }
+    if options.depth.is_some() {
+        return Some("several threads explore in no particular order and know no depth");
+    }
+    None
+}
+
+fn search_in_parallel<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let (mut finding, bytes) = parallel(system, options, budget);
+    let numbers = &mut finding.statistics;
+    numbers.seconds = budget.elapsed().as_secs_f64();
+    numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
+    numbers.memory_bytes = budget.peak_memory().max(bytes) as u64;
+    finding
+}
+
+fn search_alone<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    limit: usize,
+    budget: &mut Budget,
+) -> Finding {
     match options.storage {
         Storage::Auto => {
             let mut store = Adaptive::new(limit);

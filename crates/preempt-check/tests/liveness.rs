@@ -10,118 +10,12 @@ use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::Exact;
 use preempt_check::{Budget, Finding};
 use preempt_core::{
-    Enabled, Fault, FaultKind, Label, Locality, Outcome, ProcessId, Step, System, ViolationKind,
-    replay,
+    Enabled, Fault, FaultKind, Label, ProcessId, Step, System, ViolationKind, replay,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use tiny::{Random, sized, tiny};
 
-/// xorshift64*.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % n
-    }
-}
-
-/// `from -> to`, if the shared bit has the value, setting a shared bit.
-#[derive(Clone, Debug)]
-struct Move {
-    from: u8,
-    to: u8,
-    guard: Option<(usize, u8)>,
-    set: Option<(usize, u8)>,
-}
-
-impl Move {
-    fn is_local(&self) -> bool {
-        self.guard.is_none() && self.set.is_none()
-    }
-}
-
-/// State: shared bits, then a location per process.
-#[derive(Clone, Debug)]
-struct Tiny {
-    bits: usize,
-    processes: Vec<Vec<Move>>,
-}
-
-impl System for Tiny {
-    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
-        state.resize(self.bits + self.processes.len(), 0);
-        Outcome::Done
-    }
-
-    fn process_count(&self, _state: &[u8]) -> usize {
-        self.processes.len()
-    }
-
-    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
-        for (p, moves) in self.processes.iter().enumerate().rev() {
-            for (t, m) in moves.iter().enumerate() {
-                let open = m.guard.is_none_or(|(bit, value)| state[bit] == value);
-                if m.from == state[self.bits + p] && open {
-                    enabled.push(Step::new(ProcessId(p as u16), t as u32));
-                }
-            }
-        }
-    }
-
-    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
-        let m = &self.processes[step.process.index()][step.transition as usize];
-        state[self.bits + step.process.index()] = m.to;
-        if let Some((bit, value)) = m.set {
-            state[bit] = value;
-        }
-        Outcome::Done
-    }
-
-    fn proposition_count(&self) -> usize {
-        self.bits
-    }
-
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
-        state[index] == 1
-    }
-
-    fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
-        let at = state[self.bits + process.index()];
-        let mut here = self.processes[process.index()].iter().filter(|m| m.from == at);
-        if here.all(Move::is_local) { Locality::Local } else { Locality::Shared }
-    }
-
-    fn is_visible(&self, _state: &[u8], _process: ProcessId) -> bool {
-        false
-    }
-}
-
-fn tiny(random: &mut Random) -> Tiny {
-    sized(random, 3, 5)
-}
-
-fn sized(random: &mut Random, locations: u64, moves: u64) -> Tiny {
-    let bits = 1 + random.below(2) as usize;
-    let processes = 1 + random.below(3) as usize;
-    let locations = 1 + random.below(locations) as u8;
-    let processes = (0..processes)
-        .map(|_| {
-            (0..1 + random.below(moves))
-                .map(|_| Move {
-                    from: random.below(locations.into()) as u8,
-                    to: random.below(locations.into()) as u8,
-                    guard: (random.below(3) == 0)
-                        .then(|| (random.below(bits as u64) as usize, random.below(2) as u8)),
-                    set: (random.below(3) == 0)
-                        .then(|| (random.below(bits as u64) as usize, random.below(2) as u8)),
-                })
-                .collect()
-        })
-        .collect();
-    Tiny { bits, processes }
-}
+mod tiny;
 
 /// From, a proposition and its value, to.
 type Edge = (u32, Option<(usize, bool)>, u32);
@@ -256,7 +150,7 @@ fn check_lasso<S: System>(system: &S, steps: &[Step], start: usize) {
     assert!(accepts, "the cycle passes no accepting state");
 }
 
-const CASES: u64 = 4_000;
+const CASES: u64 = 800;
 
 #[test]
 fn a_cycle_is_found_exactly_if_there_is_one() {
@@ -301,7 +195,7 @@ fn a_cycle_is_found_exactly_if_there_is_one() {
         fair_differs += u64::from(expected != expected_fair);
     }
     assert!(violated > CASES / 10 && violated < CASES * 9 / 10, "{violated}");
-    assert!(fair_differs > 10, "{fair_differs}");
+    assert!(fair_differs > 3, "{fair_differs}");
 }
 
 #[test]

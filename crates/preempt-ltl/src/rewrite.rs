@@ -78,23 +78,23 @@ impl Forms {
     }
 
     /// The simplified normal form of `formula`, or of its negation.
-    pub(crate) fn from_formula(&mut self, formula: &Formula, positive: bool) -> Form {
+    pub(crate) fn add(&mut self, formula: &Formula, positive: bool) -> Form {
         match formula {
             Formula::True => self.constant(positive),
             Formula::False => self.constant(!positive),
             Formula::Prop(p) => self.intern(Node::Literal(*p, positive)),
-            Formula::Not(f) => self.from_formula(f, !positive),
+            Formula::Not(f) => self.add(f, !positive),
             Formula::And(f, g) | Formula::Or(f, g) => {
-                let parts = vec![self.from_formula(f, positive), self.from_formula(g, positive)];
+                let parts = vec![self.add(f, positive), self.add(g, positive)];
                 self.junction(matches!(formula, Formula::And(..)) == positive, parts)
             }
             Formula::Implies(f, g) => {
-                let parts = vec![self.from_formula(f, !positive), self.from_formula(g, positive)];
+                let parts = vec![self.add(f, !positive), self.add(g, positive)];
                 self.junction(!positive, parts)
             }
             Formula::Equivalent(f, g) => {
-                let (f_yes, f_no) = (self.from_formula(f, true), self.from_formula(f, false));
-                let (g_yes, g_no) = (self.from_formula(g, true), self.from_formula(g, false));
+                let (f_yes, f_no) = (self.add(f, true), self.add(f, false));
+                let (g_yes, g_no) = (self.add(g, true), self.add(g, false));
                 let (first, second) = if positive {
                     (self.and(vec![f_yes, g_yes]), self.and(vec![f_no, g_no]))
                 } else {
@@ -103,11 +103,11 @@ impl Forms {
                 self.or(vec![first, second])
             }
             Formula::Next(f) => {
-                let f = self.from_formula(f, positive);
+                let f = self.add(f, positive);
                 self.next(f)
             }
             Formula::Always(f) | Formula::Eventually(f) => {
-                let inner = self.from_formula(f, positive);
+                let inner = self.add(f, positive);
                 if matches!(formula, Formula::Always(_)) == positive {
                     self.release(FALSE, inner)
                 } else {
@@ -115,7 +115,7 @@ impl Forms {
                 }
             }
             Formula::Until(f, g) | Formula::Release(f, g) => {
-                let (f, g) = (self.from_formula(f, positive), self.from_formula(g, positive));
+                let (f, g) = (self.add(f, positive), self.add(g, positive));
                 if matches!(formula, Formula::Until(..)) == positive {
                     self.until(f, g)
                 } else {
@@ -124,7 +124,7 @@ impl Forms {
             }
             // f W g = g V (f || g)
             Formula::WeakUntil(f, g) => {
-                let (f, g) = (self.from_formula(f, positive), self.from_formula(g, positive));
+                let (f, g) = (self.add(f, positive), self.add(g, positive));
                 if positive {
                     let either = self.or(vec![f, g]);
                     self.release(g, either)

@@ -15,11 +15,12 @@ use crate::automaton::{Automaton, Edge};
 use crate::error::Error;
 use crate::label::{Cube, Valuation};
 use rustc_hash::FxHashMap;
-use std::sync::Mutex;
+use std::sync::{PoisonError, RwLock};
 
-/// A state of the normal form in 64 bits, to be stored in a state vector.
+/// A state of the normal form, to be stored in a state vector. Numbers are handed out
+/// from 0 as states are met, so they stay as small as the explored part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct PropertyState(pub u64);
+pub struct PropertyState(pub u32);
 
 /// What a property state of the construction is made of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,7 +37,7 @@ enum Part {
 /// The SI normal form of an automaton, explored on the fly.
 ///
 /// Property states of small automata are looked up in a table of live states;
-/// others are computed when asked for.
+/// others are computed when first asked for. It can be shared between threads.
 pub struct NormalForm {
     letters: Letters,
     kind: Kind,
@@ -44,7 +45,7 @@ pub struct NormalForm {
 
 enum Kind {
     Table(Table),
-    Lazy(Lazy),
+    Memo(Memo),
 }
 
 impl NormalForm {
@@ -53,20 +54,24 @@ impl NormalForm {
     pub fn new(automaton: &Automaton) -> Result<NormalForm, Error> {
         /// States times letters squared up to which the whole is built: 2 MiB of table.
         const TABLE: u64 = 1 << 18;
-        let lazy = Lazy::new(automaton)?;
-        let letters = lazy.letters.clone();
+        let construction = Construction::new(automaton)?;
+        let letters = construction.letters.clone();
         let width = letters.propositions.len() as u32;
         let size = (automaton.len() as u64).checked_shl(2 * width);
         let small = width <= 8 && size.is_some_and(|s| s <= TABLE);
-        let kind = if small { Kind::Table(Table::new(&lazy)) } else { Kind::Lazy(lazy) };
+        let kind = if small {
+            Kind::Table(Table::new(&construction))
+        } else {
+            Kind::Memo(Memo::new(construction))
+        };
         Ok(NormalForm { letters, kind })
     }
 
-    /// The one initial property state; `None` if no word is accepted.
+    /// The one initial property state; `None` if it is known that no word is accepted.
     pub fn initial(&self) -> Option<PropertyState> {
         match &self.kind {
             Kind::Table(table) => (!table.accepting.is_empty()).then_some(PropertyState(0)),
-            Kind::Lazy(lazy) => Some(lazy.encode(Part::Init)),
+            Kind::Memo(_) => Some(PropertyState(0)),
         }
     }
 
@@ -76,9 +81,7 @@ impl NormalForm {
         let letter = self.letters.of(valuation);
         match &self.kind {
             Kind::Table(table) => table.next(state, letter, out),
-            Kind::Lazy(lazy) => {
-                lazy.next(lazy.decode(state), letter, |part| out.push(lazy.encode(part)));
-            }
+            Kind::Memo(memo) => memo.next(state, letter, out),
         }
     }
 
@@ -87,16 +90,26 @@ impl NormalForm {
     pub fn accepting(&self, state: PropertyState) -> bool {
         match &self.kind {
             Kind::Table(table) => table.accepting[state.0 as usize],
-            Kind::Lazy(lazy) => lazy.accepting(lazy.decode(state)),
+            Kind::Memo(memo) => memo.accepting(state),
         }
     }
 
-    /// How many low bits of a property state are ever used.
-    pub fn bits(&self) -> u32 {
+    /// Number of property states handed out so far; all of them are below it.
+    pub fn len(&self) -> usize {
         match &self.kind {
-            Kind::Table(table) => u64::BITS - (table.accepting.len() as u64).leading_zeros(),
-            Kind::Lazy(lazy) => lazy.bits(),
+            Kind::Table(table) => table.accepting.len(),
+            Kind::Memo(memo) => memo.len(),
         }
+    }
+
+    /// No state, because no word is accepted.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The propositions that are read, one bit each; others need not be evaluated.
+    pub fn proposition_mask(&self) -> u64 {
+        self.letters.propositions.iter().fold(0, |m, p| m | 1 << p)
     }
 }
 
@@ -112,13 +125,13 @@ impl NormalForm {
 pub fn normal_form(automaton: &Automaton) -> Result<Automaton, Error> {
     /// States times letters squared that are still worth printing.
     const LIMIT: usize = 1 << 22;
-    let lazy = Lazy::new(automaton)?;
-    let width = lazy.letters.propositions.len() as u32;
+    let construction = Construction::new(automaton)?;
+    let width = construction.letters.propositions.len() as u32;
     let size = (automaton.len() as u64).checked_shl(2 * width);
     if width > 12 || size.is_none_or(|s| s > LIMIT as u64) {
         return Err(Error::TooLarge { limit: LIMIT, unit: "edges" });
     }
-    Ok(lazy.whole())
+    Ok(construction.whole())
 }
 
 /// Does the automaton satisfy Definition 12, over the propositions it mentions?
@@ -204,23 +217,23 @@ impl Letters {
 }
 
 /// Equations (8) to (17), one state at a time.
-struct Lazy {
+struct Construction {
     automaton: Automaton,
     letters: Letters,
     /// Does `s` accept `a` repeated for ever?
-    constant: Mutex<FxHashMap<(u32, u32), bool>>,
+    constant: RwLock<FxHashMap<(u32, u32), bool>>,
 }
 
-impl Lazy {
-    fn new(automaton: &Automaton) -> Result<Lazy, Error> {
+impl Construction {
+    fn new(automaton: &Automaton) -> Result<Construction, Error> {
         let letters = Letters::new(automaton)?;
         if automaton.len() >= 1 << 30 {
             return Err(Error::TooLarge { limit: 1 << 30, unit: "states" });
         }
-        Ok(Lazy {
+        Ok(Construction {
             automaton: automaton.clone(),
             letters,
-            constant: Mutex::new(FxHashMap::default()),
+            constant: RwLock::new(FxHashMap::default()),
         })
     }
 
@@ -275,11 +288,15 @@ impl Lazy {
     }
 
     fn accepts_constant(&self, state: u32, letter: u32) -> bool {
-        let mut known = match self.constant.lock() {
-            Ok(known) => known,
-            Err(poisoned) => poisoned.into_inner(),
-        };
-        *known.entry((state, letter)).or_insert_with(|| self.search_constant(state, letter))
+        let known = self.constant.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = known.get(&(state, letter)) {
+            return *answer;
+        }
+        drop(known);
+        let answer = self.search_constant(state, letter);
+        let mut known = self.constant.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert((state, letter), answer);
+        answer
     }
 
     /// An accepting state on a cycle of the subgraph that reads only `letter`.
@@ -298,35 +315,6 @@ impl Lazy {
         reach(vec![state]).into_iter().any(|s| {
             self.automaton.accepting(s) && reach(self.read(s, letter).collect()).contains(&s)
         })
-    }
-
-    fn bits(&self) -> u32 {
-        let states = u64::BITS - (self.automaton.len() as u64).leading_zeros();
-        2 + self.letters.propositions.len() as u32 + states
-    }
-
-    /// Kind in the low bits, then the letter, then the state.
-    fn encode(&self, part: Part) -> PropertyState {
-        let (kind, state, letter) = match part {
-            Part::Init => (0, 0, 0),
-            Part::Fresh(s, a) => (1, s, a),
-            Part::Repeated(s, a) => (2, s, a),
-            Part::Constant(a) => (3, 0, a),
-        };
-        let shift = 2 + self.letters.propositions.len();
-        PropertyState(kind | u64::from(letter) << 2 | u64::from(state) << shift)
-    }
-
-    fn decode(&self, state: PropertyState) -> Part {
-        let width = self.letters.propositions.len();
-        let letter = (state.0 >> 2) as u32 & ((1 << width) - 1);
-        let number = (state.0 >> (2 + width)) as u32;
-        match state.0 & 3 {
-            0 => Part::Init,
-            1 => Part::Fresh(number, letter),
-            2 => Part::Repeated(number, letter),
-            _ => Part::Constant(letter),
-        }
     }
 
     /// All live states, the initial one first.
@@ -355,6 +343,64 @@ impl Lazy {
     }
 }
 
+/// States and successors as they were met.
+struct Memo {
+    construction: Construction,
+    known: RwLock<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    parts: Vec<Part>,
+    index: FxHashMap<Part, u32>,
+    successors: FxHashMap<(u32, u32), Box<[PropertyState]>>,
+}
+
+impl Memo {
+    fn new(construction: Construction) -> Memo {
+        let mut known = Known::default();
+        known.number(Part::Init);
+        Memo { construction, known: RwLock::new(known) }
+    }
+
+    fn next(&self, state: PropertyState, letter: u32, out: &mut Vec<PropertyState>) {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(successors) = known.successors.get(&(state.0, letter)) {
+            out.extend_from_slice(successors);
+            return;
+        }
+        let part = known.parts[state.0 as usize];
+        drop(known);
+        let mut parts = Vec::new();
+        self.construction.next(part, letter, |next| parts.push(next));
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let successors: Vec<PropertyState> =
+            parts.into_iter().map(|part| PropertyState(known.number(part))).collect();
+        out.extend_from_slice(&successors);
+        known.successors.insert((state.0, letter), successors.into());
+    }
+
+    fn accepting(&self, state: PropertyState) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        self.construction.accepting(known.parts[state.0 as usize])
+    }
+
+    fn len(&self) -> usize {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.parts.len()
+    }
+}
+
+impl Known {
+    fn number(&mut self, part: Part) -> u32 {
+        let parts = &mut self.parts;
+        *self.index.entry(part).or_insert_with(|| {
+            parts.push(part);
+            parts.len() as u32 - 1
+        })
+    }
+}
+
 /// Live states only, successors by state and letter.
 struct Table {
     letters: usize,
@@ -365,9 +411,9 @@ struct Table {
 }
 
 impl Table {
-    fn new(lazy: &Lazy) -> Table {
-        let whole = lazy.whole();
-        let letters = lazy.letters.count();
+    fn new(construction: &Construction) -> Table {
+        let whole = construction.whole();
+        let letters = construction.letters.count();
         let mut table = Table {
             letters: letters as usize,
             start: vec![0],
@@ -376,7 +422,7 @@ impl Table {
         };
         for state in 0..whole.len() as u32 {
             for letter in 0..letters {
-                let valuation = lazy.letters.valuation(letter);
+                let valuation = construction.letters.valuation(letter);
                 table.targets.extend(whole.successors(state, valuation));
                 table.start.push(table.targets.len() as u32);
             }
@@ -388,7 +434,7 @@ impl Table {
     fn next(&self, state: PropertyState, letter: u32, out: &mut Vec<PropertyState>) {
         let at = state.0 as usize * self.letters + letter as usize;
         let range = self.start[at] as usize..self.start[at + 1] as usize;
-        out.extend(self.targets[range].iter().map(|t| PropertyState(u64::from(*t))));
+        out.extend(self.targets[range].iter().map(|t| PropertyState(*t)));
     }
 }
 
@@ -397,14 +443,14 @@ mod tests {
     use super::*;
     use crate::{parse, translate};
 
-    /// The table is the lazy construction without its dead states.
+    /// The table is the construction without its dead states.
     #[test]
-    fn table_and_lazy_construction_agree() {
+    fn table_and_memo_agree() {
         for text in ["<>[]!p", "[](p -> <>q)", "[]<>p && <>[]q", "p U (q U r)", "false", "true"] {
             let automaton = translate(&parse(text).unwrap().formula).unwrap();
-            let lazy = Lazy::new(&automaton).unwrap();
-            let letters = lazy.letters.clone();
-            let on_the_fly = NormalForm { letters, kind: Kind::Lazy(lazy) };
+            let construction = Construction::new(&automaton).unwrap();
+            let letters = construction.letters.clone();
+            let on_the_fly = NormalForm { letters, kind: Kind::Memo(Memo::new(construction)) };
             let mut stack: Vec<PropertyState> = on_the_fly.initial().into_iter().collect();
             let mut seen: Vec<PropertyState> = Vec::new();
             let mut edges = Vec::new();
@@ -420,7 +466,7 @@ mod tests {
                     stack.extend(out);
                 }
             }
-            assert!(seen.iter().all(|s| s.0 >> on_the_fly.bits() == 0));
+            assert_eq!(seen.len(), on_the_fly.len());
             let number = |s: PropertyState| seen.iter().position(|t| *t == s).unwrap() as u32;
             let mut lists = vec![Vec::new(); seen.len()];
             for (source, valuation, target) in edges {

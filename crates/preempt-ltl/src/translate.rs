@@ -49,7 +49,7 @@ fn candidates(formula: &Formula, positive: bool) -> Result<Vec<Generalized>, Err
         return Err(Error::TooManyPropositions(propositions as usize));
     }
     let mut forms = Forms::new();
-    let form = forms.from_formula(formula, positive);
+    let form = forms.add(formula, positive);
     let mut result = Vec::new();
     for entry in [Entry::Unmarked, Entry::Marked] {
         let mut automaton = alternating::build(&mut forms, form, entry)?;

@@ -7,6 +7,7 @@ use crate::automaton::Automaton;
 use crate::formula::Formula;
 use crate::generalized::tarjan;
 use crate::label::Valuation;
+use std::fmt;
 
 /// The infinite word `stem cycle cycle cycle …`; the cycle is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +67,39 @@ impl Word {
             result
         };
         Word { stem: repeated(&self.stem, 0), cycle: repeated(&self.cycle, self.stem.len()) }
+    }
+}
+
+impl Word {
+    /// The word as text, each letter as the set of what holds: `{p} {} ({p, q} {q})^ω`.
+    pub fn display<'a>(&'a self, names: &'a [String]) -> impl fmt::Display + 'a {
+        Shown { word: self, names }
+    }
+}
+
+struct Shown<'a> {
+    word: &'a Word,
+    names: &'a [String],
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let letter = |valuation: &Valuation| {
+            let held: Vec<&str> = self
+                .names
+                .iter()
+                .take(64)
+                .enumerate()
+                .filter(|(p, _)| valuation >> p & 1 == 1)
+                .map(|(_, name)| name.as_str())
+                .collect();
+            format!("{{{}}}", held.join(", "))
+        };
+        let show = |letters: &[Valuation]| letters.iter().map(letter).collect::<Vec<_>>().join(" ");
+        if !self.word.stem.is_empty() {
+            write!(out, "{} ", show(&self.word.stem))?;
+        }
+        write!(out, "({})^ω", show(&self.word.cycle))
     }
 }
 

@@ -65,12 +65,28 @@ const model = (() => {
 
   function nameOf(variable) { return data.strings[data.variables[variable]]; }
 
-  function changeText(change) {
-    const name = nameOf(change.variable);
-    if (data.channels[change.variable]) return `${name} = [${change.to < 0 ? "" : show(change.to)}]`.replace("[empty]", "[]");
-    if (change.from < 0) return `${name} = ${show(change.to)}`;
+  function changeText(change, mover) {
+    // In the lane of its owner a variable needs no owner: `worker(1):n` is `n` there.
+    const full = nameOf(change.variable);
+    const name = mover && full.startsWith(mover + ":") ? full.slice(mover.length + 1) : full;
     if (change.to < 0) return `${name} is gone`;
-    return `${name}: ${show(change.from)} → ${show(change.to)}`;
+    if (data.channels[change.variable]) return `${name} = [${show(change.to)}]`.replace("[empty]", "[]");
+    return change.from < 0 ? `${name} = ${show(change.to)}` : `${name}: ${show(change.from)} → ${show(change.to)}`;
+  }
+
+  /** The changes of a step as people read them: variables before channels, a channel that goes by
+      several names once, variables that end with their process only counted. */
+  function changeTexts(step) {
+    const mover = data.names[step];
+    const all = changesOf(step), variables = [], channels = [], gone = [];
+    for (const change of all) {
+      if (change.to < 0) gone.push(change);
+      else if (!data.channels[change.variable]) variables.push(change);
+      else if (change.from < 0 || !channels.some((c) => c.from === change.from && c.to === change.to)) channels.push(change);
+    }
+    const texts = [...variables, ...channels, ...(gone.length === 1 ? gone : [])].map((c) => changeText(c, data.strings[mover]));
+    if (gone.length > 1) texts.push(`${gone.length} variables are gone`);
+    return texts;
   }
 
   /** Where a process stands after `step`. */
@@ -131,9 +147,16 @@ const model = (() => {
 
   return {
     data, count, lanes, moves, changedAt, changedTo, preemptions, runs, output, rest,
-    after, valueAt, show, changesOf, changeText, nameOf, standsAt, describe, search,
+    after, valueAt, show, changeTexts, nameOf, standsAt, describe, search,
   };
 })();
+
+const $ = (id) => document.getElementById(id);
+
+/** `1 step`, `2 steps`, `1,000 switches`. */
+function plural(n, noun, many) {
+  return `${n.toLocaleString("en")} ${n === 1 ? noun : many || noun + "s"}`;
+}
 
 /** A new element with a class and a text. Text is never markup. */
 function make(tag, className, text) {

@@ -18,6 +18,8 @@ struct Chart {
     messages: Vec<Message>,
     /// Indices of the steps that send or receive, ascending.
     steps: Vec<usize>,
+    /// Per such step: which messages it sends or receives.
+    rows: Vec<Vec<usize>>,
 }
 
 impl Chart {
@@ -27,7 +29,22 @@ impl Chart {
             messages.iter().flat_map(|m| [m.sent, m.received]).flatten().map(|e| e.step).collect();
         steps.sort_unstable();
         steps.dedup();
-        Chart { messages, steps }
+        let mut chart = Chart { rows: vec![Vec::new(); steps.len()], messages, steps };
+        for (index, message) in chart.messages.iter().enumerate() {
+            let ends = [message.sent, message.received];
+            for event in ends.into_iter().flatten() {
+                let row = chart.steps.partition_point(|&s| s < event.step);
+                if chart.rows[row].last() != Some(&index) {
+                    chart.rows[row].push(index);
+                }
+            }
+        }
+        chart
+    }
+
+    /// The messages that a row sends or receives.
+    fn at(&self, row: usize) -> impl Iterator<Item = &Message> {
+        self.rows[row].iter().map(|&index| &self.messages[index])
     }
 
     fn row(&self, step: usize) -> usize {

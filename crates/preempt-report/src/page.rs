@@ -1,6 +1,6 @@
 //! One self-contained HTML page: the claim, the moment it went wrong, and everything around it.
 //!
-//! The page is three assets and one island of JSON; it loads nothing, so it works from disk and in
+//! The page is a few assets and one island of JSON; it loads nothing, so it works from disk and in
 //! a continuous-integration artefact. Names, statements and values come from the user's program and
 //! are never markup: the island escapes `<`, the script writes text nodes only, the few strings in
 //! the skeleton are escaped here.
@@ -66,7 +66,11 @@ const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = concat!(
     include_str!("../assets/model.js"),
     include_str!("../assets/chart.js"),
+    include_str!("../assets/lanes.js"),
+    include_str!("../assets/overview.js"),
     include_str!("../assets/search.js"),
+    include_str!("../assets/sources.js"),
+    include_str!("../assets/state.js"),
     include_str!("../assets/page.js")
 );
 
@@ -105,6 +109,8 @@ struct Island<'a> {
     values: Vec<ValueData>,
     /// Columns of the steps.
     pid: Vec<usize>,
+    /// Name of the process, as a string.
+    names: Vec<usize>,
     partner: Vec<i64>,
     file: Vec<usize>,
     line: Vec<u32>,
@@ -273,6 +279,7 @@ impl<'a> Island<'a> {
             initial,
             values: values.list.iter().map(|value| value_data(value)).collect(),
             pid: trace.steps.iter().map(|s| s.pid).collect(),
+            names: trace.steps.iter().map(|s| strings.number(&s.process)).collect(),
             partner: trace.steps.iter().map(|s| s.partner.map_or(-1, |p| p as i64)).collect(),
             file: trace.steps.iter().map(|s| strings.number(&s.file)).collect(),
             line: trace.steps.iter().map(|s| s.line).collect(),

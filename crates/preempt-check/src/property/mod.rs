@@ -5,12 +5,14 @@
 //! works with properties without knowing of them. A [`Watch`] remembers something about the execution
 //! in the same manner: [`Fair`] who has been served, [`WithinBound`] the preemptions so far.
 
+mod buchi;
 mod fair;
 mod product;
 mod progress;
 mod watched;
 mod within_bound;
 
+pub use buchi::{Buchi, StutterInvariant};
 pub use fair::Fair;
 pub use product::{Product, Stutter};
 pub use progress::NonProgress;
@@ -38,7 +40,7 @@ pub enum PropertyMove {
 /// An automaton over the propositions of a system. It accepts what must not happen.
 ///
 /// It reads the propositions of the state a program step starts from, and moves together with that
-/// step, as in [S19]. States are numbers below 2^20.
+/// step, as in [S19]. States are numbers below 2^28.
 pub trait Property: Sync {
     /// Where it starts.
     fn initial(&self) -> u32;

@@ -39,7 +39,7 @@ thread_local! {
 /// Bytes of the automaton's state at the end of the vector.
 const WIDTH: usize = 4;
 /// The automaton's next state travels in the upper bits of a step's choice.
-const CHOICE_BITS: u32 = 12;
+const CHOICE_BITS: u32 = 4;
 const CHOICE_MASK: u32 = (1 << CHOICE_BITS) - 1;
 /// Faults from here on belong to the automaton.
 const PROPERTY_FAULTS: u32 = 1 << 31;

@@ -14,6 +14,7 @@ mod iterative;
 mod iterative_parallel;
 mod marks;
 pub mod nested;
+mod parallel;
 mod preemption_bound;
 mod settle;
 mod shorten;
@@ -25,5 +26,6 @@ mod window;
 
 pub(crate) use breadth::breadth_first;
 pub(crate) use depth::depth_first;
+pub(crate) use parallel::parallel;
 pub(crate) use preemption_bound::bounded;
 pub use simplest::{Simplest, simplest};

@@ -39,6 +39,15 @@ pub(crate) fn through_levels<S: System + ?Sized, T: Store>(
     Some(pieces.concat())
 }
 
+/// The steps of one expansion from a state to another.
+pub(crate) fn between<S: System + ?Sized>(system: &S, from: &mut Vec<u8>, to: &[u8]) -> Vec<Step> {
+    let mut seeker = Seeker { wanted: |bytes: &[u8]| bytes == to, found: Vec::new() };
+    match Expander::new().expand(system, from, &mut seeker) {
+        Ok(_) => seeker.found.pop().map_or(Vec::new(), |(path, _)| path),
+        Err(_) => Vec::new(),
+    }
+}
+
 /// The steps to state `at`, followed by `tail`, along the links to predecessors. `None` if the
 /// store confused states on the way.
 pub(crate) fn along_links<S: System + ?Sized, T: Store>(

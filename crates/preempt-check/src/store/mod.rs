@@ -15,6 +15,7 @@ mod exact;
 mod hash;
 mod pages;
 mod pairs;
+pub(crate) mod shared;
 mod tree;
 
 pub use adaptive::Adaptive;

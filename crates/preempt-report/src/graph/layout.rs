@@ -15,8 +15,8 @@ pub(super) struct Places {
     pub(super) height: f64,
 }
 
-const GAP: f64 = 46.0;
-const LAYER_GAP: f64 = 70.0;
+const GAP: f64 = 60.0;
+const LAYER_GAP: f64 = 86.0;
 const MARGIN: f64 = 40.0;
 const LETTER: f64 = 7.3;
 const LINE: f64 = 15.0;
@@ -50,7 +50,7 @@ pub(super) fn place(graph: &StateGraph) -> Places {
         top += tallest + LAYER_GAP;
     }
     // Edges that go back up swing out to the right.
-    let width = widest + 2.0 * MARGIN + 70.0;
+    let width = widest + 2.0 * MARGIN + 60.0;
     Places { centre, size, width, height: (top - LAYER_GAP + MARGIN).max(2.0 * MARGIN) }
 }
 

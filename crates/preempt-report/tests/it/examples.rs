@@ -259,7 +259,7 @@ pub(crate) fn protocol() -> Claim {
         ],
     );
     story
-        .step(sender, 8, "line!hello", GOES_ON, &[])
+        .step(sender, 8, "line!hello => line?hello", GOES_ON, &[])
         .joined_by(1)
         .step(sender, 9, "to_receiver!data,1", FORCED, &[("to_receiver", queue(&["data,1"]))])
         .step(

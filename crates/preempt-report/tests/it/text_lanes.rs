@@ -115,3 +115,13 @@ fn without_escapes(text: &str) -> String {
     }
     out
 }
+
+/// Drawing takes time in proportion to the trace: a quadratic step would not end here.
+#[test]
+fn a_hundred_thousand_steps_are_drawn_in_text_too() {
+    let trace = examples::long(100_000).violation.unwrap().trace;
+    let text = lanes::render(&trace, None, &Look::plain(120).with_collapse(4));
+    assert!(text.lines().count() > 50_000);
+    let chart = preempt_report::chart::terminal(&trace, &Look::plain(120));
+    assert!(chart.lines().count() > 50_000);
+}

@@ -13,8 +13,10 @@ use crate::model::{
     TypedefId, Variable,
 };
 
-/// Flattened messages and structures longer than this are refused.
+/// Structures with more elements than this are refused.
 const MAXIMAL_FIELDS: usize = 100_000;
+/// Messages with more fields than this, structures flattened, are refused.
+pub(super) const MAXIMAL_MESSAGE: usize = 1_000;
 
 impl Checker<'_> {
     pub(super) fn mtype_set(&mut self, set: ast::MtypeSet) {
@@ -282,6 +284,16 @@ impl Checker<'_> {
                 for field in fields {
                     types.push(self.resolve_type(field).ok()?);
                 }
+                let length =
+                    types.iter().map(|t| self.scalar_count(t)).fold(0, usize::saturating_add);
+                if length > MAXIMAL_MESSAGE {
+                    self.error(
+                        codes::MESSAGE_LENGTH,
+                        *span,
+                        format!("a message has at most {MAXIMAL_MESSAGE} fields, not {length}"),
+                    );
+                    return None;
+                }
                 Some(Initializer::Channel(ChannelInit {
                     capacity: capacity as u32,
                     fields: types,
@@ -405,7 +417,8 @@ impl Checker<'_> {
         }
     }
 
-    fn scalar_count(&self, ty: &Type) -> usize {
+    /// How many scalars a type consists of.
+    pub(super) fn scalar_count(&self, ty: &Type) -> usize {
         let Type::Struct(id) = ty else { return 1 };
         let fields = &self.model.typedefs[id.0 as usize].fields;
         fields

@@ -18,22 +18,13 @@ impl Checker<'_> {
             ast::ExprKind::Const(value) => ExprKind::Const(*value),
             ast::ExprKind::Reference(reference) => return self.read(reference),
             ast::ExprKind::Unary(operator, operand) => {
-                let operand = self.operand(operand)?;
+                let operand = self.expression(operand)?;
+                if *operator != UnaryOp::Not {
+                    self.demand_number(&operand)?;
+                }
                 ExprKind::Unary(*operator, Box::new(operand))
             }
-            ast::ExprKind::Binary(operator, left, right) => {
-                let arithmetic = !matches!(
-                    operator,
-                    BinaryOp::And | BinaryOp::Or | BinaryOp::Equal | BinaryOp::NotEqual
-                );
-                // Both sides are checked before giving up, to find the errors of both.
-                let (left, right) = if arithmetic {
-                    (self.operand(left), self.operand(right))
-                } else {
-                    (self.expression(left), self.expression(right))
-                };
-                ExprKind::Binary(*operator, Box::new(left?), Box::new(right?))
-            }
+            ast::ExprKind::Binary(..) => return self.chain(expression),
             ast::ExprKind::Conditional(condition, then, otherwise) => {
                 let condition = self.expression(condition);
                 let then = self.expression(then);
@@ -86,23 +77,55 @@ impl Checker<'_> {
         Ok(Expr { kind, span })
     }
 
+    /// Operators in a row, `a + b + c …`, from the innermost out: such rows are long in generated
+    /// models, and recursion would use up the stack.
+    fn chain(&mut self, expression: &ast::Expr) -> Checked<Expr> {
+        let mut row = Vec::new();
+        let mut leftmost = expression;
+        while let ast::ExprKind::Binary(operator, left, right) = &leftmost.kind {
+            row.push((*operator, &**right, leftmost.span));
+            leftmost = left;
+        }
+        let mut result = self.expression(leftmost);
+        for (operator, right, span) in row.into_iter().rev() {
+            // Both sides are checked before giving up, to find the errors of both.
+            let right = self.expression(right);
+            let (Ok(left), Ok(right)) = (result, right) else {
+                result = Err(super::Wrong);
+                continue;
+            };
+            let compares = matches!(
+                operator,
+                BinaryOp::And | BinaryOp::Or | BinaryOp::Equal | BinaryOp::NotEqual
+            );
+            if !compares {
+                self.demand_number(&left)?;
+                self.demand_number(&right)?;
+            }
+            result = Ok(Expr {
+                kind: ExprKind::Binary(operator, Box::new(left), Box::new(right)),
+                span,
+            });
+        }
+        result
+    }
+
     fn optional(&mut self, expression: Option<&ast::Expr>) -> Checked<Option<Box<Expr>>> {
         expression.map(|e| self.expression(e).map(Box::new)).transpose()
     }
 
-    /// An operand of arithmetic: no channel.
-    fn operand(&mut self, expression: &ast::Expr) -> Checked<Expr> {
-        let resolved = self.expression(expression)?;
-        if let ExprKind::Read(place) = &resolved.kind
+    /// An operand of arithmetic is no channel.
+    fn demand_number(&mut self, operand: &Expr) -> Checked<()> {
+        if let ExprKind::Read(place) = &operand.kind
             && place.ty == Type::Chan
         {
             return Err(self.error(
                 codes::CHANNEL_ARITHMETIC,
-                resolved.span,
+                operand.span,
                 "a channel cannot be computed with",
             ));
         }
-        Ok(resolved)
+        Ok(())
     }
 
     fn read(&mut self, reference: &ast::Reference) -> Checked<Expr> {
@@ -138,8 +161,7 @@ impl Checker<'_> {
             if variable && !self.mtypes.contains_key(name) {
                 let place = self.place(reference, Use::Value)?;
                 if let Type::Struct(_) = place.ty {
-                    let mut places = Vec::new();
-                    self.flatten_place(place, &mut places);
+                    let places = self.scalars(place)?;
                     into.extend(
                         places.into_iter().map(|p| Expr { span: p.span, kind: ExprKind::Read(p) }),
                     );
@@ -292,8 +314,7 @@ impl Checker<'_> {
                         result.push(ReceiveArgument::Ignore);
                         continue;
                     }
-                    let mut places = Vec::new();
-                    self.flatten_place(place, &mut places);
+                    let places = self.scalars(place)?;
                     result.extend(places.into_iter().map(ReceiveArgument::Store));
                 }
             }

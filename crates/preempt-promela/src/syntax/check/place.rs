@@ -5,6 +5,7 @@ use super::super::codes;
 use super::super::diagnostic::Diagnostic;
 use super::super::span::Span;
 use super::super::suggest;
+use super::declare::MAXIMAL_MESSAGE;
 use super::expression::evaluate;
 use super::scope::Usage;
 use super::{Checked, Checker};
@@ -230,7 +231,18 @@ impl Checker<'_> {
     }
 
     /// The scalars of a place, in order.
-    pub(super) fn flatten_place(&self, place: Place, into: &mut Vec<Place>) {
+    pub(super) fn scalars(&mut self, place: Place) -> Checked<Vec<Place>> {
+        if self.scalar_count(&place.ty) > MAXIMAL_MESSAGE {
+            let message =
+                format!("a structure of more than {MAXIMAL_MESSAGE} elements cannot be passed on");
+            return Err(self.error(codes::MESSAGE_LENGTH, place.span, message));
+        }
+        let mut scalars = Vec::new();
+        self.flatten_place(place, &mut scalars);
+        Ok(scalars)
+    }
+
+    fn flatten_place(&self, place: Place, into: &mut Vec<Place>) {
         let Type::Struct(id) = place.ty else {
             into.push(place);
             return;

@@ -1,7 +1,7 @@
 //! The variables of one body: a stack of blocks, inner ones hiding outer ones.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::labels::Labels;
 use crate::model::{LocalId, Variable};
@@ -23,7 +23,7 @@ pub(super) struct Body {
     /// Parameters and all locals in order of declaration.
     pub(super) variables: Vec<Variable>,
     pub(super) usage: Vec<Usage>,
-    scopes: Vec<HashMap<Rc<str>, LocalId>>,
+    scopes: Vec<HashMap<Arc<str>, LocalId>>,
     /// Labels, where the body is none of a process type.
     pub(super) labels: Option<Labels>,
 }
@@ -51,7 +51,7 @@ impl Body {
         self.scopes.last().and_then(|scope| scope.get(name).copied())
     }
 
-    pub(super) fn declare(&mut self, name: Rc<str>, variable: Variable) -> LocalId {
+    pub(super) fn declare(&mut self, name: Arc<str>, variable: Variable) -> LocalId {
         let id = LocalId(self.variables.len() as u32);
         self.variables.push(variable);
         self.usage.push(Usage::default());

@@ -253,8 +253,7 @@ impl Checker<'_> {
                 "the messages of a channel need a structure to be put into",
             ));
         }
-        let mut variables = Vec::new();
-        self.flatten_place(place, &mut variables);
+        let variables = self.scalars(place)?;
         if let Some(length) = self.message_length(&channel)
             && length != variables.len()
         {

@@ -5,7 +5,7 @@ use super::super::diagnostic::Diagnostic;
 use super::super::span::Span;
 use super::expression::evaluate;
 use super::{Checked, Checker};
-use crate::model::{Branch, Expr, ExprKind, StmtKind, Type};
+use crate::model::{Branch, Expr, ExprKind, Initializer, StmtKind, Type};
 
 impl Checker<'_> {
     pub(super) fn warn_about_globals(&mut self) {
@@ -39,7 +39,7 @@ impl Checker<'_> {
                     format!("variable `{}` is never used", variable.name),
                 ));
             } else if variable.ty == Type::Chan
-                && variable.init.is_some()
+                && matches!(variable.init, Some(Initializer::Channel(_)))
                 && usage.sent
                 && !usage.received
             {

@@ -77,12 +77,11 @@ impl BodyTracker {
                 "proctype" | "D_proctype" | "init" | "never" | "trace" | "notrace" | "inline" => {
                     self.has_body = true;
                 }
-                "typedef" | "ltl" | "mtype" | "chan" | "of" => {
+                "typedef" | "ltl" | "mtype" | "chan" | "of"
                     // `chan` also occurs among the parameters of a process type.
-                    if self.parentheses == 0 {
+                    if self.parentheses == 0 => {
                         self.has_body = false;
                     }
-                }
                 _ => {}
             },
             _ => {}

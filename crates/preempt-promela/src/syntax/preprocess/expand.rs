@@ -6,7 +6,7 @@
 //! stopped by a limit on the work done.
 
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::codes;
 use super::super::diagnostic::Diagnostic;
@@ -21,7 +21,7 @@ const MAXIMAL_DEPTH: usize = 100;
 struct Context {
     tokens: Vec<Token>,
     at: usize,
-    disables: Option<Rc<str>>,
+    disables: Option<Arc<str>>,
 }
 
 impl Preprocessor<'_> {
@@ -41,7 +41,12 @@ impl Preprocessor<'_> {
         self.expand(tokens, &HashSet::new(), 0)
     }
 
-    fn expand(&mut self, tokens: Vec<Token>, outer: &HashSet<Rc<str>>, depth: usize) -> Vec<Token> {
+    fn expand(
+        &mut self,
+        tokens: Vec<Token>,
+        outer: &HashSet<Arc<str>>,
+        depth: usize,
+    ) -> Vec<Token> {
         let mut disabled = outer.clone();
         let mut stack = vec![Context { tokens, at: 0, disables: None }];
         let mut result = Vec::new();
@@ -50,7 +55,7 @@ impl Preprocessor<'_> {
         while let Some(mut token) = next(&mut stack, &mut disabled) {
             token.starts_line |= std::mem::take(&mut line_started);
             self.work += 1;
-            if self.aborted || self.work > 4 * MAXIMAL_TOKENS {
+            if self.aborted || self.work > 2 * MAXIMAL_TOKENS {
                 self.abort_too_large(token.span);
                 return result;
             }
@@ -117,7 +122,7 @@ impl Preprocessor<'_> {
     /// The body of a macro with its arguments put in.
     fn replace(
         &mut self,
-        name: &Rc<str>,
+        name: &Arc<str>,
         definition: &Macro,
         raw: &[Vec<Token>],
         expanded: &[Vec<Token>],
@@ -135,17 +140,18 @@ impl Preprocessor<'_> {
         while at < body.len() {
             let token = &body[at];
             let own_span = Span { expansion: Some(expansion), ..token.span };
-            if token.is("#") && definition.parameters.is_some() {
-                if let Some(index) = body.get(at + 1).and_then(index_of) {
-                    let text = stringify(&raw[index]);
-                    result.push(Token {
-                        kind: Kind::String(text.into()),
-                        span: own_span,
-                        ..token.clone()
-                    });
-                    at += 2;
-                    continue;
-                }
+            if token.is("#")
+                && definition.parameters.is_some()
+                && let Some(index) = body.get(at + 1).and_then(index_of)
+            {
+                let text = stringify(&raw[index]);
+                result.push(Token {
+                    kind: Kind::String(text.into()),
+                    span: own_span,
+                    ..token.clone()
+                });
+                at += 2;
+                continue;
             }
             if token.is("##") && at > 0 && at + 1 < body.len() {
                 let right = match index_of(&body[at + 1]) {
@@ -166,7 +172,7 @@ impl Preprocessor<'_> {
                 None => result.push(Token { span: own_span, starts_line: false, ..token.clone() }),
             }
             at += 1;
-            if self.work > 4 * MAXIMAL_TOKENS {
+            if self.work > 2 * MAXIMAL_TOKENS {
                 break;
             }
         }
@@ -192,7 +198,7 @@ impl Preprocessor<'_> {
     }
 }
 
-fn next(stack: &mut Vec<Context>, disabled: &mut HashSet<Rc<str>>) -> Option<Token> {
+fn next(stack: &mut Vec<Context>, disabled: &mut HashSet<Arc<str>>) -> Option<Token> {
     loop {
         let top = stack.last_mut()?;
         if let Some(token) = top.tokens.get(top.at) {
@@ -211,7 +217,7 @@ fn peek(stack: &[Context]) -> Option<&Token> {
 }
 
 /// The arguments behind a macro's name, from `(` to its `)`.
-fn collect(stack: &mut Vec<Context>, disabled: &mut HashSet<Rc<str>>) -> Option<Vec<Vec<Token>>> {
+fn collect(stack: &mut Vec<Context>, disabled: &mut HashSet<Arc<str>>) -> Option<Vec<Vec<Token>>> {
     next(stack, disabled)?;
     let mut arguments = vec![Vec::new()];
     let mut depth = 0usize;
