@@ -137,10 +137,7 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
-        let finding = match self.options.preemptions {
-            Preemptions::Any => search(self.system, &self.options, &mut budget),
-            _ => bounded(self.system, &self.options, &mut budget),
-        };
+        let finding = search(self.system, &self.options, &mut budget);
         conclude(self.system, &self.options.property, finding)
     }
 }
@@ -203,7 +200,8 @@ fn search_alone<S: System + ?Sized>(
         Storage::Exact => search_with(system, &mut Exact::new(limit), options, budget),
         Storage::Tree => search_with(system, &mut Tree::new(limit), options, budget),
         Storage::Compact => {
-            let mut store = Compact::new(limit, options.reduction != Reduction::None);
+            let numbered = options.reduction != Reduction::None || is_bounded(options);
+            let mut store = Compact::new(limit, numbered);
             let mut finding = search_with(system, &mut store, options, budget);
             finding.coverage = Some(format!(
                 "about {:.1e} states are expected to have been taken for others",
@@ -239,9 +237,12 @@ fn search_with<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
+    if is_bounded(options) {
+        return bounded(system, store, options, budget);
+    }
     let depth = match options.search {
         Search::Depth => true,
-        Search::Breadth => false,
+        Search::Breadth | Search::Random { .. } | Search::IterativeDepth { .. } => false,
         // Without the states a way back has to be remembered: the stack does that for nothing.
         Search::Auto => !store.is_exact(),
     };
@@ -254,4 +255,9 @@ fn search_with<S: System + ?Sized, T: Store>(
     numbers.bytes_per_state = store.bytes() as f64 / store.len().max(1) as f64;
     numbers.memory_bytes = budget.peak_memory().max(store.bytes()) as u64;
     finding
+}
+
+/// Whether executions are explored by their preemptions.
+fn is_bounded(options: &Options) -> bool {
+    options.preemptions != Preemptions::Any
 }

@@ -27,11 +27,15 @@ pub(super) fn depth_first_reduced<S: System + ?Sized, V: Visited>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    walk(system, visited, &mut Figure5 { bound }, bound, options, budget)
+    let mut rule = Figure5 { bound, cut: false };
+    let finding = walk(system, visited, &mut rule, options, budget);
+    Finding { bound: rule.cut.then_some(bound), ..finding }
 }
 
 struct Figure5 {
     bound: u32,
+    /// The bound kept a step from being taken.
+    cut: bool,
 }
 
 impl<S: System + ?Sized> Rule<S> for Figure5 {
@@ -59,7 +63,7 @@ impl<S: System + ?Sized> Rule<S> for Figure5 {
                 return;
             }
         }
-        expand(visited, stack, enabled, frame, self.bound, false);
+        self.cut |= expand(visited, stack, enabled, frame, self.bound, false);
     }
 
     fn wants_resume(&self, frame: &Frame) -> bool {
@@ -78,12 +82,12 @@ impl<S: System + ?Sized> Rule<S> for Figure5 {
         if let Some(frame) = stack.top() {
             frame.phase = Phase::Rest;
         }
-        expand(visited, stack, enabled, frame, self.bound, true);
+        self.cut |= expand(visited, stack, enabled, frame, self.bound, true);
         true
     }
 }
 
-/// Lines 30 to 44.
+/// Lines 30 to 44. Says whether the bound keeps a step from being taken.
 fn expand<V: Visited>(
     visited: &mut V,
     stack: &mut Stack,
@@ -91,12 +95,13 @@ fn expand<V: Visited>(
     frame: Frame,
     bound: u32,
     cycle: bool,
-) {
+) -> bool {
     let own = frame.mover.map_or(&[][..], |mover| enabled.of(mover));
     stack.plan(own, frame.count, false);
     if own.is_empty() || frame.safe || cycle {
         run_everybody(visited, stack, enabled, frame);
+        false
     } else {
-        run_others(visited, stack, enabled, frame, bound);
+        run_others(visited, stack, enabled, frame, bound)
     }
 }

@@ -29,14 +29,12 @@ use preempt_core::{Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop
 pub(super) struct Build {
     /// `-DSAFETY`.
     pub(super) safety: bool,
-    /// `-DREACH`, run with `-i`.
-    pub(super) shorten: bool,
 }
 
 /// Searches as `pan -L<bound>` would.
 pub(super) fn depth_first_as_spin<S: System + ?Sized, T: Store>(
     system: &S,
-    store: T,
+    store: &mut T,
     bound: u32,
     build: Build,
     options: &Options,
@@ -50,6 +48,7 @@ pub(super) fn depth_first_as_spin<S: System + ?Sized, T: Store>(
         bound: bound.min(255).min(LARGEST_BOUND),
         reduce,
         build,
+        shorten: options.shorten,
         knows_stack: reduce || !build.safety,
         max_depth: options.depth.unwrap_or(u64::MAX),
         tally: Tally::new(system, options),
@@ -122,10 +121,12 @@ struct Frame {
 
 struct Pan<'a, S: ?Sized, T> {
     system: &'a S,
-    store: T,
+    store: &'a mut T,
     bound: u32,
     reduce: bool,
     build: Build,
+    /// `-DREACH`, run with `-i`.
+    shorten: bool,
     knows_stack: bool,
     max_depth: u64,
     tally: Tally,
@@ -324,7 +325,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             known.low = count;
             return Ok(Stored::Revisit);
         }
-        if self.build.shorten && known.depth > depth {
+        if self.shorten && known.depth > depth {
             known.depth = depth;
             return Ok(Stored::Revisit);
         }
@@ -365,12 +366,12 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let is_stuck = !frame.transient && self.steps.len() == frame.steps;
         if is_stuck && self.tally.reports_deadlocks() && !self.system.is_valid_end(state) {
             let path = || Counterexample::invalid_end(path(&self.frames));
-            if self.build.shorten {
-                self.tally.first = None;
+            if self.shorten {
                 self.max_depth = self.max_depth.min(frame.depth);
             }
+            self.tally.forget_if(self.shorten);
             let enough = self.tally.error(path);
-            if enough && !self.build.shorten {
+            if enough && !self.shorten {
                 return Err(End::Enough);
             }
         }
@@ -403,18 +404,18 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         if !self.tally.reports(self.system, fault) {
             return Ok(());
         }
-        if self.build.shorten {
-            self.tally.first = None;
+        if self.shorten {
             let depth = self.frames.last().map_or(0, |frame| frame.depth);
             self.max_depth = self.max_depth.min(depth + 1);
         }
+        self.tally.forget_if(self.shorten);
         let (system, frames) = (self.system, &self.frames);
         let enough = self.tally.error(|| {
             let mut steps = path(frames);
             steps.extend(step);
             Counterexample::from_fault(system, steps, fault)
         });
-        if enough && !self.build.shorten { Err(End::Enough) } else { Ok(()) }
+        if enough && !self.shorten { Err(End::Enough) } else { Ok(()) }
     }
 
     fn bytes(&self) -> usize {
@@ -429,7 +430,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let memory = self.bytes();
         let states = self.store.len() as u64;
         // A shortened search cuts executions on purpose, once it has found one.
-        let cut_on_purpose = self.build.shorten && self.tally.first.is_some();
+        let cut_on_purpose = self.shorten && self.tally.first.is_some();
         let mut finding = self.tally.finish(self.system, states);
         if cut_on_purpose {
             finding.stop = None;
@@ -439,9 +440,9 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         }
         finding.bound = Some(bound);
         finding.unreached.clear();
-        finding.notes.push(
-            "searched by Spin's rules: violations within the bound can be missed".to_owned(),
-        );
+        finding
+            .notes
+            .push("searched by Spin's rules: violations within the bound can be missed".to_owned());
         finding.statistics = Statistics {
             bytes_per_state: memory as f64 / states.max(1) as f64,
             memory_bytes: memory.max(budget.peak_memory()) as u64,

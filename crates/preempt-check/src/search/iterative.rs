@@ -32,7 +32,7 @@ use preempt_core::{
 #[doc(alias = "MQ07 Algorithm 1")]
 pub(crate) fn iterative<S: System + ?Sized, T: Store>(
     system: &S,
-    store: T,
+    store: &mut T,
     options: &Options,
     reduce: bool,
     budget: &mut Budget,
@@ -118,7 +118,7 @@ const NO_PARENT: u32 = u32::MAX;
 
 struct Bucketed<'a, S: ?Sized, T> {
     system: &'a S,
-    store: T,
+    store: &'a mut T,
     reduce: bool,
     marks: Marks,
     /// Every visit, in the order of its bucket; at the same time the queue of the present bucket.
@@ -257,7 +257,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         if !mark.is_expanded() {
             self.marks.set_expanded(entry.state);
             if self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
-                let (system, store, log) = (self.system, &self.store, &self.log);
+                let (system, store, log) = (self.system, &*self.store, &self.log);
                 self.tally
                     .error(|| Counterexample::invalid_end(steps_to(system, store, log, visit)));
                 self.enough()?;
@@ -375,7 +375,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     /// Takes note of a fault at the end of `path` behind a visit.
     fn fault(&mut self, fault: u32, visit: Option<u32>, path: &[Step]) -> Result<(), End> {
-        let (system, store, log) = (self.system, &self.store, &self.log);
+        let (system, store, log) = (self.system, &*self.store, &self.log);
         if self.tally.reports(system, fault) {
             self.tally.error(|| {
                 let mut steps = visit.map_or(Vec::new(), |at| steps_to(system, store, log, at));

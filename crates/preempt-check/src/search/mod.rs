@@ -2,6 +2,7 @@
 
 mod bounded;
 mod bounded_reduced;
+mod bounded_spin;
 mod bounded_stack;
 mod bounded_walk;
 mod breadth;
@@ -10,10 +11,13 @@ mod depth;
 mod expansion;
 mod frontier;
 mod iterative;
+mod iterative_parallel;
 mod marks;
 pub mod nested;
 mod parallel;
 mod preemption_bound;
+mod settle;
+mod shorten;
 mod simplest;
 mod tally;
 mod trace;
