@@ -44,16 +44,27 @@ impl Checker<'_> {
                 return self.run(expression, proctype, arguments, priority.as_deref());
             }
             ast::ExprKind::Enabled(process) => {
+                self.warn_outside_claim("enabled", expression);
                 ExprKind::Enabled(Box::new(self.expression(process)?))
             }
             ast::ExprKind::PcValue(process) => {
+                self.warn_outside_claim("pc_value", expression);
                 ExprKind::PcValue(Box::new(self.expression(process)?))
             }
             ast::ExprKind::GetPriority(process) => {
                 ExprKind::GetPriority(Box::new(self.expression(process)?))
             }
             ast::ExprKind::Timeout => ExprKind::Timeout,
-            ast::ExprKind::NonProgress => ExprKind::NonProgress,
+            ast::ExprKind::NonProgress => {
+                if !self.in_claim && !self.in_formula {
+                    return Err(self.error(
+                        codes::CLAIM_ONLY,
+                        span,
+                        "`np_` can only be asked in a never claim",
+                    ));
+                }
+                ExprKind::NonProgress
+            }
             ast::ExprKind::RemoteLabel { proctype, pid, label } => {
                 let id = self.find_proctype(proctype)?;
                 let pid = self.optional(pid.as_deref())?;
@@ -112,6 +123,16 @@ impl Checker<'_> {
 
     fn optional(&mut self, expression: Option<&ast::Expr>) -> Checked<Option<Box<Expr>>> {
         expression.map(|e| self.expression(e).map(Box::new)).transpose()
+    }
+
+    fn warn_outside_claim(&mut self, name: &str, expression: &ast::Expr) {
+        if !self.in_claim && !self.in_formula {
+            self.findings.push(Diagnostic::warning(
+                codes::CLAIM_ONLY,
+                expression.span,
+                format!("`{name}` is meant for never claims"),
+            ));
+        }
     }
 
     /// An operand of arithmetic is no channel.

@@ -23,12 +23,27 @@ impl Checker<'_> {
 
     /// One statement; `None` for a declaration that leaves nothing behind.
     fn statement(&mut self, statement: &ast::Stmt) -> Checked<Option<Stmt>> {
+        for label in &statement.labels {
+            let name = &label.ident.name;
+            let variable = match (self.body.find(name), self.globals.get(name)) {
+                (Some(id), _) => Some(self.body.variables[id.0 as usize].span),
+                (None, Some(id)) => Some(self.model.globals[id.0 as usize].span),
+                (None, None) => None,
+            };
+            if let Some(declared) = variable {
+                let message = format!("label `{name}` has the name of a variable");
+                let diagnostic = Diagnostic::error(codes::REDECLARED, label.ident.span, message)
+                    .label(declared, "declared here");
+                self.report(diagnostic);
+            }
+        }
         let labels = statement
             .labels
             .iter()
             .map(|label| LabelName { name: self.defined_label(label), span: label.ident.span })
             .collect();
         let span = statement.span;
+        self.body.started |= !matches!(statement.kind, ast::StmtKind::Declare(_));
         let kind = match &statement.kind {
             ast::StmtKind::Condition(condition) => {
                 let condition = self.expression(condition)?;
@@ -216,6 +231,22 @@ impl Checker<'_> {
             let body = self.sequence(&branch.body);
             if !body.is_empty() {
                 result.push(Branch { body, span: branch.span });
+            }
+        }
+        if let Some(place) = first_else {
+            let message = branches.iter().filter_map(|b| b.body.first()).find(|s| {
+                matches!(s.kind, ast::StmtKind::Send { .. } | ast::StmtKind::Receive { .. })
+            });
+            if let Some(message) = message {
+                self.report(
+                    Diagnostic::error(
+                        codes::ELSE_WITH_MESSAGES,
+                        place,
+                        "`else` cannot stand beside an option that starts with a send or receive",
+                    )
+                    .label(message.span, "this one")
+                    .suggest("ask the channel first, as in `nempty(c) -> c?x`"),
+                );
             }
         }
         self.warn_about_options(&result);
