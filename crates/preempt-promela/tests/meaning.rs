@@ -183,14 +183,19 @@ fn shape(formula: &Formula) -> String {
 fn formulas_bind_as_in_spin() {
     let cases = [
         ("[] p && q", "(Gp & q)"),
-        ("[] p U q", "G(p U q)"),
+        ("[] p U q", "(Gp U q)"),
         ("[] p -> <> q", "(Gp -> Fq)"),
         ("p && q U r", "(p & (q U r))"),
         ("p U q U r", "((p U q) U r)"),
         ("p -> q -> r", "((p -> q) -> r)"),
         ("! p U q", "(!p U q)"),
         ("p || q && r", "(p | (q & r))"),
-        ("<> p == 1", "Fe"),
+        ("<> (p == 1)", "Fe"),
+        ("p U [] q && r", "((p U Gq) & r)"),
+        ("[] <> p || q", "(GFp | q)"),
+        ("! [] p U q", "(!Gp U q)"),
+        ("p release q", "(p V q)"),
+        ("p equivalent q", "(p <-> q)"),
         ("p W q", "(p W q)"),
         ("p V q", "(p V q)"),
         ("always p implies eventually q", "(Gp -> Fq)"),
@@ -203,6 +208,15 @@ fn formulas_bind_as_in_spin() {
         let model = model(&format!("bool p, q, r;\nltl f {{ {text} }}\ninit {{ p = q; q = r }}"));
         assert_eq!(shape(&model.formulas[0].formula), wanted, "{text}");
         assert_eq!(model.formulas[0].text, text);
+    }
+}
+
+/// Spin reads these as `([] p) == 1` and builds nonsense; we say so.
+#[test]
+fn a_temporal_formula_is_no_operand() {
+    for text in ["[] p == 1", "<> p + 1 > 0", "X p < 2"] {
+        let parsed = parse_text(&format!("byte p;\nltl f {{ {text} }}\ninit {{ p = 1 }}"));
+        assert_eq!(parsed.diagnostics[0].code, "P0062", "{text}");
     }
 }
 

@@ -281,7 +281,7 @@ codes! {
         "mtype = { a1, a2 };\ninit { mtype x; x = a1 }";
     TEMPORAL_OPERAND = "P0062",
         "temporal formula used as a value",
-        "`[]`, `<>`, `X`, `U`, `W`, `V`, `->` and `<->` make formulas. Formulas can be combined with `!`, `&&` and `||`, but not compared or added.",
+        "`[]`, `<>`, `X`, `U`, `W`, `V`, `->` and `<->` make formulas. Formulas can be combined with `!`, `&&` and `||`, but not compared or added. `[]`, `<>` and `X` bind as tightly as `!`, so `[] x == 1` would compare a formula with 1; Spin accepts this and checks something else.",
         "byte x;\ninit { x = 1 }\nltl p { ([] x) + 1 }",
         "byte x;\ninit { x = 1 }\nltl p { [] (x + 1 > 0) }";
     BAD_FOR = "P0063",

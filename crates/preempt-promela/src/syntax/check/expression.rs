@@ -78,10 +78,13 @@ impl Checker<'_> {
                 ExprKind::RemoteVariable { proctype: id, pid, place }
             }
             ast::ExprKind::TemporalUnary(..) | ast::ExprKind::TemporalBinary(..) => {
-                return Err(self.error(
-                    codes::TEMPORAL_OPERAND,
-                    span,
-                    "a temporal formula has no value that could be computed with",
+                return Err(self.report(
+                    Diagnostic::error(
+                        codes::TEMPORAL_OPERAND,
+                        span,
+                        "a temporal formula has no value that could be compared or computed with",
+                    )
+                    .suggest("`[]`, `<>` and `X` bind as tightly as `!`: write `[] (x < 3)`, with parentheses"),
                 ));
             }
         };
