@@ -472,7 +472,7 @@ fn truncate(ty: &Type, value: i32) -> i32 {
         Type::Bit | Type::Bool => value & 1,
         Type::Byte | Type::Pid | Type::Mtype(_) => value & 255,
         Type::Short => i32::from(value as i16),
-        Type::Unsigned(bits) if *bits < 32 => value & ((1i32 << bits) - 1),
+        Type::Unsigned(bits) if *bits < 32 => (value as u32 & ((1u32 << bits) - 1)) as i32,
         Type::Unsigned(_) | Type::Int | Type::Chan | Type::Struct(_) => value,
     }
 }
