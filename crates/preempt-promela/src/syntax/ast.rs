@@ -1,6 +1,6 @@
 //! The tree the parser builds: names not yet resolved, inlines already expanded.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::span::Span;
 pub(crate) use crate::model::{BinaryOp, ChannelTest, UnaryOp, Visibility};
@@ -8,7 +8,7 @@ pub(crate) use crate::model::{BinaryOp, ChannelTest, UnaryOp, Visibility};
 /// A name with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Ident {
-    pub(crate) name: Rc<str>,
+    pub(crate) name: Arc<str>,
     pub(crate) span: Span,
 }
 
@@ -135,7 +135,7 @@ pub(crate) enum StmtKind {
     ForIn { variable: Reference, over: Reference, body: Vec<Stmt> },
     Select { variable: Reference, from: Expr, to: Expr },
     Assert(Expr),
-    Printf { format: Rc<str>, arguments: Vec<Expr> },
+    Printf { format: Arc<str>, arguments: Vec<Expr> },
     Printm(Expr),
     Else,
     ExclusiveReceive(Vec<Reference>),

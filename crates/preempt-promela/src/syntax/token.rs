@@ -1,6 +1,6 @@
 //! Tokens, shared by the preprocessor and the parser.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::span::Span;
 
@@ -8,13 +8,13 @@ use super::span::Span;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An identifier or keyword.
-    Name(Rc<str>),
+    Name(Arc<str>),
     /// Decimal digits, followed by whatever letters stuck to them.
-    Number(Rc<str>),
+    Number(Arc<str>),
     /// A character constant, by its value.
     Character(i32),
     /// A string, without its quotes, escapes untouched.
-    String(Rc<str>),
+    String(Arc<str>),
     /// Operators and brackets.
     Mark(&'static str),
     /// Something that is no token; an error once it is known not to lie in skipped text.
@@ -49,7 +49,7 @@ impl Token {
         matches!(self.kind, Kind::Mark(m) if m == mark)
     }
 
-    pub(crate) fn name(&self) -> Option<&Rc<str>> {
+    pub(crate) fn name(&self) -> Option<&Arc<str>> {
         match &self.kind {
             Kind::Name(name) => Some(name),
             _ => None,

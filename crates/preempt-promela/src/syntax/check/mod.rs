@@ -14,7 +14,7 @@ mod statement;
 mod suspicious;
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::ast;
 use super::codes;
@@ -53,10 +53,10 @@ type Checked<T> = Result<T, Wrong>;
 struct Checker<'a> {
     model: Model,
     findings: &'a mut Findings,
-    mtypes: HashMap<Rc<str>, u32>,
-    typedefs: HashMap<Rc<str>, TypedefId>,
-    globals: HashMap<Rc<str>, GlobalId>,
-    proctypes: HashMap<Rc<str>, ProctypeId>,
+    mtypes: HashMap<Arc<str>, u32>,
+    typedefs: HashMap<Arc<str>, TypedefId>,
+    globals: HashMap<Arc<str>, GlobalId>,
+    proctypes: HashMap<Arc<str>, ProctypeId>,
     /// Process types whose declaration has begun: ids below this.
     proctypes_seen: u32,
     /// Labels of the process types, by id.

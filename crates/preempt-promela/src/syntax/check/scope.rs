@@ -2,7 +2,7 @@
 //! each other may use the same one.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::labels::Labels;
 use crate::model::{LocalId, Variable};
@@ -24,7 +24,7 @@ pub(super) struct Body {
     /// Parameters and all locals in order of declaration.
     pub(super) variables: Vec<Variable>,
     pub(super) usage: Vec<Usage>,
-    scopes: Vec<HashMap<Rc<str>, LocalId>>,
+    scopes: Vec<HashMap<Arc<str>, LocalId>>,
     /// A statement has been seen: no longer the start of the body.
     pub(super) started: bool,
     /// Labels, where the body is none of a process type.
@@ -49,7 +49,7 @@ impl Body {
         self.scopes.iter().rev().find_map(|scope| scope.get(name).copied())
     }
 
-    pub(super) fn declare(&mut self, name: Rc<str>, variable: Variable) -> LocalId {
+    pub(super) fn declare(&mut self, name: Arc<str>, variable: Variable) -> LocalId {
         let id = LocalId(self.variables.len() as u32);
         self.variables.push(variable);
         self.usage.push(Usage::default());

@@ -4,7 +4,7 @@
 //! of its own, so variables declared inside are new each time, and its labels belong to that use.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::ast::*;
 use super::super::codes;
@@ -17,7 +17,7 @@ const MAXIMAL_INLINE_TOKENS: usize = 1_000_000;
 
 /// A definition.
 pub(super) struct Inline {
-    parameters: Vec<Rc<str>>,
+    parameters: Vec<Arc<str>>,
     /// From the opening to the closing brace.
     body: Vec<Token>,
     span: Span,
@@ -25,7 +25,7 @@ pub(super) struct Inline {
 
 /// A use being expanded.
 pub(super) struct OpenInline {
-    name: Rc<str>,
+    name: Arc<str>,
     /// Where `return` puts its value.
     pub(super) target: Option<Reference>,
     /// Its number, never 0.
@@ -37,7 +37,7 @@ impl Parser<'_> {
         self.bump();
         let name = self.ident("the name of an inline")?;
         self.expect("(")?;
-        let mut parameters: Vec<Rc<str>> = Vec::new();
+        let mut parameters: Vec<Arc<str>> = Vec::new();
         while !self.is(")") {
             parameters.push(self.ident("a parameter")?.name);
             if !self.eat(",") {
@@ -77,7 +77,7 @@ impl Parser<'_> {
             self.report(diagnostic);
         }
         let definition = Inline { parameters, body, span: name.span };
-        self.inlines.insert(name.name, Rc::new(definition));
+        self.inlines.insert(name.name, Arc::new(definition));
         Ok(())
     }
 

@@ -11,7 +11,7 @@ mod newline;
 mod statement;
 
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::ast::{Expr, Ident, Unit};
 use super::codes;
@@ -38,7 +38,7 @@ pub(crate) fn parse(
 /// Parses one temporal formula that stands alone.
 pub(crate) fn parse_formula(
     tokens: Vec<Token>,
-    proctypes: impl IntoIterator<Item = Rc<str>>,
+    proctypes: impl IntoIterator<Item = Arc<str>>,
     sources: &mut SourceMap,
     findings: &mut Findings,
 ) -> Option<Expr> {
@@ -59,19 +59,19 @@ pub(crate) struct Reported;
 type Parse<T> = Result<T, Reported>;
 
 struct Parser<'a> {
-    tokens: Rc<[Token]>,
+    tokens: Arc<[Token]>,
     at: usize,
     sources: &'a mut SourceMap,
     findings: &'a mut Findings,
     depth: usize,
     /// Inside an `ltl` block: temporal operators are operators, `->` is implication.
     temporal: bool,
-    inlines: HashMap<Rc<str>, Rc<inline::Inline>>,
-    typedefs: HashSet<Rc<str>>,
+    inlines: HashMap<Arc<str>, Arc<inline::Inline>>,
+    typedefs: HashSet<Arc<str>>,
     /// Process types declared so far.
-    proctypes: HashSet<Rc<str>>,
+    proctypes: HashSet<Arc<str>>,
     /// Process types declared anywhere: a formula may speak of later ones.
-    known_proctypes: HashSet<Rc<str>>,
+    known_proctypes: HashSet<Arc<str>>,
     /// Inlines being expanded, innermost last.
     open_inlines: Vec<inline::OpenInline>,
     /// How many uses of inlines were expanded.
@@ -347,7 +347,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn proctype_names(tokens: &[Token]) -> HashSet<Rc<str>> {
+fn proctype_names(tokens: &[Token]) -> HashSet<Arc<str>> {
     let is_word = |t: &Token| t.is_name("proctype") || t.is_name("D_proctype");
     tokens
         .windows(2)

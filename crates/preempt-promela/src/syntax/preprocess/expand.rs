@@ -6,7 +6,7 @@
 //! stopped by a limit on the work done.
 
 use std::collections::HashSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::codes;
 use super::super::diagnostic::Diagnostic;
@@ -21,7 +21,7 @@ const MAXIMAL_DEPTH: usize = 100;
 struct Context {
     tokens: Vec<Token>,
     at: usize,
-    disables: Option<Rc<str>>,
+    disables: Option<Arc<str>>,
 }
 
 impl Preprocessor<'_> {
@@ -41,7 +41,12 @@ impl Preprocessor<'_> {
         self.expand(tokens, &HashSet::new(), 0)
     }
 
-    fn expand(&mut self, tokens: Vec<Token>, outer: &HashSet<Rc<str>>, depth: usize) -> Vec<Token> {
+    fn expand(
+        &mut self,
+        tokens: Vec<Token>,
+        outer: &HashSet<Arc<str>>,
+        depth: usize,
+    ) -> Vec<Token> {
         let mut disabled = outer.clone();
         let mut stack = vec![Context { tokens, at: 0, disables: None }];
         let mut result = Vec::new();
@@ -117,7 +122,7 @@ impl Preprocessor<'_> {
     /// The body of a macro with its arguments put in.
     fn replace(
         &mut self,
-        name: &Rc<str>,
+        name: &Arc<str>,
         definition: &Macro,
         raw: &[Vec<Token>],
         expanded: &[Vec<Token>],
@@ -193,7 +198,7 @@ impl Preprocessor<'_> {
     }
 }
 
-fn next(stack: &mut Vec<Context>, disabled: &mut HashSet<Rc<str>>) -> Option<Token> {
+fn next(stack: &mut Vec<Context>, disabled: &mut HashSet<Arc<str>>) -> Option<Token> {
     loop {
         let top = stack.last_mut()?;
         if let Some(token) = top.tokens.get(top.at) {
@@ -212,7 +217,7 @@ fn peek(stack: &[Context]) -> Option<&Token> {
 }
 
 /// The arguments behind a macro's name, from `(` to its `)`.
-fn collect(stack: &mut Vec<Context>, disabled: &mut HashSet<Rc<str>>) -> Option<Vec<Vec<Token>>> {
+fn collect(stack: &mut Vec<Context>, disabled: &mut HashSet<Arc<str>>) -> Option<Vec<Vec<Token>>> {
     next(stack, disabled)?;
     let mut arguments = vec![Vec::new()];
     let mut depth = 0usize;

@@ -11,7 +11,7 @@ mod expand;
 
 use std::collections::HashMap;
 use std::io;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Findings};
@@ -31,10 +31,10 @@ const MAXIMAL_TOKENS: usize = 1_000_000;
 #[derive(Clone, Debug)]
 struct Macro {
     /// `None` for an object-like macro.
-    parameters: Option<Vec<Rc<str>>>,
+    parameters: Option<Vec<Arc<str>>>,
     /// The last parameter takes the rest of the arguments.
     variadic: bool,
-    body: Rc<[Token]>,
+    body: Arc<[Token]>,
     span: Span,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Preprocessed {
 /// The macros at the end of a model.
 #[derive(Clone, Debug, Default)]
 pub struct Macros {
-    table: HashMap<Rc<str>, Macro>,
+    table: HashMap<Arc<str>, Macro>,
 }
 
 /// Preprocesses the main file. `defines` are the `-D` options: name and value.
@@ -112,7 +112,7 @@ struct Preprocessor<'a> {
     loader: &'a Loader<'a>,
     sources: &'a mut SourceMap,
     findings: &'a mut Findings,
-    macros: HashMap<Rc<str>, Macro>,
+    macros: HashMap<Arc<str>, Macro>,
     output: Vec<Token>,
     /// A limit was hit: unwind without doing more.
     aborted: bool,
@@ -333,7 +333,7 @@ impl<'a> Preprocessor<'a> {
         let mut parameters = None;
         let mut variadic = false;
         if rest.get(1).is_some_and(|t| t.is("(") && !t.after_space) {
-            let mut names: Vec<Rc<str>> = Vec::new();
+            let mut names: Vec<Arc<str>> = Vec::new();
             at = 2;
             let closed = loop {
                 let Some(token) = rest.get(at) else { break false };
@@ -362,7 +362,7 @@ impl<'a> Preprocessor<'a> {
             }
             parameters = Some(names);
         }
-        let body: Rc<[Token]> = rest[at..].into();
+        let body: Arc<[Token]> = rest[at..].into();
         if let Some(old) = self.macros.get(&name) {
             let same = old.parameters == parameters
                 && old.body.len() == body.len()

@@ -1,0 +1,40 @@
+//! Linear temporal logic for preempt: formulas to Büchi automata.
+
+mod alternating;
+mod automaton;
+mod complement;
+mod degeneralize;
+mod dot;
+mod error;
+mod formula;
+mod generalized;
+mod guard;
+mod hoa;
+mod invariance;
+mod label;
+mod merge;
+mod never_read;
+mod never_write;
+mod parse;
+mod rewrite;
+mod simulation;
+mod stutter;
+mod translate;
+mod word;
+
+pub use automaton::{Automaton, Edge, disjoint, intersection, product};
+pub use complement::complement;
+pub use degeneralize::degeneralize;
+pub use dot::write_dot;
+pub use error::Error;
+pub use formula::Formula;
+pub use generalized::{Generalized, MarkedEdge};
+pub use hoa::{Named, read_hoa, write_hoa};
+pub use invariance::{Invariance, automaton_invariance, formula_invariance};
+pub use label::{Cube, Valuation};
+pub use never_read::read_never;
+pub use never_write::write_never;
+pub use parse::{Parsed, parse};
+pub use stutter::{NormalForm, PropertyState, is_normal_form, normal_form};
+pub use translate::{translate, translate_both, translate_generalized};
+pub use word::{Word, accepts, holds};
