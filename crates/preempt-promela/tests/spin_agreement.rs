@@ -93,6 +93,9 @@ const MODELS: &[&str] = &[
     "init { skip; chan c = [1] of { byte }; c!1 }",
     "init { byte x; chan c = [1] of { byte }; c!1 }",
     "typedef A { byte p; byte q[2] }; typedef B { A z; int w }; chan c = [2] of { B, byte }; init { B x; byte k; c!x,7; c?x,k }",
+    "byte x; chan c = [1] of { byte }; init { x!3; c!1 }",
+    "byte x; chan c = [1] of { byte }; init { x?3; c!1 }",
+    "byte x; chan c = [1] of { byte }; init { empty(x); c!1 }",
     // Types.
     "typedef A { byte p }; init { A x; A y; x = y }",
     "typedef A { byte p }; A v; init { v.q = 1 }",

@@ -4,7 +4,7 @@ use super::super::ast;
 use super::super::codes;
 use super::super::diagnostic::Diagnostic;
 use super::super::suggest;
-use super::place::Use;
+use super::place::{Use, shape_of};
 use super::{Checked, Checker};
 use crate::model::{
     Base, BinaryOp, Expr, ExprKind, Model, ProctypeId, ReceiveArgument, Type, UnaryOp,
@@ -294,9 +294,9 @@ impl Checker<'_> {
             }
             return Err(self.report(diagnostic));
         };
-        let variable = locals[position].clone();
+        let shape = shape_of(&locals[position]);
         let place =
-            self.path(Base::Local(crate::model::LocalId(position as u32)), &variable, reference)?;
+            self.path(Base::Local(crate::model::LocalId(position as u32)), shape, reference)?;
         self.demand_scalar(&place)?;
         Ok(place)
     }

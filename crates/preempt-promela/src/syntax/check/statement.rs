@@ -4,7 +4,7 @@ use super::super::ast;
 use super::super::codes;
 use super::super::diagnostic::Diagnostic;
 use super::super::suggest;
-use super::place::{Use, constant};
+use super::place::{Use, constant, shape_of};
 use super::{Checked, Checker};
 use crate::model::{Branch, Expr, ExprKind, LabelName, Place, Stmt, StmtKind, Type};
 
@@ -301,20 +301,20 @@ impl Checker<'_> {
     /// Length of an array that is named as a whole.
     fn array_of(&mut self, reference: &ast::Reference) -> Option<u32> {
         let name = &reference.parts[0].name.name;
-        let (base, variable) = if let Some(id) = self.body.find(name) {
+        let (base, shape) = if let Some(id) = self.body.find(name) {
             self.body.usage[id.0 as usize].used = true;
-            (crate::model::Base::Local(id), self.body.variables[id.0 as usize].clone())
+            (crate::model::Base::Local(id), shape_of(&self.body.variables[id.0 as usize]))
         } else {
             let id = *self.globals.get(name)?;
             self.usage[id.0 as usize].used = true;
-            (crate::model::Base::Global(id), self.model.globals[id.0 as usize].clone())
+            (crate::model::Base::Global(id), shape_of(&self.model.globals[id.0 as usize]))
         };
         if reference.parts.len() == 1 {
-            return variable.array;
+            return shape.0;
         }
         let (last, front) = reference.parts.split_last()?;
         let owner = ast::Reference { parts: front.to_vec(), span: reference.span };
-        let place = self.path(base, &variable, &owner).ok()?;
+        let place = self.path(base, shape, &owner).ok()?;
         let Type::Struct(id) = place.ty else { return None };
         let fields = &self.model.typedefs[id.0 as usize].fields;
         fields.iter().find(|f| f.name == *last.name.name)?.array
