@@ -48,6 +48,9 @@ const MODELS: &[&str] = &[
     "init { byte x; x = 1\n+ 2 }",
     "init { byte x; for (x : 1 .. 2)\n{ skip } }",
     "mtype = { a b, c }; init { skip }",
+    "typedef T { byte a\n byte b }\nT t\ninit { t.a = 1; t.b = 2 }",
+    "mtype = { a,\nb\n}\nmtype x\ninit { x = a }",
+    "byte a; init { a = a--1 }",
     // Numbers and strings.
     "init { int x; x = 0x10 }",
     "init { int x; x = 010 }",
