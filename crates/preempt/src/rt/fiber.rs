@@ -1,0 +1,118 @@
+//! Coroutines and the pool of their stacks.
+//!
+//! A stack costs tens of microseconds to map and nanoseconds to use again, so stacks are kept for
+//! the life of an exploration. A coroutine that is not finished when its execution ends (after a
+//! deadlock or a panic elsewhere) is dropped without unwinding: its destructors could block or
+//! panic, and a panic in a destructor during unwinding would abort the process. What it owned
+//! leaks, once per failing execution.
+
+use super::end_of_thread;
+use corosensei::stack::DefaultStack;
+use corosensei::trap::CoroutineTrapHandler;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use preempt_explore::ThreadId;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a thread of the program under test executes.
+pub(crate) type Body = Box<dyn FnOnce()>;
+
+/// The coroutine ran out of stack.
+#[derive(Clone, Copy)]
+pub(crate) struct Overflow;
+
+type Inner = Coroutine<u64, (), Result<(), Overflow>, DefaultStack>;
+
+#[derive(Default)]
+struct Fiber {
+    coroutine: Option<Inner>,
+    yielder: Option<*const Yielder<u64, ()>>,
+}
+
+/// All coroutines of an execution, by thread.
+pub(crate) struct Fibers {
+    list: Vec<Fiber>,
+    pool: Vec<DefaultStack>,
+    size: usize,
+}
+
+impl Fibers {
+    /// Coroutines with stacks of this many bytes.
+    pub(crate) fn new(size: usize) -> Self {
+        Fibers { list: Vec::new(), pool: Vec::new(), size: size.max(16 << 10) }
+    }
+
+    /// Prepares a thread; it does not run yet.
+    pub(crate) fn start(&mut self, thread: ThreadId, body: Body) {
+        let stack = self.pool.pop().unwrap_or_else(|| {
+            DefaultStack::new(self.size).unwrap_or_else(|error| {
+                panic!("preempt: cannot map a stack of {} bytes: {error}", self.size)
+            })
+        });
+        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<u64, ()>, _| {
+            if let Some(runtime) = super::current() {
+                runtime.fibers.list[thread.index()].yielder = Some(yielder);
+            }
+            let result = catch_unwind(AssertUnwindSafe(body));
+            end_of_thread(result.map_err(forget_payload));
+            Ok(())
+        });
+        if self.list.len() <= thread.index() {
+            self.list.resize_with(thread.index() + 1, Fiber::default);
+        }
+        self.list[thread.index()] = Fiber { coroutine: Some(coroutine), yielder: None };
+    }
+
+    /// Runs a thread until it suspends or ends.
+    pub(crate) fn resume(&mut self, thread: ThreadId, result: u64) -> Result<(), Overflow> {
+        // Taken out while it runs: it may spawn others, which moves the list.
+        let Some(mut taken) = self.list[thread.index()].coroutine.take() else { return Ok(()) };
+        let watched = super::overflow::watch(&taken);
+        let outcome = taken.resume(result);
+        super::overflow::unwatch(watched);
+        self.list[thread.index()].coroutine = Some(taken);
+        match outcome {
+            CoroutineResult::Return(Err(overflow)) => Err(overflow),
+            _ => Ok(()),
+        }
+    }
+
+    /// Suspends the running thread; returns when it is resumed.
+    pub(crate) fn suspend(&self, thread: ThreadId) -> u64 {
+        let Some(yielder) = self.list[thread.index()].yielder else { return 0 };
+        // SAFETY: the yielder lives on the stack of the coroutine that is running now.
+        unsafe { (*yielder).suspend(()) }
+    }
+
+    /// Takes all stacks back.
+    pub(crate) fn recycle(&mut self) {
+        for fiber in &mut self.list {
+            fiber.yielder = None;
+            let Some(mut coroutine) = fiber.coroutine.take() else { continue };
+            if coroutine.started() && !coroutine.done() {
+                // SAFETY: nothing refers to the stack any more except memory that is leaked with
+                // it: other coroutines of the execution, none of which runs again. Scoped threads
+                // borrow from a coroutine that is reset in this same loop.
+                unsafe { coroutine.force_reset() };
+            }
+            self.pool.push(coroutine.into_stack());
+        }
+    }
+}
+
+/// A panic payload may itself panic when dropped.
+fn forget_payload(payload: Box<dyn std::any::Any + Send>) {
+    if payload.is::<&'static str>() || payload.is::<String>() {
+        return;
+    }
+    std::mem::forget(payload);
+}
+
+/// Handle for turning a stack overflow into a return from the coroutine.
+pub(super) type Trap = CoroutineTrapHandler<Result<(), Overflow>>;
+
+/// The trap handle of a coroutine and the range of its guard page and stack.
+pub(super) fn trap_of(coroutine: &Inner) -> Trap {
+    coroutine.trap_handler()
+}
+
+pub(super) type Watched = Inner;
