@@ -14,6 +14,7 @@
 //! it needs. Graphs reached by several last threads at that cost keep all of them, because each
 //! may continue for free; if one of them cannot continue (or yields), everybody may.
 
+use crate::partial_order::Steps;
 use crate::recorded::Recorded;
 use crate::{Halt, Move, Program, Session, Terminal, ThreadId, World};
 use rustc_hash::FxHashSet;
@@ -26,6 +27,16 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
         Ok(()) => Halt::Done,
         Err(halt) => halt,
     }
+}
+
+/// As [`explore`], and keeps every step within the bound, for the algorithms as printed.
+pub fn explore_steps<P: Program>(session: &mut Session<'_, P>) -> (Halt, Steps) {
+    let mut forward = Forward { steps: Some(Steps::default()), ..Forward::default() };
+    let halt = match forward.search(session) {
+        Ok(()) => Halt::Done,
+        Err(halt) => halt,
+    };
+    (halt, forward.steps.unwrap_or_default())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,12 +110,16 @@ struct Forward {
     /// Worlds along the path to the node materialised last.
     trail: Vec<(u32, World)>,
     ticks: u32,
+    steps: Option<Steps>,
 }
 
 impl Forward {
     fn search<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
         let mut world = World::new(imagined(session));
         self.recorded.begin(session, &mut world)?;
+        if let Some(steps) = &mut self.steps {
+            steps.initial = world.graph();
+        }
         let visit = Visit { cost: 0, first: 0, several: false, all: false };
         self.visited.insert(Graph::of(world.graph()), visit);
         let step = Move { thread: ThreadId::MAIN, choice: 0 };
@@ -213,6 +228,9 @@ impl Forward {
         cost: u32,
     ) -> Result<(), Halt> {
         let hash = world.graph_after(step);
+        if let Some(steps) = &mut self.steps {
+            steps.add(world.graph(), hash);
+        }
         let Some(first) = self.visit(hash, step.thread, cost) else { return Ok(()) };
         if self.nodes.len() >= session.limits.states {
             return Err(Halt::States);
@@ -230,6 +248,13 @@ impl Forward {
         let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
         self.recorded.advance(session, &mut next, step, &path)?;
         debug_assert_eq!(next.graph(), hash);
+        if first
+            && !next.can_go_on(step.thread)
+            && let Some(visit) = self.visited.get_mut(&Graph::of(hash))
+        {
+            // Known now rather than when it is expanded, so that no other last thread is queued.
+            visit.all = true;
+        }
         if depth as usize >= session.limits.steps {
             return self.endless(session, node);
         }
@@ -270,6 +295,9 @@ impl Forward {
     ) -> Result<(), Halt> {
         let terminal = terminal_of(world);
         session.tally.graph(world.graph(), cost, terminal);
+        if let Some(steps) = &mut self.steps {
+            steps.terminals.insert(world.graph());
+        }
         let mut path = Vec::new();
         if terminal != Terminal::Complete && !session.limits.keep_going {
             path_to(&self.nodes, node, &mut path);
@@ -332,7 +360,7 @@ impl Forward {
 }
 
 /// The rules without what only a real or repeated execution needs.
-fn imagined<P>(session: &Session<'_, P>) -> crate::Rules {
+pub(crate) fn imagined<P>(session: &Session<'_, P>) -> crate::Rules {
     crate::Rules { clocks: false, ..session.run.rules }
 }
 

@@ -8,18 +8,24 @@
 //! This crate knows threads, objects, actions and schedules. It knows no coroutine and no
 //! standard library facade; those live in the crate `preempt`.
 
+pub mod caching;
 mod effect;
 pub mod forward;
 mod identity;
 pub mod iterative;
 mod mix;
 mod operation;
+pub mod partial_order;
+pub mod pct;
 mod race;
+pub mod random;
 mod recorded;
 mod run;
+pub mod sampling;
 mod schedule;
 mod segment;
 mod session;
+pub mod sleep_sets;
 mod world;
 
 pub use identity::{Names, ObjectId, ThreadId};

@@ -122,6 +122,8 @@ impl Clone for World {
 }
 
 const MAIN_KEY: u64 = 0x6D61_696E;
+/// Keeps the histories of children apart from those of their parents.
+const SPAWN: u64 = 0x7370_6177_6E00_0000;
 
 impl World {
     /// A world with the main thread about to start.
@@ -179,6 +181,12 @@ impl World {
             .filter(|&t| self.thread(t).status != Status::Absent)
     }
 
+    /// How many messages were sent to a channel so far.
+    pub fn messages(&self, channel: ObjectId) -> u64 {
+        let object = self.object(channel);
+        object.readers + u64::from(Channel::from_value(object.value).length)
+    }
+
     /// Whether every thread has ended.
     pub fn is_finished(&self) -> bool {
         self.threads.iter().all(|t| matches!(t.status, Status::Done | Status::Absent))
@@ -225,6 +233,16 @@ impl World {
     pub fn keeps_running(&self, thread: ThreadId, moves: &[Move]) -> bool {
         !self.threads[thread.index()].operation.action.is_voluntary()
             && moves.iter().any(|m| m.thread == thread && m.choice != Move::TIMEOUT)
+    }
+
+    /// As [`World::keeps_running`], without the list of moves.
+    pub(crate) fn can_go_on(&self, id: ThreadId) -> bool {
+        let thread = &self.threads[id.index()];
+        thread.status == Status::Ready
+            && !thread.operation.action.is_voluntary()
+            && self.panicked.is_none()
+            && self.urgent.is_none_or(|urgent| urgent == id)
+            && self.is_enabled(id, thread)
     }
 
     fn moves_of(&self, id: ThreadId, out: &mut Vec<Move>) {
@@ -361,7 +379,7 @@ impl World {
             Effect::Spawn(child, token, index) => {
                 let parent = &self.threads[thread.index()];
                 let key = mix(parent.key, u64::from(index));
-                let history = mix3(parent.history, u64::from(index), 2);
+                let history = mix3(parent.history ^ SPAWN, u64::from(index), 2);
                 if let Some(clocks) = &mut self.clocks {
                     clocks.spawn(thread, child);
                 }

@@ -5,7 +5,7 @@ use crate::report::{Failure, Reason};
 use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
 use preempt_explore::{
     Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session, Tally,
-    forward, iterative,
+    caching, forward, iterative, pct, random, sampling, sleep_sets,
 };
 use std::time::Instant;
 
@@ -144,11 +144,34 @@ fn explore_here(job: &Job<'_>) -> Found {
 }
 
 fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
-    let _ = (job.threads, job.begin);
     match job.strategy {
+        Strategy::Portfolio => portfolio(job, session),
+        Strategy::PartialOrders => forward::explore(session),
         Strategy::ContextBoundedDfs => iterative::explore(session),
-        _ => forward::explore(session),
+        Strategy::HappensBeforeCaching => caching::explore(session),
+        Strategy::SleepSets => sleep_sets::explore(session),
+        Strategy::Random { seed } => random::explore(session, seed),
+        Strategy::Pct { depth, seed } => pct::explore(session, depth, seed),
+        Strategy::Sampling { seed } => sampling::explore(session, seed),
     }
+}
+
+/// Systematic exploration for four fifths of the time; if it does not finish, sampling.
+fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
+    let limits = session.limits;
+    if let Some(deadline) = limits.deadline {
+        session.limits.deadline = Some(deadline - deadline.duration_since(job.begin) / 5);
+    }
+    let halt = forward::explore(session);
+    session.limits = limits;
+    if !matches!(halt, Halt::Time | Halt::States) || session.is_late() {
+        return halt;
+    }
+    // Sampling needs no table of states, and states seen so far stay counted.
+    session.limits.states = usize::MAX;
+    let sampled = sampling::explore(session, 1);
+    session.limits = limits;
+    if matches!(sampled, Halt::Failure | Halt::Restart) { sampled } else { halt }
 }
 
 /// Executes a schedule once more, keeping every step.

@@ -27,27 +27,46 @@
 //! `[dev-dependencies]`) they are plain re-exports of the standard library.
 
 #[cfg(feature = "check")]
+pub mod cell;
+#[cfg(feature = "check")]
 mod check;
+#[cfg(feature = "check")]
+mod choice;
 #[cfg(feature = "check")]
 mod environment;
 #[cfg(feature = "check")]
 mod explore;
 #[cfg(feature = "check")]
+pub mod future;
+#[cfg(feature = "check")]
+pub mod hint;
+#[cfg(feature = "check")]
 mod lanes;
+#[cfg(not(feature = "check"))]
+mod plain;
 #[cfg(feature = "check")]
 mod report;
 #[cfg(feature = "check")]
 mod rt;
 #[cfg(feature = "check")]
 mod saved;
+mod statics;
 #[cfg(feature = "check")]
 pub mod sync;
 #[cfg(feature = "check")]
 pub mod thread;
+#[cfg(feature = "check")]
+pub mod time;
 
 #[cfg(feature = "check")]
 pub use check::{Check, Strategy, check};
 #[cfg(feature = "check")]
+pub use choice::{choose, choose_bool};
+#[cfg(not(feature = "check"))]
+pub use plain::*;
+#[cfg(feature = "check")]
 pub use preempt_macros::test;
 #[cfg(feature = "check")]
 pub use report::{Bound, Failure, FailureKind, Outcome, Reason, Report};
+#[cfg(feature = "check")]
+pub use rt::Static;

@@ -6,7 +6,7 @@
 //! panic, and a panic in a destructor during unwinding would abort the process. What it owned
 //! leaks, once per failing execution.
 
-use super::end_of_thread;
+use super::{Runtime, end_of_thread};
 use corosensei::stack::DefaultStack;
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -62,25 +62,18 @@ impl Fibers {
         self.list[thread.index()] = Fiber { coroutine: Some(coroutine), yielder: None };
     }
 
-    /// Runs a thread until it suspends or ends.
-    pub(crate) fn resume(&mut self, thread: ThreadId, result: u64) -> Result<(), Overflow> {
-        // Taken out while it runs: it may spawn others, which moves the list.
-        let Some(mut taken) = self.list[thread.index()].coroutine.take() else { return Ok(()) };
-        let watched = super::overflow::watch(&taken);
-        let outcome = taken.resume(result);
-        super::overflow::unwatch(watched);
-        self.list[thread.index()].coroutine = Some(taken);
-        match outcome {
-            CoroutineResult::Return(Err(overflow)) => Err(overflow),
-            _ => Ok(()),
-        }
+    /// Takes a thread's coroutine out, to be run and put back. Nothing may borrow the list while
+    /// the coroutine runs: it spawns threads, which changes the list.
+    fn take(&mut self, thread: ThreadId) -> Option<Inner> {
+        self.list.get_mut(thread.index())?.coroutine.take()
     }
 
-    /// Suspends the running thread; returns when it is resumed.
-    pub(crate) fn suspend(&self, thread: ThreadId) -> u64 {
-        let Some(yielder) = self.list[thread.index()].yielder else { return 0 };
-        // SAFETY: the yielder lives on the stack of the coroutine that is running now.
-        unsafe { (*yielder).suspend(()) }
+    fn put(&mut self, thread: ThreadId, coroutine: Inner) {
+        self.list[thread.index()].coroutine = Some(coroutine);
+    }
+
+    fn yielder(&self, thread: ThreadId) -> Option<*const Yielder<u64, ()>> {
+        self.list.get(thread.index())?.yielder
     }
 
     /// Takes all stacks back.
@@ -96,6 +89,41 @@ impl Fibers {
             }
             self.pool.push(coroutine.into_stack());
         }
+    }
+}
+
+/// Runs a thread until it suspends or ends.
+///
+/// # Safety
+/// `runtime` is valid and not borrowed.
+pub(super) unsafe fn resume(
+    runtime: *mut Runtime,
+    thread: ThreadId,
+    result: u64,
+) -> Result<(), Overflow> {
+    // SAFETY: each borrow of the runtime ends before the coroutine runs or begins after.
+    let Some(mut coroutine) = (unsafe { (*runtime).fibers.take(thread) }) else { return Ok(()) };
+    let watched = super::overflow::watch(&coroutine);
+    let outcome = coroutine.resume(result);
+    super::overflow::unwatch(watched);
+    // SAFETY: as above.
+    unsafe { (*runtime).fibers.put(thread, coroutine) };
+    match outcome {
+        CoroutineResult::Return(Err(overflow)) => Err(overflow),
+        _ => Ok(()),
+    }
+}
+
+/// Suspends the running thread; returns when it is resumed.
+///
+/// # Safety
+/// `runtime` is valid and not borrowed, and `thread` is the thread that is running.
+pub(super) unsafe fn suspend(runtime: *mut Runtime, thread: ThreadId) -> u64 {
+    // SAFETY: the borrow ends before the switch. The yielder lives on the stack of the coroutine
+    // that is running now.
+    match unsafe { (*runtime).fibers.yielder(thread) } {
+        Some(yielder) => unsafe { (*yielder).suspend(()) },
+        None => 0,
     }
 }
 

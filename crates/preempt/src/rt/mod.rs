@@ -13,6 +13,7 @@ mod panic;
 mod registry;
 
 pub(crate) use fiber::{Body, Fibers};
+use fiber::{resume, suspend};
 pub(crate) use panic::PanicNote;
 pub(crate) use registry::Knowledge;
 pub use registry::Static;
@@ -24,7 +25,7 @@ use preempt_explore::{
 use registry::Registry;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 use std::ptr::null_mut;
 
 thread_local! {
@@ -167,11 +168,7 @@ impl Runtime {
     fn drop_statics(&mut self) {
         self.closing = true;
         let previous = CURRENT.replace(self);
-        let dropped = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(runtime) = current() {
-                runtime.registry.end_of_execution();
-            }
-        }));
+        let dropped = catch_unwind(registry::drop_values);
         CURRENT.set(previous);
         self.closing = false;
         if dropped.is_err() {
@@ -206,17 +203,23 @@ impl Program for Runtime {
         };
         self.fibers.start(ThreadId::MAIN, Box::new(main));
         self.next = Command::Resume(ThreadId::MAIN, 0);
-        let previous = CURRENT.replace(self);
-        while let Command::Resume(thread, result) = self.next {
-            self.next = Command::Stop;
-            if self.fibers.resume(thread, result).is_err() {
-                self.trouble = Some(Trouble::StackOverflow);
-                self.run().ending = Some(Ending::Reported);
-                break;
+        // From here on the coroutines reach the runtime through `CURRENT`, so it must not be
+        // borrowed while one of them runs.
+        let this: *mut Runtime = self;
+        let previous = CURRENT.replace(this);
+        // SAFETY: `this` is valid for the whole call, and no borrow of it outlives a statement.
+        unsafe {
+            while let Command::Resume(thread, result) = (*this).next {
+                (*this).next = Command::Stop;
+                if resume(this, thread, result).is_err() {
+                    (*this).trouble = Some(Trouble::StackOverflow);
+                    (*this).run().ending = Some(Ending::Reported);
+                    break;
+                }
             }
+            CURRENT.set(previous);
+            (*this).finish();
         }
-        CURRENT.set(previous);
-        self.finish();
     }
 }
 
@@ -235,31 +238,66 @@ pub(crate) fn is_controlled() -> bool {
 }
 
 /// Executes a visible operation of the current thread and returns what it sees.
+///
+/// The runtime comes as a pointer: other threads use it before this function returns.
 pub(crate) fn operation(
-    runtime: &mut Runtime,
+    runtime: *mut Runtime,
     action: Action,
     object: ObjectId,
     first: u64,
     second: u64,
     site: Site,
 ) -> u64 {
-    if runtime.closing {
-        return outside_of_time(action);
-    }
     let mut operation = Operation::new(action, object, first, second, site);
     operation.urgent = std::thread::panicking();
-    runtime.registry.before_operation(runtime.run, site);
-    let me = runtime.run().current;
-    let starting = me != ThreadId::MAIN
-        && runtime.run().world.thread(me).status == preempt_explore::Status::Starting;
-    runtime.reach(Next::Operation(operation));
-    if starting {
-        return runtime.fibers.suspend(me);
+    // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
+    match unsafe { (*runtime).before(operation) } {
+        Step::Go(result) => result,
+        // SAFETY: as above; `me` is the running thread.
+        Step::Wait(me) => unsafe { suspend(runtime, me) },
     }
-    match runtime.schedule() {
-        Command::Resume(thread, result) if thread == me => result,
-        _ => runtime.fibers.suspend(me),
+}
+
+/// What a thread does after it has announced an operation.
+enum Step {
+    Go(u64),
+    Wait(ThreadId),
+}
+
+impl Runtime {
+    fn before(&mut self, operation: Operation) -> Step {
+        if self.closing {
+            return Step::Go(outside_of_time(operation.action));
+        }
+        self.registry.before_operation(self.run);
+        let me = self.run().current;
+        let starting = self.is_starting(me);
+        self.reach(Next::Operation(operation));
+        if starting {
+            return Step::Wait(me);
+        }
+        match self.schedule() {
+            Command::Resume(thread, result) if thread == me => Step::Go(result),
+            _ => Step::Wait(me),
+        }
     }
+
+    /// Whether a spawned thread has not come to its first operation; then its parent goes on.
+    fn is_starting(&self, thread: ThreadId) -> bool {
+        thread != ThreadId::MAIN
+            && self.run().world.thread(thread).status == preempt_explore::Status::Starting
+    }
+}
+
+/// The current thread touches a plain cell.
+pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site) {
+    if !runtime.run().rules.clocks {
+        runtime.run().rules.clocks = true;
+        runtime.stop(Ending::Restart);
+    }
+    runtime.registry.before_operation(runtime.run);
+    let object = cell.object(runtime, || 0);
+    runtime.run().touch(object, write, site);
 }
 
 /// Lets other threads run.
@@ -281,37 +319,38 @@ fn outside_of_time(action: Action) -> u64 {
 }
 
 /// Spawns a thread of the program under test and runs it up to its first operation.
-pub(crate) fn spawn(runtime: &mut Runtime, body: Body) -> ThreadId {
-    let parent = runtime.run().current;
-    runtime.registry.flush(runtime.run);
-    let child = runtime.run().spawn();
-    runtime.fibers.start(child, body);
-    runtime.run().current = child;
-    if runtime.fibers.resume(child, 0).is_err() {
-        runtime.trouble = Some(Trouble::StackOverflow);
-        runtime.stop(Ending::Reported);
+pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
+    // SAFETY: callers pass the runtime in `CURRENT`; each borrow ends with its statement, and
+    // none is alive while the child runs.
+    unsafe {
+        let parent = (*runtime).run().current;
+        let run = (*runtime).run;
+        (*runtime).registry.flush(run);
+        let child = (*runtime).run().spawn();
+        (*runtime).fibers.start(child, body);
+        (*runtime).run().current = child;
+        if resume(runtime, child, 0).is_err() {
+            (*runtime).trouble = Some(Trouble::StackOverflow);
+            (*runtime).stop(Ending::Reported);
+        }
+        (*runtime).run().current = parent;
+        child
     }
-    runtime.run().current = parent;
-    child
 }
 
 /// The current thread has ended, normally or by a panic.
 fn end_of_thread(result: Result<(), ()>) {
     let Some(runtime) = current() else { return };
     let me = runtime.run().current;
-    runtime.registry.end_of_thread(me);
+    registry::drop_locals(me);
     let Some(runtime) = current() else { return };
-    let starting = me != ThreadId::MAIN
-        && runtime.run().world.thread(me).status == preempt_explore::Status::Starting;
+    let starting = runtime.is_starting(me);
     let next = if result.is_ok() { Next::End } else { Next::Panic };
     runtime.reach(next);
     if me == ThreadId::MAIN && runtime.require_join && result.is_ok() {
-        let left = runtime
-            .run()
-            .world
-            .thread_ids()
-            .filter(|&t| runtime.run().world.thread(t).status != preempt_explore::Status::Done);
-        let left = left.count();
+        let world = &runtime.run().world;
+        let runs = |&t: &ThreadId| world.thread(t).status != preempt_explore::Status::Done;
+        let left = world.thread_ids().filter(runs).count();
         if left > 0 {
             runtime.trouble = Some(Trouble::Unjoined(left));
             runtime.stop(Ending::Reported);

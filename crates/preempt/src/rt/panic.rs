@@ -8,6 +8,7 @@
 //! with a report instead. The operating system thread is then spent (std believes it is inside a
 //! hook) and must end.
 
+use super::fiber::suspend;
 use super::{Runtime, Trouble, current};
 use preempt_explore::{Command, Ending};
 use std::panic::PanicHookInfo;
@@ -53,6 +54,7 @@ fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
     runtime.spent = true;
     runtime.stop(Ending::Reported);
     runtime.next = Command::Stop;
-    runtime.fibers.suspend(me);
+    // SAFETY: `me` is running, and the reference is not used afterwards.
+    unsafe { suspend(runtime, me) };
     // Only reached if there is nowhere to go back to; then Rust aborts, as it would have.
 }

@@ -138,7 +138,9 @@ impl Registry {
         }
     }
 
-    pub(super) fn before_operation(&mut self, run: *mut Run, _site: Site) {
+    /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
+    /// the count of that Arc visible.
+    pub(super) fn before_operation(&mut self, run: *mut Run) {
         if let Some(site) = self.final_drop.take() {
             self.count(run, site);
         }
@@ -153,21 +155,6 @@ impl Registry {
         }
     }
 
-    pub(super) fn end_of_thread(&mut self, thread: ThreadId) {
-        // In reverse order of creation; a destructor may create others.
-        while let Some(position) = self.local_order.iter().rposition(|key| key.0 == thread) {
-            let key = self.local_order.remove(position);
-            let value = self.locals.remove(&key);
-            drop(value);
-        }
-    }
-
-    pub(super) fn end_of_execution(&mut self) {
-        self.values.clear();
-        self.locals.clear();
-        self.local_order.clear();
-    }
-
     /// After a failure nothing is dropped: destructors could do anything.
     pub(super) fn abandon(&mut self) {
         std::mem::forget(std::mem::take(&mut self.values));
@@ -178,6 +165,27 @@ impl Registry {
     pub(super) fn leaks(&self) -> Vec<Site> {
         self.arcs.iter().flatten().copied().collect()
     }
+}
+
+/// Drops the thread-locals of a thread, latest first; a destructor may make others.
+pub(super) fn drop_locals(thread: ThreadId) {
+    while let Some(registry) = current().map(|runtime| &mut runtime.registry) {
+        let last = registry.local_order.iter().rposition(|key| key.0 == thread);
+        let Some(position) = last else { break };
+        let key = registry.local_order.remove(position);
+        let value = registry.locals.remove(&key);
+        drop(value);
+    }
+}
+
+/// Drops what is left at the end of an execution: statics.
+pub(super) fn drop_values() {
+    let Some(runtime) = current() else { return };
+    let values = std::mem::take(&mut runtime.registry.values);
+    let locals = std::mem::take(&mut runtime.registry.locals);
+    runtime.registry.local_order.clear();
+    drop(values);
+    drop(locals);
 }
 
 /// A static that begins every execution anew.
@@ -210,6 +218,12 @@ pub(crate) mod counts {
     /// Whether clones and drops of Arcs made here are visible operations.
     pub(crate) fn is_counted(site: Site) -> bool {
         current().is_some_and(|runtime| runtime.registry.knowledge.counted.contains(site))
+    }
+
+    /// Whether the count of this Arc is an object of the execution in progress.
+    pub(crate) fn is_registered(slot: &super::Slot) -> bool {
+        let packed = slot.0.load(super::Ordering::Relaxed);
+        current().is_some_and(|runtime| (packed >> 32) as u32 == runtime.registry.epoch)
     }
 
     /// Makes them visible; the exploration begins again if they were not.
