@@ -7,6 +7,7 @@
 //! exceeds the number of graphs.
 
 use crate::mix::{mix, mix3, term};
+use crate::mutation::{self, Mutation};
 use crate::recorded::POINTER;
 use crate::world::{Channel, ONCE_RUNNING, WRITER, Watch};
 use crate::{Action, Move, Object, ObjectId, Operation, ThreadId, World};
@@ -214,7 +215,8 @@ impl World {
                     self.threads[id.index()].waiting = ObjectId::NONE;
                     return Done { changed: true, ..sees(u64::from(timeout)) };
                 }
-                Done { changed: free, ..sees(u64::from(free)) }
+                let observed = if mutation::is(Mutation::ForgetRelease) { 0 } else { version };
+                Done { changed: free, observed, ..sees(u64::from(free)) }
             }
             Action::Unlock | Action::WriteUnlock => {
                 object.value = 0;
@@ -307,7 +309,9 @@ impl World {
                 if let Some(clocks) = &mut self.clocks {
                     clocks.join(step.thread, target);
                 }
-                Done { observed: self.threads[target.index()].history, ..quiet }
+                let observed = self.threads[target.index()].history;
+                let observed = if mutation::is(Mutation::ForgetJoined) { 0 } else { observed };
+                Done { observed, ..quiet }
             }
             Action::Choose => Done { result: u64::from(step.choice), ..quiet },
             _ => quiet,

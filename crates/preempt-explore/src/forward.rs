@@ -14,9 +14,10 @@
 //! it needs. Graphs reached by several last threads at that cost keep all of them, because each
 //! may continue for free; if one of them cannot continue (or yields), everybody may.
 
+use crate::mutation::{self, Mutation};
 use crate::partial_order::Steps;
 use crate::recorded::Recorded;
-use crate::{Halt, Move, Program, Session, Terminal, ThreadId, World};
+use crate::{Action, Halt, Move, Program, Session, Terminal, ThreadId, World};
 use rustc_hash::FxHashSet;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
@@ -190,7 +191,9 @@ impl Forward {
         let result = if moves.is_empty() {
             if pending.first { self.terminal(session, world, pending.node, cost) } else { Ok(()) }
         } else if world.keeps_running(last, &moves) {
-            if pending.first && moves.iter().any(|m| m.thread != last) {
+            let skip = mutation::is(Mutation::NoPreemptionBeforeUnlock)
+                && world.thread(last).operation.action == Action::Unlock;
+            if pending.first && !skip && moves.iter().any(|m| m.thread != last) {
                 self.edges.push(pending.node);
             }
             self.enter_all(session, pending, &moves, cost, |m| m.thread == last)
@@ -275,7 +278,11 @@ impl Forward {
             visit.cost = cost;
             return Some(true);
         }
-        if visit.cost < cost || visit.all || visit.first == last.0 as u16 {
+        if visit.cost < cost
+            || visit.all
+            || visit.first == last.0 as u16
+            || mutation::is(Mutation::OneLastThread)
+        {
             return None;
         }
         if visit.several && self.more.contains(&(hash, last.0)) {

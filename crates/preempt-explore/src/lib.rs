@@ -14,6 +14,7 @@ pub mod forward;
 mod identity;
 pub mod iterative;
 mod mix;
+mod mutation;
 mod operation;
 pub mod partial_order;
 pub mod pct;
@@ -27,6 +28,9 @@ mod segment;
 mod session;
 pub mod sleep_sets;
 mod world;
+
+#[cfg(test)]
+mod random_programs;
 
 pub use identity::{Names, ObjectId, ThreadId};
 pub use operation::{Action, Move, Operation, Site, Update};
