@@ -1,0 +1,17 @@
+//! Concurrent recursive Boolean programs.
+#![allow(dead_code)]
+mod check;
+mod diagnostic;
+mod explicit;
+mod flow;
+mod limits;
+mod replay;
+mod symbolic;
+mod syntax;
+pub use check::{Method, Options, Report, Switches, check};
+pub use diagnostic::{CODES, Diagnostic, Severity};
+pub use explicit::Machine;
+pub use flow::{Program, parse};
+pub use limits::{Limits, Progress};
+pub use replay::Context;
+pub use syntax::Dialect;
