@@ -1,10 +1,12 @@
 //! The one entry point: a program, a question, an answer with what it rests on.
 
 use crate::Diagnostic;
+use crate::direct;
 use crate::explicit::{Machine, search};
 use crate::flow::{Mark, Program, Targets};
 use crate::limits::{Limits, Watch};
 use crate::replay::{Context, Replayed, moves_of, replay};
+use crate::witness;
 use preempt_core::{BoundRow, Claim, Statistics, Stop, Verdict, Violation, ViolationKind};
 
 /// How to search.
@@ -114,6 +116,7 @@ pub fn check(program: &Program, options: &Options<'_>) -> Result<Report, Diagnos
     };
     watch.method.set(method.name());
     let mut finding = match method {
+        Method::Direct => directly(program, &targets, max, options, &watch),
         _ => explicit(program, &targets, max, u64::MAX, options, &watch),
     };
     finding.statistics.seconds = watch.seconds();
@@ -130,7 +133,7 @@ pub(crate) fn explicit(
 ) -> Finding {
     let machine = Machine::with_targets(program, targets.clone(), options.max_frames);
     let mut finding = Finding::default();
-    let layers = match search(&machine, max, max_states, watch) {
+    let layers = match search(&machine, max, max_states, false, watch) {
         Ok(layers) => layers,
         Err(stop) => {
             finding.stop = Some(stop);
@@ -156,6 +159,35 @@ pub(crate) fn explicit(
     match layers.truncated {
         Some(stop) => finding.stop = Some(stop),
         None => finding.covered = Some(max),
+    }
+    finding
+}
+
+pub(crate) fn directly(
+    program: &Program,
+    targets: &Targets,
+    max: u32,
+    options: &Options<'_>,
+    watch: &Watch<'_>,
+) -> Finding {
+    let outcome = direct::search(program, targets, max, options.full, watch);
+    let mut finding = Finding {
+        covered: outcome.covered,
+        exhausted: outcome.exhausted,
+        stop: outcome.stop,
+        ..Finding::default()
+    };
+    finding.statistics.states = outcome.nodes;
+    finding.statistics.memory_bytes = outcome.bytes;
+    if let Some(schedule) = &outcome.found {
+        match witness::execution(program, targets, schedule, watch) {
+            Ok(replayed) => finding.replayed = Some(replayed),
+            Err(witness::Failure::Stop(stop)) => finding.stop = Some(stop),
+            Err(witness::Failure::Wrong(why)) => {
+                finding.stop = Some(Stop::Fault);
+                finding.notes.push(format!("a counterexample does not replay: {why}"));
+            }
+        }
     }
     finding
 }

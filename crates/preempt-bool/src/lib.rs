@@ -2,12 +2,14 @@
 #![allow(dead_code)]
 mod check;
 mod diagnostic;
+mod direct;
 mod explicit;
 mod flow;
 mod limits;
 mod replay;
 mod symbolic;
 mod syntax;
+mod witness;
 pub use check::{Method, Options, Report, Switches, check};
 pub use diagnostic::{CODES, Diagnostic, Severity};
 pub use explicit::Machine;

@@ -91,6 +91,22 @@ impl<'p> Machine<'p> {
         self.layout.top(state, self.layout.segment(state, 0)).is_none()
     }
 
+    pub(crate) fn has_atomic_sections(&self) -> bool {
+        self.program.atomic.is_some()
+    }
+
+    /// Whether an interruption right behind this transition can make a difference.
+    pub(crate) fn may_matter(&self, transition: u32, after: &[u8]) -> bool {
+        let Some((function, edge)) = self.edge_of(transition) else { return false };
+        if (1..self.process_count(after)).any(|p| self.in_atomic_section(after, p)) {
+            return false;
+        }
+        // What a return assigns is known by its caller only: assume the worst.
+        let edge = &self.program.functions[function].edges[edge].operation;
+        !self.local[transition as usize]
+            || matches!(edge, Operation::Return(values) if !values.is_empty())
+    }
+
     /// The function and edge of a transition; `None` for `start`.
     pub(crate) fn edge_of(&self, transition: u32) -> Option<(usize, usize)> {
         if transition == START {

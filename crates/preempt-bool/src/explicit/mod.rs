@@ -4,6 +4,7 @@
 mod layout;
 mod machine;
 mod search;
+mod store;
 
 pub use machine::Machine;
 pub(crate) use machine::show;

@@ -44,6 +44,8 @@ pub(crate) enum Origin {
     Leave(FunctionId, usize),
     /// The thread goes on in its next context.
     Resume,
+    /// The first activation of a thread or of `init` begins, with these variables as its frame.
+    Start(FunctionId, Vec<VariableId>),
 }
 
 #[derive(Clone, Debug)]
@@ -79,6 +81,8 @@ pub(crate) struct Code {
     pub(crate) variables: Vec<Variable>,
     pub(crate) procedures: Vec<Procedure>,
     pub(crate) atomic: Option<VariableId>,
+    /// The program's own variables of each function's frame.
+    pub(crate) frames: Vec<Vec<VariableId>>,
 }
 
 /// Adds roots and the procedures they need.
@@ -94,6 +98,7 @@ pub(crate) struct Builder<'p> {
     pools: HashMap<u8, Vec<VariableId>>,
     results: HashMap<(usize, u8), VariableId>,
     with_switches: bool,
+    last: NodeId,
 }
 
 /// How many variables of each width the frames below use.
@@ -115,6 +120,7 @@ impl<'p> Builder<'p> {
             variables: program.variables.clone(),
             procedures: Vec::new(),
             atomic: program.atomic,
+            frames: program.functions.iter().map(|f| f.frame().collect()).collect(),
         };
         Builder {
             program,
@@ -126,6 +132,7 @@ impl<'p> Builder<'p> {
             pools: HashMap::new(),
             results: HashMap::new(),
             with_switches,
+            last: 0,
         }
     }
 
@@ -134,16 +141,26 @@ impl<'p> Builder<'p> {
         let mut build = Procedure::default();
         let mut at = node(&mut build);
         build.entry = at;
+        let with_switches = self.with_switches;
         for &function in functions {
             let to = node(&mut build);
+            // Nobody interrupts `init`.
+            self.with_switches = with_switches && self.program.init != Some(function);
             self.activation(&mut build, function, at, to, &Usage::new(), 0);
             at = to;
         }
+        self.with_switches = with_switches;
         let operation = CodeOperation::Return(Vec::new());
         edge(&mut build, at, at, operation, Origin::Glue);
+        self.last = at;
         let root = self.finish(build);
         self.complete();
         root
+    }
+
+    /// Where the last root ends.
+    pub(crate) fn last_node(&self) -> NodeId {
+        self.last
     }
 
     pub(crate) fn build(self) -> Code {
@@ -161,9 +178,10 @@ impl<'p> Builder<'p> {
         depth: usize,
     ) {
         let (map, usage) = self.frame(build, function, usage);
-        let forget = self.program.functions[function].frame().map(|v| map[&v]).collect();
+        let forget: Vec<VariableId> =
+            self.program.functions[function].frame().map(|v| map[&v]).collect();
         let entry = node(build);
-        edge(build, from, entry, skip(), Origin::Glue);
+        edge(build, from, entry, skip(), Origin::Start(function, forget.clone()));
         let exit = Exit::Inlined { to, lhs: Vec::new(), forget };
         self.expand(build, function, &map, &usage, entry, &exit, depth);
     }

@@ -163,9 +163,19 @@ impl<'a, 'w> Engine<'a, 'w> {
         self.compiler.diagrams
     }
 
+    /// Where a condition can be true.
+    pub(crate) fn condition(&self, expr: &crate::flow::Expr) -> Result<Diagram, Stop> {
+        self.compiler.condition(expr)
+    }
+
     /// Everything a root can start with; new parts only are explored.
     pub(crate) fn seed(&mut self, root: usize, set: &Diagram) -> Result<(), Stop> {
         self.add(root, self.code.procedures[root].entry, set.clone())
+    }
+
+    /// More states at some node of a root.
+    pub(crate) fn inject(&mut self, root: usize, node: NodeId, set: Diagram) -> Result<(), Stop> {
+        self.add(root, node, set)
     }
 
     /// Runs until nothing changes, or a target is hit if that is asked for.

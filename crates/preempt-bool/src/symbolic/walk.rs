@@ -20,18 +20,14 @@ pub(crate) enum Walked {
     Action(Action),
     /// The thread goes on in its next context.
     Resume,
+    /// A first activation begins: its function, and the values of its frame and all globals.
+    Start(usize, Vec<(VariableId, u64)>),
 }
 
 /// Values of levels; what is absent is false.
 #[derive(Clone, Debug, Default)]
 struct Point {
     values: HashMap<Level, bool>,
-}
-
-/// An execution, and the values of the variables where it starts.
-pub(crate) struct Walk {
-    pub(crate) items: Vec<Walked>,
-    start: Point,
 }
 
 impl Engine<'_, '_> {
@@ -42,7 +38,7 @@ impl Engine<'_, '_> {
         procedure: usize,
         node: NodeId,
         goal: &Diagram,
-    ) -> Result<Option<Walk>, Stop> {
+    ) -> Result<Option<Vec<Walked>>, Stop> {
         let Some((mut time, mut point)) = self.earliest(procedure, node, goal, u32::MAX)? else {
             return Ok(None);
         };
@@ -55,18 +51,13 @@ impl Engine<'_, '_> {
             };
             if self.code.procedures[procedure].function.is_none() {
                 backwards.reverse();
-                return Ok(Some(Walk { items: backwards, start: entry.1 }));
+                return Ok(Some(backwards));
             }
             let Some(caller) = self.caller_of(procedure, &entry, &mut backwards)? else {
                 return Ok(None);
             };
             (procedure, node, time, point) = caller;
         }
-    }
-
-    /// The value that a variable has where a walk starts.
-    pub(crate) fn value_at_start(&self, walk: &Walk, variable: VariableId) -> u64 {
-        self.value(&walk.start, variable, Moment::Now)
     }
 
     fn value(&self, point: &Point, variable: VariableId, moment: Moment) -> u64 {
@@ -246,6 +237,14 @@ impl Engine<'_, '_> {
         backwards.push(match origin {
             Origin::Glue => return,
             Origin::Resume => Walked::Resume,
+            Origin::Start(function, frame) => {
+                let globals = (0..self.code.variables.len())
+                    .filter(|v| super::engine::is_global(self.code, *v))
+                    .map(|v| (v, self.value(after, v, Moment::Now)));
+                let own = self.code.frames[*function].iter().copied().zip(frame);
+                let own = own.map(|(v, at)| (v, self.value(after, *at, Moment::Now)));
+                Walked::Start(*function, globals.chain(own).collect())
+            }
             Origin::Edge(f, e) | Origin::Leave(f, e) => {
                 Walked::Action(Action::Edge(*f, *e, lhs.iter().map(value).collect()))
             }
