@@ -17,3 +17,6 @@ pub use flow::{Program, parse};
 pub use limits::{Limits, Progress};
 pub use replay::Context;
 pub use syntax::Dialect;
+
+#[cfg(test)]
+mod torture;

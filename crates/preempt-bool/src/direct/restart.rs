@@ -73,6 +73,10 @@ impl Control {
                 }
             }
         }
+        // An end that is read off in the middle of a call belongs to boundaries that the procedure
+        // itself may never look at.
+        code.carried = registers.starts.iter().chain(&registers.ends).flatten().copied().collect();
+        code.carried.extend(registers.shared.iter().chain(&[current, last, first]));
         Control { current, last, first, width }
     }
 

@@ -81,6 +81,8 @@ pub(crate) struct Code {
     pub(crate) variables: Vec<Variable>,
     pub(crate) procedures: Vec<Procedure>,
     pub(crate) atomic: Option<VariableId>,
+    /// Variables that every procedure carries along although it may not read them.
+    pub(crate) carried: Vec<VariableId>,
     /// The program's own variables of each function's frame.
     pub(crate) frames: Vec<Vec<VariableId>>,
 }
@@ -120,6 +122,7 @@ impl<'p> Builder<'p> {
             variables: program.variables.clone(),
             procedures: Vec::new(),
             atomic: program.atomic,
+            carried: Vec::new(),
             frames: program.functions.iter().map(|f| f.frame().collect()).collect(),
         };
         Builder {

@@ -530,6 +530,9 @@ fn effects(code: &Code) -> Vec<Effect> {
             }
         }
     }
+    for row in &mut touched {
+        code.carried.iter().for_each(|v| row[*v] = true);
+    }
     let own_changed = changed.clone();
     let mut again = true;
     while again {
