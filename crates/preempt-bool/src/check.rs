@@ -6,6 +6,7 @@ use crate::explicit::{Machine, search};
 use crate::flow::{Mark, Program, Targets};
 use crate::limits::{Limits, Watch};
 use crate::replay::{Context, Replayed, moves_of, replay};
+use crate::sequentialize::{Solved, solve, translate};
 use crate::witness;
 use preempt_core::{BoundRow, Claim, Statistics, Stop, Verdict, Violation, ViolationKind};
 
@@ -116,8 +117,9 @@ pub fn check(program: &Program, options: &Options<'_>) -> Result<Report, Diagnos
     };
     watch.method.set(method.name());
     let mut finding = match method {
+        Method::Lazy | Method::Eager => translated(program, &targets, method, options, &watch),
         Method::Direct => directly(program, &targets, max, options, &watch),
-        _ => explicit(program, &targets, max, u64::MAX, options, &watch),
+        Method::Explicit => explicit(program, &targets, max, u64::MAX, options, &watch),
     };
     finding.statistics.seconds = watch.seconds();
     Ok(report(program, finding, method, why, options))
@@ -190,6 +192,69 @@ pub(crate) fn directly(
         }
     }
     finding
+}
+
+/// Solves the sequential program; the counterexample comes from the direct engine, which must
+/// agree that there is one.
+fn translated(
+    program: &Program,
+    targets: &Targets,
+    method: Method,
+    options: &Options<'_>,
+    watch: &Watch<'_>,
+) -> Finding {
+    let mut finding = Finding::default();
+    let bounds = match options.switches {
+        Switches::AtMost(k) => k..=k,
+        Switches::Iterate(max) => 0..=max,
+    };
+    for k in bounds {
+        watch.switches.set(k);
+        match solve_translation(program, method, k, options, watch) {
+            Err(stop) => {
+                finding.stop = Some(stop);
+                return finding;
+            }
+            Ok(solved) => {
+                let statistics = &mut finding.statistics;
+                statistics.states = statistics.states.max(solved.nodes);
+                statistics.memory_bytes = statistics.memory_bytes.max(solved.bytes);
+                if solved.reachable {
+                    let shown =
+                        directly(program, targets, k, &Options { full: false, ..*options }, watch);
+                    finding.notes.extend(shown.notes);
+                    finding.stop = shown.stop;
+                    if shown.replayed.is_none() && shown.stop.is_none() {
+                        finding.stop = Some(Stop::Fault);
+                        let note = "the translation and the direct engine disagree";
+                        finding.notes.push(note.into());
+                    }
+                    finding.replayed = shown.replayed;
+                    return finding;
+                }
+                finding.covered = Some(k);
+            }
+        }
+    }
+    finding
+}
+
+fn solve_translation(
+    program: &Program,
+    method: Method,
+    switches: u32,
+    options: &Options<'_>,
+    watch: &Watch<'_>,
+) -> Result<Solved, Stop> {
+    let module = translate(program, method, switches, options.target);
+    // A translation that is not a program, or lost its target, is a mistake in preempt.
+    let sequential = Program::from_module(module).map_err(|_| Stop::Fault)?;
+    let targets = sequential.targets(None).map_err(|_| Stop::Fault)?;
+    let targets = match options.target {
+        Some(label) => sequential.targets(Some(label)).unwrap_or(targets),
+        None => targets,
+    };
+    solve(&sequential, &targets, options.full, watch)
 }
 
 fn report(

@@ -7,6 +7,7 @@ mod explicit;
 mod flow;
 mod limits;
 mod replay;
+mod sequentialize;
 mod symbolic;
 mod syntax;
 mod witness;
@@ -16,6 +17,7 @@ pub use explicit::Machine;
 pub use flow::{Program, parse};
 pub use limits::{Limits, Progress};
 pub use replay::Context;
+pub use sequentialize::sequentialize;
 pub use syntax::Dialect;
 
 #[cfg(test)]

@@ -308,7 +308,7 @@ fn campaign(seeds: std::ops::Range<u64>, recursive: bool, methods: &[Method]) ->
         }
         first[direct.map_or(6, |k| k as usize)] += 1;
         for &method in methods {
-            for k in 0..=4 {
+            for k in 0..=if seed % 4 == 0 { 3 } else { 2 } {
                 let found = smallest(&source, &parsed, method, k);
                 let wanted = direct.filter(|d| *d <= k);
                 assert_eq!(
@@ -329,41 +329,14 @@ fn cases(few: u64) -> u64 {
 
 #[test]
 fn engines_agree_on_programs_without_recursion() {
-    let first = campaign(1..1 + cases(150), false, &[]);
+    let first = campaign(1..1 + cases(150), false, &[Method::Lazy, Method::Eager]);
     eprintln!("first violated with 0.. switches {first:?}");
     assert!(first[1..5].iter().sum::<usize>() > 10, "{first:?}");
 }
 
 #[test]
 fn engines_agree_on_recursive_programs() {
-    let first = campaign(1..1 + cases(100), true, &[]);
+    let first = campaign(1..1 + cases(100), true, &[Method::Lazy, Method::Eager]);
     eprintln!("first violated with 0.. switches {first:?}");
     assert!(first[1..5].iter().sum::<usize>() > 5, "{first:?}");
-}
-#[test]
-fn debug_one() {
-    let seed: u64 = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
-    let mut seeds = vec![seed];
-    if seed == 0 {
-        seeds = (1..100).collect();
-    }
-    for seed in seeds {
-        let source = program(seed, true);
-        let (parsed, _) = parse(&source, "random.bp", Dialect::Slam).unwrap();
-        let targets = parsed.targets(None).unwrap();
-        let watch = Watch::new(Limits::default());
-        let outcome = crate::direct::search(&parsed, &targets, 4, false, &watch);
-        if let Some(s) = &outcome.found {
-            match crate::witness::execution(&parsed, &targets, s, &watch) {
-                Ok(_) => {}
-                Err(e) => {
-                    eprintln!("seed {seed} {s:?} {e:?}");
-                    if seed == std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0)
-                    {
-                        eprintln!("{source}");
-                    }
-                }
-            }
-        }
-    }
 }

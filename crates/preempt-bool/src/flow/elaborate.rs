@@ -85,11 +85,11 @@ impl Elaboration<'_> {
     }
 
     fn find_threads(&mut self, dialect: Dialect) {
-        let mut main = false;
+        let main = self.module.functions.iter().any(|f| f.name.text == "main");
         for function in &mut self.module.functions {
             let name = &function.name.text;
-            main |= name == "main";
-            let by_name = dialect == Dialect::Slam && {
+            // `thread1`, `thread_2`, … are the threads of a program without `main`.
+            let by_name = dialect == Dialect::Slam && !main && {
                 let rest = name.strip_prefix("thread_").or_else(|| name.strip_prefix("thread"));
                 rest.is_some_and(|r| !r.is_empty() && r.bytes().all(|b| b.is_ascii_digit()))
             };
