@@ -151,10 +151,7 @@ fn an_interactive_simulation_follows_commands() {
 
 #[test]
 fn limits_end_in_partial_answers() {
-    let big = file(
-        "big.pml",
-        "int a, b, c;\nactive proctype A() { do :: a++ :: b++ :: c++ od }\n",
-    );
+    let big = file("big.pml", "int a, b, c;\nactive proctype A() { do :: a++ :: b++ :: c++ od }\n");
     let big = big.to_str().unwrap();
     let memory = preempt(&["check", big, "--memory", "64M", "--json"]);
     assert_eq!(code(&memory), 3, "{}", stderr(&memory));
@@ -167,10 +164,8 @@ fn limits_end_in_partial_answers() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_in_a_partial_answer() {
-    let big = file(
-        "endless.pml",
-        "int a, b, c;\nactive proctype A() { do :: a++ :: b++ :: c++ od }\n",
-    );
+    let big =
+        file("endless.pml", "int a, b, c;\nactive proctype A() { do :: a++ :: b++ :: c++ od }\n");
     let child = Command::new(env!("CARGO_BIN_EXE_preempt"))
         .args(["check", big.to_str().unwrap(), "--json", "--memory", "2G"])
         .stdout(Stdio::piped())
