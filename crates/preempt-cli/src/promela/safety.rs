@@ -5,7 +5,8 @@ use crate::arguments::{CheckArguments, Compat, SearchOrder, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::{
-    Budget, Check, Finding, Options, Preemptions, Reduction, Search, Storage, conclude, simplest,
+    Budget, Check, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage,
+    conclude, simplest,
 };
 use preempt_core::{Claim, System};
 use std::time::Duration;
@@ -35,6 +36,13 @@ pub(super) fn options(arguments: &CheckArguments, property: String, observed: bo
             (None, Some(last)) => Preemptions::Iterate { last, extra: arguments.csb },
             (None, None) => Preemptions::Any,
         },
+        compatibility: match arguments.compat {
+            Some(Compat::Spin) => Compatibility::Spin,
+            None => Compatibility::None,
+        },
+        free_cycles: arguments.free_cycles,
+        shorten: arguments.shorten,
+        first: arguments.first,
         observed,
         assertions: !arguments.no_assert,
         deadlocks: !arguments.no_deadlock,
