@@ -68,9 +68,9 @@ pub(super) fn storage(arguments: &CheckArguments) -> Storage {
 }
 
 /// Checks `system`; what is found is confirmed on `reference`, another implementation of the same.
-pub(super) fn check<S: System, R: System>(
+pub(super) fn check<S: System + ?Sized>(
     system: &S,
-    reference: &R,
+    reference: &dyn System,
     options: Options,
     arguments: &CheckArguments,
 ) -> Result<Claim, Failure> {
@@ -103,7 +103,7 @@ pub(super) fn check<S: System, R: System>(
 }
 
 /// Looks for the counterexample with the fewest preemptions, then the fewest steps.
-fn simplify<S: System>(system: &S, options: &Options, finding: &mut Finding) {
+fn simplify<S: System + ?Sized>(system: &S, options: &Options, finding: &mut Finding) {
     let time = SIMPLEST.max(Duration::from_secs_f64(finding.statistics.seconds));
     let memory = options.memory.unwrap_or_else(|| preempt_check::available_memory() / 2);
     let mut budget = Budget::unlimited().memory(memory).time(time).interrupt(&INTERRUPTED);
