@@ -1,10 +1,10 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::search::{bounded, breadth_first, depth_first, parallel};
+use crate::search::{bounded, breadth_first, depth_first, parallel, simplify};
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
-    Answer, Budget, Finding, Options, Preemptions, Progress, Reduction, Search, Storage,
-    available_memory, conclude,
+    Answer, Budget, Compatibility, Finding, Options, Preemptions, Progress, Reduction, Search,
+    Storage, available_memory, conclude,
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
@@ -137,15 +137,28 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
-        let finding = search(self.system, &self.options, &mut budget);
+        let mut finding = search(self.system, &self.options, &mut budget);
+        if !self.options.first && self.options.compatibility == Compatibility::None {
+            let mut more = Budget::unlimited()
+                .memory(budget.memory_limit())
+                .time(budget.elapsed().max(SIMPLEST_AT_LEAST));
+            if let Some(flag) = self.interrupt {
+                more = more.interrupt(flag);
+            }
+            simplify(self.system, &self.options, &mut finding, &mut more);
+        }
         conclude(self.system, &self.options.property, finding)
     }
 }
 
+/// How long the search for the simplest counterexample may take at least; at most it takes as long as
+/// the search that found one.
+const SIMPLEST_AT_LEAST: Duration = Duration::from_secs(10);
+
 fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
     let limit = budget.memory_limit();
     let mut notes = Vec::new();
-    if options.threads > 1 {
+    if options.threads > 1 && !is_bounded(options) {
         match why_not_parallel(options) {
             None => return search_in_parallel(system, options, budget),
             Some(reason) => notes.push(format!("one thread was used: {reason}")),

@@ -28,4 +28,5 @@ pub(crate) use breadth::breadth_first;
 pub(crate) use depth::depth_first;
 pub(crate) use parallel::parallel;
 pub(crate) use preemption_bound::bounded;
+pub(crate) use simplest::simplify;
 pub use simplest::{Simplest, simplest};
