@@ -50,6 +50,7 @@ pub fn replay<S: System + ?Sized>(
         let (file, line, text) = system.describe(&state, step);
         // A broken step leaves no state to ask: the processes stand where they stood before it.
         let rest = (at + 1 == steps.len()).then(|| positions(system, &state));
+        let output = system.output(&state, step);
         outcome = system.apply(&mut state, step);
         let mut changes = Vec::new();
         if matches!(outcome, Outcome::Broken(_)) {
@@ -68,7 +69,7 @@ pub fn replay<S: System + ?Sized>(
             text,
             switch,
             changes,
-            output: String::new(),
+            output,
         });
         last = Some(step.mover());
     }

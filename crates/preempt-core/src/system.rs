@@ -224,6 +224,11 @@ pub trait System: Sync {
         None
     }
 
+    /// What a step prints when it is taken in the state.
+    fn output(&self, _state: &[u8], _step: Step) -> String {
+        String::new()
+    }
+
     /// The variables of a state, by name, in a fixed order.
     fn variables(&self, _state: &[u8]) -> Vec<(String, crate::Value)> {
         Vec::new()
