@@ -1,7 +1,7 @@
 //! Random models have the same stored and matched states and the same errors here and in real Spin.
 //!
 //! Skipped where `spin` or `gcc` is missing. `PREEMPT_RANDOM_MODELS` sets how many models are made,
-//! `PREEMPT_RANDOM_SEED` the first seed; a model that differs is made smaller before it is shown.
+//! `PREEMPT_RANDOM_SEED` the first seed, `PREEMPT_RANDOM_SHRINK` how many smaller ones are tried; a model that differs is made smaller before it is shown.
 
 mod naive;
 mod random;
@@ -121,7 +121,7 @@ fn differ(text: &str, mode: usize, folder: &Path) -> Option<(Result, Result)> {
 
 /// Deletes pieces as long as the two sides still differ in the same way.
 fn shrink(mut model: RandomModel, mode: usize, folder: &Path, rejected: bool) -> RandomModel {
-    let mut budget = 250;
+    let mut budget = setting("PREEMPT_RANDOM_SHRINK", 40);
     'again: loop {
         for smaller in model.smaller() {
             if budget == 0 {

@@ -228,9 +228,12 @@ impl Lowering<'_> {
             }
         }
         Ok(match home {
-            Home::At(base) => {
-                Target::Place(Place { space, offset: base + offset, kind: kind_of(&ty), indices })
-            }
+            Home::At(base) => Target::Place(Place {
+                space,
+                offset: base + offset,
+                kind: element_kind(&ty, in_array),
+                indices,
+            }),
             Home::Hidden => Target::Hidden(
                 indices.into_iter().map(|index| self.expr(Expr::Bounded(index))).collect(),
             ),
