@@ -1,7 +1,8 @@
 //! Random models have the same stored and matched states and the same errors here and in real Spin.
 //!
 //! Skipped where `spin` or `gcc` is missing. `PREEMPT_RANDOM_MODELS` sets how many models are made,
-//! `PREEMPT_RANDOM_SEED` the first seed, `PREEMPT_RANDOM_SHRINK` how many smaller ones are tried; a model that differs is made smaller before it is shown.
+//! `PREEMPT_RANDOM_SEED` the first seed. A model that differs is made smaller before it is shown;
+//! `PREEMPT_RANDOM_SHRINK` sets how many smaller ones are tried.
 
 mod naive;
 mod random;
