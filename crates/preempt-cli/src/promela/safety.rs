@@ -11,6 +11,8 @@ use preempt_check::{
 use preempt_core::{Claim, System};
 use std::time::Duration;
 
+/// The first depth of iterative depth bounding, and by how much it grows.
+const DEPTH_STEP: u64 = 20;
 /// The least time that the search for the simplest counterexample gets.
 const SIMPLEST: Duration = Duration::from_secs(10);
 
@@ -26,8 +28,10 @@ pub(super) fn options(arguments: &CheckArguments, property: String, observed: bo
         search: match arguments.search {
             SearchOrder::Dfs => Search::Depth,
             SearchOrder::Bfs => Search::Breadth,
-            _ if arguments.compat.is_some() => Search::Depth,
-            _ => Search::Auto,
+            SearchOrder::Random => Search::Random { seed: arguments.seed },
+            SearchOrder::Idfs => Search::IterativeDepth { step: DEPTH_STEP },
+            SearchOrder::Auto if arguments.compat.is_some() => Search::Depth,
+            SearchOrder::Auto => Search::Auto,
         },
         storage: storage(arguments),
         reduction,
