@@ -4,8 +4,8 @@
 //! and no verdict is stronger than what was searched.
 
 use preempt_core::{
-    Claim, FaultKind, Outcome, Statistics, Step, Stop, System, Trace, Verdict, Violation,
-    ViolationKind, replay,
+    Claim, FaultKind, Outcome, Statistics, Step, Stop, System, Trace, Unreached, Verdict,
+    Violation, ViolationKind, replay,
 };
 
 /// An execution that violates a property, as a search found it.
@@ -28,6 +28,7 @@ impl Counterexample {
     pub fn from_fault<S: System + ?Sized>(system: &S, steps: Vec<Step>, fault: u32) -> Self {
         let kind = match system.fault(fault).kind {
             FaultKind::Assertion => ViolationKind::Assertion,
+            FaultKind::Claim => ViolationKind::Claim,
             FaultKind::Exclusivity => ViolationKind::Exclusivity,
             FaultKind::Runtime | FaultKind::Limit => ViolationKind::Runtime,
         };
@@ -67,6 +68,8 @@ pub struct Finding {
     pub statistics: Statistics,
     /// For a lossy store: one clause on what may have been missed.
     pub coverage: Option<String>,
+    /// Code that no execution reached.
+    pub unreached: Vec<Unreached>,
     /// Lines worth knowing.
     pub notes: Vec<String>,
 }
@@ -95,7 +98,8 @@ impl Answer {
 /// Turns a finding into an answer about `property`. The counterexample is replayed on `system` to
 /// tell its story; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
-    let Finding { counterexample, simplest, stop, bound, statistics, coverage, notes } = finding;
+    let Finding { counterexample, simplest, stop, bound, statistics, coverage, unreached, notes } =
+        finding;
     let violation = counterexample.as_ref().map(|found| violation(system, found, simplest));
     let verdict = match (&violation, stop, bound) {
         (Some(_), _, _) => Verdict::Violated,
@@ -111,7 +115,7 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
             sentence,
             violation,
             statistics,
-            unreached: Vec::new(),
+            unreached,
             notes,
         },
         counterexample,

@@ -114,6 +114,20 @@ impl<'a> Budget<'a> {
         self.check(progress())
     }
 
+    /// As [`Budget::poll`] for searches that poll once per batch: looks every `batches` calls.
+    #[inline(always)]
+    pub fn check_every(
+        &mut self,
+        batches: u32,
+        progress: impl FnOnce() -> Progress,
+    ) -> Option<Stop> {
+        self.polls += POLLS_PER_CHECK / batches;
+        if self.polls < POLLS_PER_CHECK {
+            return None;
+        }
+        self.check(progress())
+    }
+
     /// As [`Budget::poll`], but always looks.
     #[inline(never)]
     pub fn check(&mut self, mut progress: Progress) -> Option<Stop> {
@@ -138,6 +152,15 @@ impl<'a> Budget<'a> {
         }
         None
     }
+}
+
+/// The memory that the operating system can give away now, in bytes; a guess where it does not say.
+pub fn available_memory() -> usize {
+    let kibibytes = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()
+    });
+    kibibytes.map_or(4 << 30, |kibibytes| kibibytes.saturating_mul(1024))
 }
 
 impl std::fmt::Debug for Budget<'_> {
@@ -168,10 +191,11 @@ mod tests {
         assert_eq!(polls.collect::<Vec<_>>(), [Stop::Interrupted]);
         let mut reports = 0;
         let mut listener = |_: &Progress| reports += 1;
-        let mut budget = Budget::unlimited().listener(&mut listener);
-        budget.last_report -= REPORT_EVERY;
-        assert_eq!(budget.check(Progress::default()), None);
-        drop(budget);
+        {
+            let mut budget = Budget::unlimited().listener(&mut listener);
+            budget.last_report -= REPORT_EVERY;
+            assert_eq!(budget.check(Progress::default()), None);
+        }
         assert_eq!(reports, 1);
     }
 }

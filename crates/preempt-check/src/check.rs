@@ -1,11 +1,80 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::store::{Exact, Store};
-use crate::{Answer, Budget, Counterexample, Finding, Options, Progress, conclude};
-use preempt_core::{Enabled, Outcome, Stop, System};
+use crate::search::{bounded, breadth_first, depth_first, parallel};
+use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
+use crate::{
+    Answer, Budget, Finding, Options, Preemptions, Progress, Reduction, Search, Storage,
+    available_memory, conclude,
+};
+use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// A check of one system, to be configured and run.
+///
+/// A lock-free stack of nodes 1 and 2, and a thread that pops by compare-and-swap while another
+/// pops both nodes and pushes the first one back (the ABA problem; `examples/lock_free_stack.rs`
+/// tells the whole story):
+///
+/// ```
+/// use preempt_check::Check;
+/// use preempt_core::{Enabled, Outcome, ProcessId, Step, System, Verdict};
+///
+/// struct Stack;
+///
+/// // The state: what lies where.
+/// const TOP: usize = 0; // the node on top, 0 if there is none
+/// const TAKEN: usize = 1; // whether thread 1 owns node 2
+/// const SEEN: usize = 2; // what thread 0 saw on top,
+/// const BELOW: usize = 3; // and below it
+/// const AT: usize = 4; // where the two threads are
+///
+/// impl System for Stack {
+///     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+///         state.extend([1, 0, 0, 0, 0, 0]);
+///         Outcome::Done
+///     }
+///     fn process_count(&self, _state: &[u8]) -> usize {
+///         2
+///     }
+///     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+///         for (thread, steps) in [2, 3].into_iter().enumerate() {
+///             if state[AT + thread] < steps {
+///                 enabled.push(Step::new(ProcessId(thread as u16), state[AT + thread].into()));
+///             }
+///         }
+///     }
+///     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+///         state[AT + step.process.index()] += 1;
+///         match (step.process.index(), step.transition) {
+///             (0, 0) => {
+///                 state[SEEN] = state[TOP];
+///                 state[BELOW] = if state[TOP] == 1 { 2 } else { 0 };
+///             }
+///             // Compare and swap.
+///             (0, _) if state[TOP] == state[SEEN] => {
+///                 state[TOP] = state[BELOW];
+///                 if state[TOP] == 2 && state[TAKEN] == 1 {
+///                     return Outcome::Violated(0);
+///                 }
+///             }
+///             (0, _) => {}
+///             (_, 0) => state[TOP] = if state[TOP] == 1 { 2 } else { 0 },
+///             (_, 1) => {
+///                 state[TAKEN] = u8::from(state[TOP] == 2);
+///                 state[TOP] = 0;
+///             }
+///             _ => state[TOP] = 1,
+///         }
+///         Outcome::Done
+///     }
+/// }
+///
+/// let answer = Check::new(&Stack).run();
+/// assert_eq!(answer.verdict(), Verdict::Violated);
+/// let trace = &answer.claim.violation.expect("a violation has a trace").trace;
+/// assert_eq!(trace.cost().preemptions, 1);
+/// ```
 pub struct Check<'a, S: System + ?Sized> {
     system: &'a S,
     options: Options,
@@ -25,6 +94,24 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         self
     }
 
+    /// Uses this many threads.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.options.threads = threads;
+        self
+    }
+
+    /// Uses at most this much memory, in bytes.
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.options.memory = Some(bytes);
+        self
+    }
+
+    /// Takes at most this long.
+    pub fn time(mut self, limit: Duration) -> Self {
+        self.options.time = Some(limit);
+        self
+    }
+
     /// Ends with a partial answer when the flag is set.
     pub fn interrupt(mut self, flag: &'a AtomicBool) -> Self {
         self.interrupt = Some(flag);
@@ -39,7 +126,8 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 
     /// Searches, and says what was found.
     pub fn run(self) -> Answer {
-        let mut budget = Budget::unlimited().memory(self.options.memory);
+        let mut budget = Budget::unlimited()
+            .memory(self.options.memory.unwrap_or_else(|| available_memory() / 8 * 7));
         if let Some(time) = self.options.time {
             budget = budget.time(time);
         }
@@ -49,57 +137,121 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
-        let finding = first_draft(self.system, &mut budget);
+        let finding = match self.options.preemptions {
+            Preemptions::Any => search(self.system, &self.options, &mut budget),
+            _ => bounded(self.system, &self.options, &mut budget),
+        };
         conclude(self.system, &self.options.property, finding)
     }
 }
 
-/// Plain depth-first search for the first violation.
-fn first_draft<S: System + ?Sized>(system: &S, budget: &mut Budget) -> Finding {
-    let mut store = Exact::new(budget.memory_limit());
-    let mut finding = Finding::default();
-    let mut state = Vec::new();
-    if let Outcome::Violated(fault) | Outcome::Broken(fault) = system.initial(&mut state) {
-        finding.counterexample = Some(Counterexample::from_fault(system, Vec::new(), fault));
-        return finding;
-    }
-    let mut stack = vec![(state, Vec::new())];
-    let mut enabled = Enabled::new();
-    while let Some((mut state, path)) = stack.pop() {
-        enabled.clear();
-        system.enabled(&mut state, &mut enabled);
-        if !system.is_transient(&state) {
-            match store.insert(&state) {
-                Ok(inserted) if inserted.new => {}
-                Ok(_) => continue,
-                Err(_) => {
-                    finding.stop = Some(Stop::Memory);
-                    break;
-                }
-            }
-        }
-        if let Some(stop) =
-            budget.poll(|| Progress { memory: store.bytes(), ..Progress::default() })
-        {
-            finding.stop = Some(stop);
-            break;
-        }
-        if enabled.is_empty() && !system.is_valid_end(&state) {
-            finding.counterexample = Some(Counterexample::invalid_end(path));
-            break;
-        }
-        for &step in enabled.steps().iter().rev() {
-            let mut next = state.clone();
-            let mut path = path.clone();
-            path.push(step);
-            if let Outcome::Violated(fault) | Outcome::Broken(fault) = system.apply(&mut next, step)
-            {
-                finding.counterexample = Some(Counterexample::from_fault(system, path, fault));
-                return finding;
-            }
-            stack.push((next, path));
+fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
+    let limit = budget.memory_limit();
+    let mut notes = Vec::new();
+    if options.threads > 1 {
+        match why_not_parallel(options) {
+            None => return search_in_parallel(system, options, budget),
+            Some(reason) => notes.push(format!("one thread was used: {reason}")),
         }
     }
-    finding.statistics.states = store.len() as u64;
+    let mut finding = search_alone(system, options, limit, budget);
+    finding.notes.splice(0..0, notes);
+    finding
+}
+
+/// What about the options does not go together with several threads.
+fn why_not_parallel(options: &Options) -> Option<&'static str> {
+    if !matches!(options.storage, Storage::Auto | Storage::Exact) {
+        return Some("several threads share an exact store only");
+    }
+    if options.depth.is_some() {
+        return Some("several threads explore in no particular order and know no depth");
+    }
+    None
+}
+
+fn search_in_parallel<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let (mut finding, bytes) = parallel(system, options, budget);
+    let numbers = &mut finding.statistics;
+    numbers.seconds = budget.elapsed().as_secs_f64();
+    numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
+    numbers.memory_bytes = budget.peak_memory().max(bytes) as u64;
+    finding
+}
+
+fn search_alone<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    limit: usize,
+    budget: &mut Budget,
+) -> Finding {
+    match options.storage {
+        Storage::Auto => {
+            let mut store = Adaptive::new(limit);
+            let mut finding = search_with(system, &mut store, options, budget);
+            if let Some(states) = store.switched_at() {
+                finding.notes.push(format!(
+                    "memory got tight after {states} states: from there on states were kept compressed (tree)"
+                ));
+            }
+            finding
+        }
+        Storage::Exact => search_with(system, &mut Exact::new(limit), options, budget),
+        Storage::Tree => search_with(system, &mut Tree::new(limit), options, budget),
+        Storage::Compact => {
+            let mut store = Compact::new(limit, options.reduction != Reduction::None);
+            let mut finding = search_with(system, &mut store, options, budget);
+            finding.coverage = Some(format!(
+                "about {:.1e} states are expected to have been taken for others",
+                store.expected_omissions()
+            ));
+            finding.stop = finding.stop.or(Some(Stop::LossyStore));
+            finding
+        }
+        Storage::Bitstate { bits, hashes } => {
+            // Half of the memory is left to the stack.
+            let field = limit / 2;
+            let field = if options.memory.is_some() { field } else { field.min(1 << 30) };
+            let bits = bits.unwrap_or(Bitstate::bits_for(field));
+            if bits > Bitstate::bits_for(limit) {
+                return Finding { stop: Some(Stop::Memory), ..Finding::default() };
+            }
+            let mut store = Bitstate::new(bits, hashes);
+            let mut finding = search_with(system, &mut store, options, budget);
+            finding.coverage = Some(format!(
+                "expected coverage {:.4} % at best, about {:.0} states missed and with them all that only they lead to",
+                100.0 * store.expected_coverage(),
+                store.expected_misses()
+            ));
+            finding.stop = finding.stop.or(Some(Stop::LossyStore));
+            finding
+        }
+    }
+}
+
+fn search_with<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let depth = match options.search {
+        Search::Depth => true,
+        Search::Breadth => false,
+        // Without the states a way back has to be remembered: the stack does that for nothing.
+        Search::Auto => !store.is_exact(),
+    };
+    let mut finding = match depth {
+        true => depth_first(system, store, options, budget),
+        false => breadth_first(system, store, options, budget),
+    };
+    let numbers = &mut finding.statistics;
+    numbers.seconds = budget.elapsed().as_secs_f64();
+    numbers.bytes_per_state = store.bytes() as f64 / store.len().max(1) as f64;
+    numbers.memory_bytes = budget.peak_memory().max(store.bytes()) as u64;
     finding
 }

@@ -8,9 +8,15 @@ mod answer;
 mod budget;
 mod check;
 mod options;
+mod preemptions;
+pub mod property;
+mod reduce;
+pub mod search;
 pub mod store;
 
 pub use answer::{Answer, Counterexample, Finding, conclude};
-pub use budget::{Budget, Progress};
+pub use budget::{Budget, Progress, available_memory};
 pub use check::Check;
 pub use options::{Options, Reduction, Search, Storage};
+pub use preemptions::Preemptions;
+pub use search::{Simplest, simplest};

@@ -1,5 +1,6 @@
 //! What can be asked of a check.
 
+use crate::Preemptions;
 use std::time::Duration;
 
 /// The order of exploration.
@@ -59,6 +60,11 @@ pub struct Options {
     pub storage: Storage,
     /// Which interleavings may be skipped.
     pub reduction: Reduction,
+    /// Which executions are explored, by the preemptions they need.
+    pub preemptions: Preemptions,
+    /// Whether a property looks at the propositions of the system: then steps that may change one
+    /// are never reordered.
+    pub observed: bool,
     /// Report violated assertions.
     pub assertions: bool,
     /// Report states without steps that are no valid ends.
@@ -67,8 +73,8 @@ pub struct Options {
     pub max_errors: u64,
     /// Cut executions at this depth.
     pub depth: Option<u64>,
-    /// Memory limit in bytes.
-    pub memory: usize,
+    /// Memory limit in bytes; by default most of what is available.
+    pub memory: Option<usize>,
     /// Time limit.
     pub time: Option<Duration>,
     /// Worker threads.
@@ -82,11 +88,13 @@ impl Default for Options {
             search: Search::Auto,
             storage: Storage::Auto,
             reduction: Reduction::default(),
+            preemptions: Preemptions::Any,
+            observed: false,
             assertions: true,
             deadlocks: true,
             max_errors: 1,
             depth: None,
-            memory: usize::MAX,
+            memory: None,
             time: None,
             threads: 1,
         }

@@ -9,6 +9,8 @@ pub enum FaultKind {
     Assertion,
     /// The program did something its language forbids: index out of bounds, division by zero, …
     Runtime,
+    /// A never claim was matched to its end.
+    Claim,
     /// A promise that a reduction relies on (`xr`, `xs`) was broken.
     Exclusivity,
     /// A limit of the system was reached: too many processes, too large a state.

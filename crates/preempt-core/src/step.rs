@@ -8,6 +8,10 @@ use std::ops::Range;
 pub struct ProcessId(pub u16);
 
 impl ProcessId {
+    /// The property automaton that watches a system. It is never alive, and its moves are never
+    /// context switches.
+    pub const PROPERTY: ProcessId = ProcessId(u16::MAX);
+
     /// The index of the process in creation order.
     pub fn index(self) -> usize {
         usize::from(self.0)
@@ -86,6 +90,18 @@ impl Enabled {
             _ => {
                 debug_assert!(self.groups.iter().all(|(p, _)| *p != step.process));
                 self.groups.push((step.process, at..at + 1));
+            }
+        }
+    }
+
+    /// Drops the steps of all processes but this one, and the moves of a property.
+    pub fn keep_only(&mut self, process: ProcessId) {
+        self.steps.retain(|s| s.process == process || s.process == ProcessId::PROPERTY);
+        self.groups.clear();
+        for (at, step) in self.steps.iter().enumerate() {
+            match self.groups.last_mut() {
+                Some((last, range)) if *last == step.process => range.end = at + 1,
+                _ => self.groups.push((step.process, at..at + 1)),
             }
         }
     }

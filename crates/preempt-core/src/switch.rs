@@ -16,6 +16,7 @@ pub enum Switch {
 /// Classifies `step`, taken where `enabled` holds after a step by `last`.
 pub fn classify(last: Option<ProcessId>, enabled: &Enabled, step: &Step) -> Switch {
     match last {
+        _ if step.process == ProcessId::PROPERTY => Switch::None,
         None => Switch::None,
         Some(last) if last == step.process => Switch::None,
         Some(last) if enabled.of(last).is_empty() => Switch::Forced,

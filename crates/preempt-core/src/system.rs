@@ -95,7 +95,9 @@ pub trait System: Sync {
         false
     }
 
-    /// All successors at once. Systems that can do better than one by one override this.
+    /// All successors at once, in the order of [`System::enabled`], added to what `out` holds
+    /// already. Ends interrupted sequences as `enabled` does. Systems that can do better than one by
+    /// one override this; they may leave `enabled` and `scratch` alone.
     fn expand(
         &self,
         state: &mut Vec<u8>,
@@ -173,12 +175,20 @@ pub trait System: Sync {
         true
     }
 
+    /// What the steps of `process` at its present control state touch, whether they are enabled or
+    /// not, with the whole of an indivisible sequence that they may begin; `None` when unknown.
+    fn present(&self, _state: &[u8], _process: ProcessId) -> Option<&Footprint> {
+        None
+    }
+
     /// What one enabled step touches; `None` when unknown (then it may touch anything).
     fn footprint(&self, _state: &[u8], _step: Step) -> Option<&Footprint> {
         None
     }
 
-    /// What `process` may touch from its present control state on; `None` when unknown.
+    /// What `process`, and the processes that it may create, may touch from its present control
+    /// state on; `None` when unknown. Creating or removing a process touches objects too, if
+    /// anybody can tell the order.
     fn future(&self, _state: &[u8], _process: ProcessId) -> Option<&Footprint> {
         None
     }
@@ -206,6 +216,11 @@ pub trait System: Sync {
     /// Where a step stands in the source, and its text.
     fn describe(&self, _state: &[u8], step: Step) -> (String, u32, String) {
         (String::new(), 0, format!("transition {}", step.transition))
+    }
+
+    /// What a step prints when it is taken in a state.
+    fn output(&self, _state: &[u8], _step: Step) -> String {
+        String::new()
     }
 
     /// Where a process stands: source file, line, and the statement it would take next; `None` when

@@ -4,5 +4,7 @@
 //! resolved [`model::Model`]; the `ir` module lowers it to guarded moves per control state, which
 //! the reference interpreter executes.
 
+pub mod interpret;
+pub mod ir;
 pub mod model;
 pub mod syntax;

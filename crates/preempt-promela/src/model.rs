@@ -4,6 +4,7 @@
 //! the language demands a constant. Nothing is lowered yet: selections, loops, `for` and
 //! `select` stand as the author wrote them, because Spin's control states follow the text.
 
+use crate::syntax::Macros;
 use crate::syntax::span::{SourceMap, Span};
 
 /// A whole model.
@@ -25,6 +26,8 @@ pub struct Model {
     pub formulas: Vec<Ltl>,
     /// A `trace` or `notrace` declaration.
     pub trace: Option<TraceAutomaton>,
+    /// The macros as they stand at the end, for formulas given apart from the model.
+    pub macros: Macros,
 }
 
 /// Index into [`Model::typedefs`].
@@ -73,7 +76,7 @@ pub enum Type {
     Short,
     /// 32 bits, signed.
     Int,
-    /// `unsigned x : N`, 1 to 32 bits.
+    /// `unsigned x : N`, 1 to 31 bits.
     Unsigned(u8),
     /// A symbolic constant, with its set if named.
     Mtype(Option<String>),
@@ -246,7 +249,8 @@ pub struct Stmt {
     pub span: Span,
 }
 
-/// A label.
+/// A label. One that an inline defines more than once in a process is told apart by a suffix
+/// `#2`, `#3`, …, so names are unique within a body; the prefix keeps its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelName {
     /// Its name.
@@ -272,7 +276,8 @@ pub enum StmtKind {
         channel: Place,
         /// `!!`
         sorted: bool,
-        /// One value per flattened message field.
+        /// One value per flattened message field; missing ones are filled with 0 where the
+        /// channel's declaration tells their number, otherwise as many as were written.
         values: Vec<Expr>,
     },
     /// `c?x,2`, `c??x`, `c?<x>`, `c??<x>`
@@ -283,7 +288,7 @@ pub enum StmtKind {
         random: bool,
         /// `<…>`: the message stays.
         copy: bool,
-        /// One per flattened message field.
+        /// One per flattened message field; missing ones are ignored, as far as known.
         arguments: Vec<ReceiveArgument>,
     },
     /// `if :: … fi`
@@ -356,13 +361,13 @@ pub enum StmtKind {
     },
     /// `printm(e)`
     Printm(Expr),
-    /// `else` standing where it is not the guard of an option is rejected by the checker.
+    /// `else`; outside of options it is always executable, as in Spin.
     Else,
     /// `xr c, d`: this process is the only reader.
     ExclusiveReceive(Vec<Place>),
     /// `xs c, d`: this process is the only writer.
     ExclusiveSend(Vec<Place>),
-    /// `set_priority(pid, value)`
+    /// `set_priority(pid, value)`; also `_priority = value` for the process itself.
     SetPriority(Expr, Expr),
     /// A declaration inside a body. Initialisation happens when the process starts, unless the
     /// variable is an unsigned or scalar with a non-constant initialiser: then here, as in Spin.
@@ -471,7 +476,7 @@ pub enum ExprKind {
     Run {
         /// The process type.
         proctype: ProctypeId,
-        /// Its arguments.
+        /// Its arguments: one per scalar of the parameters, structures flattened.
         arguments: Vec<Expr>,
         /// `priority N` at the run.
         priority: Option<u32>,

@@ -1,1 +1,53 @@
-//! x
+//! One trace, many looks.
+//!
+//! Engines hand over a [`preempt_core::Claim`]; this crate turns it into something a person or a
+//! program can read: [`summary`] (the verdict and Spin's familiar block of numbers), [`lanes`] (a
+//! column per process in a terminal), [`json`] and [`SavedTrace`] (machine-readable, schema version
+//! 1), [`chart`] (message sequence charts), [`graph`] (small state graphs) and [`page`] (one
+//! self-contained HTML page). Everything is text in, text out: no IO, no terminal detection, no
+//! environment variables; the caller decides about width and colour.
+//!
+//! ```
+//! use preempt_core::{Change, Switch, Trace, TraceStep, Value};
+//! use preempt_report::{Look, lanes};
+//!
+//! let step = TraceStep {
+//!     process: "P".into(),
+//!     pid: 0,
+//!     partner: None,
+//!     file: "p.pml".into(),
+//!     line: 3,
+//!     text: "x = 1".into(),
+//!     switch: Switch::None,
+//!     changes: vec![Change {
+//!         name: "x".into(),
+//!         from: Some(Value::Int(0)),
+//!         to: Some(Value::Int(1)),
+//!     }],
+//!     output: String::new(),
+//! };
+//! let trace = Trace { steps: vec![step], ..Trace::default() };
+//! let text = lanes::render(&trace, None, &Look::plain(60));
+//! assert!(text.contains("x: 0 -> 1"));
+//! ```
+
+mod cast;
+pub mod chart;
+mod fit;
+pub mod graph;
+pub mod json;
+pub mod lanes;
+mod look;
+mod message;
+mod moment;
+mod page;
+mod saved;
+pub mod summary;
+mod xml;
+
+pub use cast::{Cast, CastMember};
+pub use look::Look;
+pub use message::{Event, Message, messages};
+pub use moment::{Moment, MomentKind, moments};
+pub use page::{Page, Source, page};
+pub use saved::{SavedTrace, SavedTraceError};

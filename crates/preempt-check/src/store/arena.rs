@@ -52,7 +52,9 @@ impl Arena {
             Some(_) => self.used + state.len() > SEGMENT,
         };
         if full || self.segments.is_empty() {
-            self.segments.push(pages::zeroed(SEGMENT));
+            // Most models fit into the first segment: do not clear a huge page for a few states.
+            let first = self.segments.is_empty();
+            self.segments.push(if first { vec![0; SEGMENT] } else { pages::zeroed(SEGMENT) });
             self.used = 0;
         }
         let last = self.segments.len() - 1;
@@ -91,6 +93,17 @@ impl Arena {
             }
         } else if let Some(places) = &self.places {
             pages::prefetch(places, at);
+        }
+    }
+
+    /// Gives back the segments that hold only states before `at`. These must not be read again.
+    pub(crate) fn release_before(&mut self, at: usize) {
+        let segment = match &self.places {
+            None => at >> self.shift,
+            Some(places) => (places[at] >> 24) as usize / SEGMENT,
+        };
+        if segment > 0 && !self.segments[segment - 1].is_empty() {
+            self.segments[segment - 1] = Vec::new();
         }
     }
 

@@ -3,12 +3,14 @@
 //! States lie in an [`Arena`]; an open-addressing index holds `tag << 32 | number` in eight bytes.
 //! The place of an entry is computed from the tag alone, and monotonously: slot =
 //! `tag * capacity / 2^32`. So the index grows by any factor in one sequential sweep that reads no
-//! state and hashes nothing.
+//! state and hashes nothing. Entries are kept in the order of their tags (ordered linear probing),
+//! so a search for an unknown state ends early even in a crowded index.
 //!
-//! Invariant: an entry lies at its tag's slot or behind it with no free slot in between.
+//! Invariant: tags never decrease along the index; an entry lies at its tag's slot or behind it
+//! with no free slot in between.
 
 use super::arena::Arena;
-use super::{Inserted, Pending, StateId, Store, StoreFull, pages};
+use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, pages};
 
 /// An exact store with the states in full.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ impl Exact {
         Exact {
             arena: Arena::default(),
             index: pages::zeroed(FIRST_CAPACITY + MARGIN),
-            grow_at: FIRST_CAPACITY / 4 * 3,
+            grow_at: threshold(FIRST_CAPACITY),
             limit,
         }
     }
@@ -42,73 +44,108 @@ impl Exact {
         self.arena.get(id.index())
     }
 
+    /// Moves all states into a tree, in the order of their numbers, giving memory back on the way.
+    pub(crate) fn into_tree(mut self, limit: usize) -> Result<Tree, StoreFull> {
+        self.index = Vec::new();
+        let mut tree = Tree::new(limit);
+        for at in 0..self.arena.len() {
+            tree.insert(self.arena.get(at))?;
+            self.arena.release_before(at);
+        }
+        Ok(tree)
+    }
+
     #[inline(always)]
     fn slot(&self, hash: u64) -> usize {
         slot(hash >> 32, self.index.len() - MARGIN)
     }
 
-    /// The slot where the state is, or the free one where it belongs.
+    /// The slot where the state is, or the one where it belongs.
     #[inline(always)]
     fn find(&self, hash: u64, state: &[u8]) -> (usize, Option<StateId>) {
-        let tag = hash >> 32;
-        let mut at = self.slot(hash);
+        let mut at = self.first_candidate(hash);
         loop {
             let entry = self.index[at];
-            if entry == 0 {
+            if entry == 0 || entry >> 32 != hash >> 32 {
                 return (at, None);
             }
-            if entry >> 32 == tag {
-                let id = entry as u32 - 1;
-                if self.arena.get(id as usize) == state {
-                    return (at, Some(StateId(id)));
-                }
+            let id = entry as u32 - 1;
+            if equal(self.arena.get(id as usize), state) {
+                return (at, Some(StateId(id)));
             }
             at += 1;
         }
     }
 
+    /// The first slot that is free or has this tag or a greater one.
+    #[inline(always)]
+    fn first_candidate(&self, hash: u64) -> usize {
+        let lowest = hash >> 32 << 32;
+        let mut at = self.slot(hash);
+        while self.index[at] < lowest && self.index[at] != 0 {
+            at += 1;
+        }
+        at
+    }
+
     fn grow(&mut self) -> Result<(), StoreFull> {
         let old = self.index.len() - MARGIN;
-        let new = if old < 1 << 20 { old * 2 } else { old / 2 * 3 };
+        let new = if old < 1 << 26 { old * 2 } else { old / 2 * 3 };
         // Only the larger index remains, but both exist for a moment.
         if self.bytes() + (new + MARGIN) * 8 > self.limit || self.arena.len() >= (1 << 32) - 2 {
             return Err(StoreFull);
         }
         let mut index = pages::zeroed::<u64>(new + MARGIN);
+        let mut free = 0;
         for &entry in self.index.iter().filter(|entry| **entry != 0) {
-            let mut at = slot(entry >> 32, new);
-            while index[at] != 0 {
-                at += 1;
-            }
+            let at = slot(entry >> 32, new).max(free);
             index[at] = entry;
+            free = at + 1;
         }
         self.index = index;
-        self.grow_at = new / 4 * 3;
+        self.grow_at = threshold(new);
         Ok(())
     }
 
-    /// Inserts at a free slot.
+    /// Inserts a state whose place is known; what lies there moves up.
     #[inline(always)]
     fn put(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         let id = self.arena.len();
-        let near_the_end = at + 2 >= self.index.len();
-        if id >= self.grow_at || near_the_end {
-            if self.bytes() + state.len() > self.limit {
-                return Err(StoreFull);
-            }
-            self.grow()?;
-            let (at, _) = self.find(hash, state);
-            return self.put(at, hash, state);
-        }
-        if (id.is_multiple_of(1024) && self.bytes() + state.len() > self.limit)
+        if id.is_multiple_of(1024) && self.bytes() + state.len() > self.limit
             || !self.arena.accepts(state.len())
         {
             return Err(StoreFull);
         }
-        self.arena.push(state);
+        let mut end = at;
+        while self.index[end] != 0 {
+            end += 1;
+        }
+        if id >= self.grow_at || end + 2 >= self.index.len() {
+            self.grow()?;
+            let at = self.find(hash, state).0;
+            return self.put(at, hash, state);
+        }
+        self.index.copy_within(at..end, at + 1);
         self.index[at] = (hash >> 32) << 32 | (id as u64 + 1);
+        self.arena.push(state);
         Ok(Inserted { id: StateId(id as u32), new: true })
     }
+}
+
+/// How many states an index of this capacity takes.
+fn threshold(capacity: usize) -> usize {
+    capacity / 20 * 17
+}
+
+/// Compares by words: states are short, and a call to the library costs more than it saves.
+#[inline(always)]
+fn equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    a_words.iter().zip(b_words).all(|(a, b)| a == b)
+        && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
 }
 
 #[inline(always)]
@@ -136,14 +173,11 @@ impl Store for Exact {
     }
 
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        for pending in batch.iter() {
-            pages::prefetch(&self.index, self.slot(pending.hash));
-        }
         // Most successors are known states: by now the index has arrived, so the bytes to compare
         // with can be fetched as well.
         for pending in batch.iter() {
-            let entry = self.index[self.slot(pending.hash)];
-            if entry >> 32 == pending.hash >> 32 && entry != 0 {
+            let entry = self.index[self.first_candidate(pending.hash)];
+            if entry != 0 && entry >> 32 == pending.hash >> 32 {
                 self.arena.prefetch(entry as u32 as usize - 1);
             }
         }
@@ -157,6 +191,10 @@ impl Store for Exact {
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
         out.clear();
         out.extend_from_slice(self.get(id));
+        true
+    }
+
+    fn loads_fast(&self) -> bool {
         true
     }
 

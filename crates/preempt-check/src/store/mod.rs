@@ -7,13 +7,23 @@
 //! Invariant: a store that returns `new: true` for a state never does so again for the same bytes.
 //! Exact stores also promise the converse, that `new: false` means the very same bytes.
 
+mod adaptive;
 mod arena;
+mod bitstate;
+mod compact;
 mod exact;
 mod hash;
 mod pages;
+mod pairs;
+pub(crate) mod shared;
+mod tree;
 
+pub use adaptive::Adaptive;
+pub use bitstate::Bitstate;
+pub use compact::Compact;
 pub use exact::Exact;
 pub use hash::{hash, hash_with_seed};
+pub use tree::Tree;
 
 /// The number of a stored state: 0, 1, 2, … in the order of insertion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -97,12 +107,10 @@ pub trait Store {
         self.lookup_hashed(self.hash(state), state)
     }
 
-    /// Inserts many states, in order. Stores override this to overlap their cache misses. On an
-    /// error an unknown number of the first states has been inserted.
+    /// Inserts many states, in order, whose slots were [prefetched](Store::prefetch) as their hashes
+    /// became known. Stores override this to overlap further cache misses. On an error an unknown
+    /// number of the first states has been inserted.
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        for pending in batch.iter() {
-            self.prefetch(pending.hash);
-        }
         for pending in batch {
             pending.inserted =
                 self.insert_hashed(pending.hash, &bytes[pending.start..pending.end])?;
@@ -126,6 +134,11 @@ pub trait Store {
 
     /// Sets how much memory the store may use from now on. What it holds already stays.
     fn set_limit(&mut self, bytes: usize);
+
+    /// Whether `load` is about as fast as reading the bytes from a queue.
+    fn loads_fast(&self) -> bool {
+        false
+    }
 
     /// Whether distinct states are never confused and `load` works.
     fn is_exact(&self) -> bool {

@@ -29,6 +29,11 @@ fn advise_huge_pages<T>(items: &[T]) {
 #[cfg(not(target_os = "linux"))]
 fn advise_huge_pages<T>(_items: &[T]) {}
 
+/// Asks for huge pages for all that a list has room for.
+pub(crate) fn advise<T>(items: &mut Vec<T>) {
+    advise_huge_pages(items.spare_capacity_mut());
+}
+
 /// Asks the processor to fetch the cache line of `items[at]`, if there is one.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], at: usize) {

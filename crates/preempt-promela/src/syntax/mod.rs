@@ -1,3 +1,100 @@
 //! From text to a resolved model.
+//!
+//! [`parse`] runs the preprocessor, the parser and the checker over one model and returns the
+//! [`Model`] with everything there is to say about it. [`parse_formula`] does the same for one
+//! temporal formula given apart from the model. No phase reads files, prints or panics; the text
+//! of included files comes from a function of the caller.
 
+mod ast;
+mod check;
+pub mod codes;
+pub mod diagnostic;
+mod lex;
+mod parse;
+mod preprocess;
+pub mod render;
 pub mod span;
+mod suggest;
+mod token;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use preprocess::{Loader, Macros};
+
+use crate::model::{Formula, Model};
+use diagnostic::Findings;
+use span::SourceMap;
+
+/// What parsing needs besides the text.
+pub struct ParseOptions<'a> {
+    /// `-D` options: names and values.
+    pub defines: Vec<(String, String)>,
+    /// Reads included files: the name of the including file, then the path as written. A relative
+    /// path is meant relative to the including file.
+    pub loader: &'a Loader<'a>,
+}
+
+/// What parsing gives.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// The model, unless there are errors.
+    pub model: Option<Model>,
+    /// Errors first, then warnings, each in order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What the diagnostics point into.
+    pub sources: SourceMap,
+}
+
+/// Reads a model.
+pub fn parse(main_file_name: &str, text: Vec<u8>, options: &ParseOptions<'_>) -> Parsed {
+    let mut sources = SourceMap::default();
+    let mut findings = Findings::default();
+    let preprocessed = preprocess::preprocess(
+        main_file_name,
+        text,
+        &options.defines,
+        options.loader,
+        &mut sources,
+        &mut findings,
+    );
+    let units = parse::parse(preprocessed.tokens, &mut sources, &mut findings);
+    // Errors of the grammar leave holes that would only draw further complaints.
+    let mut model = None;
+    if !findings.has_errors() {
+        let mut checked = check::check(units, &mut findings);
+        checked.macros = preprocessed.macros;
+        checked.sources = sources.clone();
+        model = Some(checked);
+    }
+    if findings.has_errors() {
+        model = None;
+    }
+    Parsed { model, diagnostics: findings.finish(), sources }
+}
+
+/// A formula that was refused, with what its diagnostics point into.
+#[derive(Clone, Debug)]
+pub struct FormulaErrors {
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The model's sources and the formula.
+    pub sources: SourceMap,
+}
+
+/// Reads a temporal formula over the globals, remote references and macros of a model. The
+/// operators and their precedence are those of an `ltl` block.
+pub fn parse_formula(text: &str, model: &Model) -> Result<Formula, FormulaErrors> {
+    let mut sources = model.sources.clone();
+    let mut findings = Findings::default();
+    let tokens =
+        preprocess::expand_text("<formula>", text, &model.macros, &mut sources, &mut findings);
+    let names = model.proctypes.iter().map(|p| p.name.as_str().into());
+    let tree = parse::parse_formula(tokens, names, &mut sources, &mut findings);
+    let formula = match tree {
+        Some(tree) if !findings.has_errors() => check::check_formula(&tree, model, &mut findings),
+        _ => None,
+    };
+    match formula {
+        Some(formula) if !findings.has_errors() => Ok(formula),
+        _ => Err(FormulaErrors { diagnostics: findings.finish(), sources }),
+    }
+}

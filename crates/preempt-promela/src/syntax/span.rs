@@ -78,6 +78,13 @@ impl SourceMap {
         (line as u32, column as u32)
     }
 
+    /// Records one use of a macro or inline.
+    pub(crate) fn add_expansion(&mut self, name: &str, used_at: Span) -> ExpansionId {
+        let id = ExpansionId(self.expansions.len() as u32);
+        self.expansions.push(Expansion { name: name.to_string(), used_at });
+        id
+    }
+
     /// The place a reader would point at: for text out of an expansion, where it was used.
     pub fn use_site(&self, mut span: Span) -> Span {
         while let Some(expansion) = span.expansion {

@@ -1,0 +1,126 @@
+//! Büchi automata as properties: as they are, or in SI normal form.
+//!
+//! Paper: [S19] Definition 12 and Theorem 1: with ample sets chosen at the source state, reduction is
+//! sound for automata in SI normal form, and only for those. So a search that reduces takes
+//! [`StutterInvariant`], one that does not may take the smaller [`Buchi`].
+
+use super::{Property, PropertyMove};
+use preempt_core::{Fault, FaultKind};
+use preempt_ltl::{Automaton, NormalForm, PropertyState, Valuation};
+use std::cell::RefCell;
+
+/// A Büchi automaton whose proposition `i` is proposition `propositions[i]` of the system.
+pub struct Buchi {
+    automaton: Automaton,
+    propositions: Vec<usize>,
+}
+
+impl Buchi {
+    /// An automaton that accepts what must not happen.
+    pub fn new(automaton: Automaton, propositions: Vec<usize>) -> Self {
+        Buchi { automaton, propositions }
+    }
+
+    /// The state before anything was read: all initial states at once.
+    fn start(&self) -> u32 {
+        self.automaton.len() as u32
+    }
+}
+
+/// The propositions of `mask`, as bits.
+fn valuation(mask: u64, propositions: &[usize], holds: &mut dyn FnMut(usize) -> bool) -> Valuation {
+    let wanted = propositions.iter().enumerate().filter(|(bit, _)| mask & 1 << bit != 0);
+    wanted.fold(0, |bits, (bit, index)| bits | u64::from(holds(*index)) << bit)
+}
+
+/// Automata made from formulas assert nothing.
+fn no_assertion() -> Fault {
+    Fault { kind: FaultKind::Claim, message: String::new(), file: String::new(), line: 0 }
+}
+
+impl Property for Buchi {
+    fn initial(&self) -> u32 {
+        self.start()
+    }
+
+    fn moves(
+        &self,
+        state: u32,
+        holds: &mut dyn FnMut(usize) -> bool,
+        emit: &mut dyn FnMut(PropertyMove),
+    ) {
+        let letter = valuation(self.automaton.proposition_mask(), &self.propositions, holds);
+        let from = [state];
+        let sources =
+            if state == self.start() { self.automaton.initial() } else { from.as_slice() };
+        for source in sources {
+            for target in self.automaton.successors(*source, letter) {
+                emit(PropertyMove::To(target));
+            }
+        }
+    }
+
+    fn is_accepting(&self, state: u32) -> bool {
+        state != self.start() && self.automaton.accepting(state)
+    }
+
+    fn assertion(&self, _number: u32) -> Fault {
+        no_assertion()
+    }
+}
+
+/// A Büchi automaton in SI normal form, made on the fly. Its language must be stutter invariant.
+pub struct StutterInvariant {
+    form: NormalForm,
+    mask: u64,
+    propositions: Vec<usize>,
+}
+
+thread_local! {
+    static NEXT: RefCell<Vec<PropertyState>> = const { RefCell::new(Vec::new()) };
+}
+
+impl StutterInvariant {
+    /// The normal form of an automaton that accepts what must not happen; `None` when it has
+    /// too many propositions.
+    pub fn new(automaton: &Automaton, propositions: Vec<usize>) -> Option<Self> {
+        let form = NormalForm::new(automaton).ok()?;
+        Some(StutterInvariant { form, mask: automaton.proposition_mask(), propositions })
+    }
+
+    /// The state of an automaton that accepts nothing.
+    const NOWHERE: u32 = (1 << 28) - 1;
+}
+
+impl Property for StutterInvariant {
+    fn initial(&self) -> u32 {
+        self.form.initial().map_or(Self::NOWHERE, |state| state.0)
+    }
+
+    fn moves(
+        &self,
+        state: u32,
+        holds: &mut dyn FnMut(usize) -> bool,
+        emit: &mut dyn FnMut(PropertyMove),
+    ) {
+        if state == Self::NOWHERE {
+            return;
+        }
+        let letter = valuation(self.mask, &self.propositions, holds);
+        NEXT.with_borrow_mut(|next| {
+            next.clear();
+            self.form.next(PropertyState(state), letter, next);
+            for target in next.iter() {
+                emit(PropertyMove::To(target.0));
+            }
+        });
+    }
+
+    fn is_accepting(&self, state: u32) -> bool {
+        state != Self::NOWHERE && self.form.accepting(PropertyState(state))
+    }
+
+    fn assertion(&self, _number: u32) -> Fault {
+        no_assertion()
+    }
+}

@@ -1,0 +1,286 @@
+//! A system and a property automaton, moving together.
+//!
+//! Paper: [S19] section 3: the automaton reads the propositions of the *source* state and moves with
+//! the program, (q, s) -> (q', s').
+//!
+//! A product state is the system's vector with the automaton's state behind it. Inside an indivisible
+//! sequence the automaton rests, as in Spin. **Invariant:** which steps the product has depends on
+//! (q, s) alone, so an ample set chosen from it is a function of the source product state.
+
+use super::{Property, PropertyMove};
+use preempt_core::{
+    Enabled, Fault, FaultKind, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
+    System, Unreached, Value,
+};
+use smallvec::SmallVec;
+use std::cell::RefCell;
+
+/// Whether an execution that ends is continued by repeating its last state for ever.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stutter {
+    /// Yes: where no process can move, the automaton goes on alone.
+    Extend,
+    /// No: an execution that ends is not infinite.
+    End,
+}
+
+/// A system watched by a property.
+pub struct Product<'a, S: System + ?Sized, P: Property> {
+    system: &'a S,
+    property: &'a P,
+    stutter: Stutter,
+}
+
+thread_local! {
+    /// The program's own steps of the state at hand, reused.
+    static PROGRAM_STEPS: RefCell<Enabled> = RefCell::default();
+}
+
+/// Bytes of the automaton's state at the end of the vector.
+const WIDTH: usize = 4;
+/// The automaton's next state travels in the upper bits of a step's choice.
+const CHOICE_BITS: u32 = 4;
+const CHOICE_MASK: u32 = (1 << CHOICE_BITS) - 1;
+/// Faults from here on belong to the automaton.
+const PROPERTY_FAULTS: u32 = 1 << 31;
+const COMPLETED: u32 = u32::MAX;
+
+/// What a step by [`ProcessId::PROPERTY`] is.
+const STUTTER: u32 = 0;
+const COMPLETE: u32 = 1;
+const VIOLATE: u32 = 2;
+
+impl<'a, S: System + ?Sized, P: Property> Product<'a, S, P> {
+    /// Joins the two.
+    pub fn new(system: &'a S, property: &'a P, stutter: Stutter) -> Self {
+        Product { system, property, stutter }
+    }
+
+    fn split<'v>(&self, state: &'v [u8]) -> (&'v [u8], u32) {
+        let (program, automaton) = state.split_at(state.len() - WIDTH);
+        let mut bytes = [0; WIDTH];
+        bytes.copy_from_slice(automaton);
+        (program, u32::from_le_bytes(bytes))
+    }
+
+    /// Takes the automaton's state off the vector.
+    fn detach(&self, state: &mut Vec<u8>) -> u32 {
+        let automaton = self.split(state).1;
+        state.truncate(state.len() - WIDTH);
+        automaton
+    }
+
+    /// The steps of the product, from those of the program and the moves of the automaton.
+    fn join(&self, state: &[u8], automaton: u32, program: &Enabled, enabled: &mut Enabled) {
+        let mut targets: SmallVec<[u32; 16]> = SmallVec::new();
+        if self.system.is_transient(state) {
+            targets.push(automaton);
+        } else {
+            let mut holds = |index| self.system.proposition(state, index);
+            self.property.moves(automaton, &mut holds, &mut |found| match found {
+                PropertyMove::To(to) => targets.push(to),
+                PropertyMove::Violates { to, assertion } => {
+                    enabled.push(property_step(VIOLATE, to, assertion));
+                }
+                PropertyMove::Complete => enabled.push(property_step(COMPLETE, automaton, 0)),
+            });
+            targets.sort_unstable();
+            targets.dedup();
+            if program.is_empty() && self.stutter == Stutter::Extend {
+                for &to in &targets {
+                    enabled.push(property_step(STUTTER, to, 0));
+                }
+            }
+        }
+        for (_, steps) in program.by_process() {
+            for &to in &targets {
+                for step in steps {
+                    debug_assert!(step.choice <= CHOICE_MASK);
+                    enabled.push(Step { choice: step.choice | to << CHOICE_BITS, ..*step });
+                }
+            }
+        }
+    }
+
+    /// The automaton's state after a step.
+    pub fn target(step: Step) -> u32 {
+        step.choice >> CHOICE_BITS
+    }
+
+    fn inner(step: Step) -> Step {
+        Step { choice: step.choice & CHOICE_MASK, ..step }
+    }
+}
+
+fn attach(state: &mut Vec<u8>, automaton: u32) {
+    state.extend_from_slice(&automaton.to_le_bytes());
+}
+
+fn property_step(kind: u32, to: u32, assertion: u32) -> Step {
+    Step {
+        process: ProcessId::PROPERTY,
+        partner: None,
+        transition: kind,
+        partner_transition: assertion,
+        choice: to << CHOICE_BITS,
+    }
+}
+
+impl<S: System + ?Sized, P: Property> System for Product<'_, S, P> {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        let outcome = self.system.initial(state);
+        attach(state, self.property.initial());
+        outcome
+    }
+
+    fn process_count(&self, state: &[u8]) -> usize {
+        self.system.process_count(self.split(state).0)
+    }
+
+    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+        let automaton = self.detach(state);
+        PROGRAM_STEPS.with_borrow_mut(|program| {
+            program.clear();
+            self.system.enabled(state, program);
+            self.join(state, automaton, program, enabled);
+        });
+        attach(state, automaton);
+    }
+
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        self.detach(state);
+        let outcome = match (step.process, step.transition) {
+            (ProcessId::PROPERTY, COMPLETE) => Outcome::Violated(COMPLETED),
+            (ProcessId::PROPERTY, VIOLATE) => {
+                Outcome::Violated(PROPERTY_FAULTS | step.partner_transition)
+            }
+            (ProcessId::PROPERTY, _) => Outcome::Done,
+            _ => self.system.apply(state, Self::inner(step)),
+        };
+        attach(state, step.choice >> CHOICE_BITS);
+        outcome
+    }
+
+    fn is_transient(&self, state: &[u8]) -> bool {
+        self.system.is_transient(self.split(state).0)
+    }
+
+    fn depth_of(&self, step: Step) -> u32 {
+        // The automaton's own move counts, as in Spin's reports.
+        match step.process {
+            ProcessId::PROPERTY => 1,
+            _ => 1 + self.system.depth_of(Self::inner(step)),
+        }
+    }
+
+    fn transition_count(&self) -> usize {
+        self.system.transition_count()
+    }
+
+    fn transition_key(&self, step: Step) -> usize {
+        match step.process {
+            ProcessId::PROPERTY => usize::MAX,
+            _ => self.system.transition_key(Self::inner(step)),
+        }
+    }
+
+    fn partner_key(&self, step: Step) -> Option<usize> {
+        self.system.partner_key(Self::inner(step))
+    }
+
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        self.system.unreached(taken)
+    }
+
+    fn is_valid_end(&self, _state: &[u8]) -> bool {
+        // With a property, an execution that ends is judged by the property.
+        true
+    }
+
+    fn has_label(&self, state: &[u8], label: Label) -> bool {
+        let (program, automaton) = self.split(state);
+        (label == Label::Accept && self.property.is_accepting(automaton))
+            || self.system.has_label(program, label)
+    }
+
+    fn proposition_count(&self) -> usize {
+        self.system.proposition_count()
+    }
+
+    fn proposition(&self, state: &[u8], index: usize) -> bool {
+        self.system.proposition(self.split(state).0, index)
+    }
+
+    fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
+        match process {
+            ProcessId::PROPERTY => Locality::Shared,
+            _ => self.system.locality(self.split(state).0, process),
+        }
+    }
+
+    fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
+        process == ProcessId::PROPERTY || self.system.is_visible(self.split(state).0, process)
+    }
+
+    fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {
+        match step.process {
+            ProcessId::PROPERTY => None,
+            _ => self.system.footprint(self.split(state).0, Self::inner(step)),
+        }
+    }
+
+    fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        self.system.future(self.split(state).0, process)
+    }
+
+    fn observed(&self) -> Option<&ObjectSet> {
+        self.system.observed()
+    }
+
+    fn fault(&self, number: u32) -> Fault {
+        match number {
+            COMPLETED => Fault {
+                kind: FaultKind::Claim,
+                message: "the never claim was matched to its end".into(),
+                file: String::new(),
+                line: 0,
+            },
+            _ if number & PROPERTY_FAULTS != 0 => {
+                self.property.assertion(number & !PROPERTY_FAULTS)
+            }
+            _ => self.system.fault(number),
+        }
+    }
+
+    fn process_name(&self, state: &[u8], process: ProcessId) -> String {
+        match process {
+            ProcessId::PROPERTY => "property".into(),
+            _ => self.system.process_name(self.split(state).0, process),
+        }
+    }
+
+    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
+        let text = match (step.process, step.transition) {
+            (ProcessId::PROPERTY, COMPLETE) => "the claim ends",
+            (ProcessId::PROPERTY, VIOLATE) => "the claim's assertion fails",
+            (ProcessId::PROPERTY, _) => "nothing can move: the state repeats for ever",
+            _ => return self.system.describe(self.split(state).0, Self::inner(step)),
+        };
+        (String::new(), 0, text.into())
+    }
+
+    fn output(&self, state: &[u8], step: Step) -> String {
+        match step.process {
+            ProcessId::PROPERTY => String::new(),
+            _ => self.system.output(self.split(state).0, Self::inner(step)),
+        }
+    }
+
+    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
+        self.system.position(self.split(state).0, process)
+    }
+
+    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
+        self.system.variables(self.split(state).0)
+    }
+}

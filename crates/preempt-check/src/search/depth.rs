@@ -1,0 +1,396 @@
+//! Depth-first search, in the order in which the system lists its steps.
+//!
+//! The stack is explicit and grows with memory only. Where a reduction selects some of the steps
+//! of a state, these are explored first, and the rest only if none of them led off the stack:
+//! Spin's rule, decided after the fact, so that no state is looked up for it twice.
+//!
+//! Counts have Spin's meanings: `matched` are arrivals at known states, steps into an indivisible
+//! sequence are `atomic_steps`, and `depth` is the longest stack in steps.
+
+use super::tally::Tally;
+use super::window::{Frame, Window};
+use crate::reduce::{EVERYTHING, Selector};
+use crate::store::{Exact, StateId, Store, StoreFull};
+use crate::{Budget, Counterexample, Finding, Options, Progress};
+use preempt_core::{Enabled, Outcome, Step, Stop, System};
+
+/// Indivisible sequences longer than this are checked for loops.
+const LONG_SEQUENCE: u32 = 1024;
+
+/// Searches all executions depth-first.
+pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let mut search = DepthFirst {
+        system,
+        store,
+        depth_limit: options.depth.unwrap_or(u64::MAX),
+        tally: Tally::new(system, options),
+        frames: Vec::new(),
+        window: Window::default(),
+        on_stack: Vec::new(),
+        selector: Selector::new(options),
+        long_sequences: Exact::new(budget.memory_limit() / 8),
+        enabled: Enabled::new(),
+        state: Vec::new(),
+        scratch: Vec::new(),
+    };
+    if let Err(Ended(stop)) = search.explore(budget) {
+        search.tally.stop = stop.or(search.tally.stop);
+    }
+    search.tally.finish(system, search.store.len() as u64)
+}
+
+struct DepthFirst<'a, S: ?Sized, T> {
+    system: &'a S,
+    store: &'a mut T,
+    depth_limit: u64,
+    tally: Tally,
+    frames: Vec<Frame>,
+    window: Window,
+    /// One bit per stored state; unused without reduction.
+    on_stack: Vec<u64>,
+    selector: Selector,
+    /// States inside very long indivisible sequences, which might never end.
+    long_sequences: Exact,
+    enabled: Enabled,
+    /// The state that is being entered.
+    state: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+/// Ends the search: for a reason, or because enough errors were found.
+struct Ended(Option<Stop>);
+
+impl From<StoreFull> for Ended {
+    fn from(_: StoreFull) -> Self {
+        Ended(Some(Stop::Memory))
+    }
+}
+
+impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
+    fn explore(&mut self, budget: &mut Budget) -> Result<(), Ended> {
+        let mut state = Vec::new();
+        let outcome = self.system.initial(&mut state);
+        self.window.start(&state);
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
+            && self.tally.reports(self.system, fault)
+        {
+            let system = self.system;
+            if self.tally.error(|| Counterexample::from_fault(system, Vec::new(), fault)) {
+                return Err(Ended(None));
+            }
+        }
+        if matches!(outcome, Outcome::Broken(_)) {
+            return Ok(());
+        }
+        self.state = state;
+        self.arrive(0, 0, None)?;
+        while let Some(top) = self.frames.last_mut() {
+            if top.next == top.count {
+                self.leave()?;
+                continue;
+            }
+            let at = (top.start + top.next) as usize;
+            top.next += 1;
+            let (below, sequence) = (top.depth, top.sequence);
+            let (step, outcome, range) = self.window.successors.list[at].clone();
+            self.tally.take(self.system, step);
+            if outcome != Outcome::Done {
+                self.fault(outcome)?;
+                if matches!(outcome, Outcome::Broken(_)) {
+                    continue;
+                }
+            }
+            let depth = below + self.system.depth_of(step);
+            // Of a rendezvous the first half counts even if the second leads to a known state.
+            self.tally.depth = self.tally.depth.max(u64::from(depth) - 1);
+            if u64::from(depth) >= self.depth_limit {
+                self.tally.stop = Some(Stop::Depth);
+                self.tally.matched += 1;
+                continue;
+            }
+            let bytes = &self.window.successors.bytes[range];
+            if self.system.is_transient(bytes) {
+                self.tally.atomic_steps += 1;
+                self.state.clear();
+                self.state.extend_from_slice(bytes);
+                self.arrive(depth, sequence + 1, None)?;
+            } else {
+                let inserted = self.store.insert_hashed(self.window.hashes[at], bytes)?;
+                if !inserted.new {
+                    self.matched(inserted.id);
+                    continue;
+                }
+                self.state.clear();
+                self.state.extend_from_slice(bytes);
+                self.arrive(depth, 0, Some(inserted.id))?;
+            }
+            let poll = budget.poll(|| Progress {
+                states: self.store.len() as u64,
+                transitions: self.store.len() as u64 + self.tally.matched,
+                depth: self.frames.len() as u64,
+                queue: self.frames.len() as u64,
+                memory: self.memory(),
+                ..Progress::default()
+            });
+            if poll.is_some() {
+                return Err(Ended(poll));
+            }
+        }
+        Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        self.store.bytes()
+            + self.window.bytes()
+            + self.long_sequences.bytes()
+            + self.on_stack.capacity() * 8
+            + self.frames.capacity() * size_of::<Frame>()
+    }
+
+    /// Enters `self.state`, which is new (`id` given), or transient, or was so until now.
+    fn arrive(&mut self, depth: u32, sequence: u32, id: Option<StateId>) -> Result<(), Ended> {
+        self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
+        let start = self.window.successors.list.len() as u32;
+        let mut pick = self.fill_first(id.is_some());
+        let mut id = id;
+        if id.is_none() {
+            if sequence > 0 && self.system.is_transient(&self.state) {
+                if sequence > LONG_SEQUENCE && !self.long_sequences.insert(&self.state)?.new {
+                    self.window.truncate(start);
+                    return Ok(());
+                }
+            } else {
+                let inserted = self.store.insert(&self.state)?;
+                if !inserted.new {
+                    self.window.truncate(start);
+                    self.matched(inserted.id);
+                    return Ok(());
+                }
+                id = Some(inserted.id);
+                if self.selector.reduces() {
+                    self.window.truncate(start);
+                    pick = self.fill_first(true);
+                }
+            }
+        }
+        self.tally.depth = self.tally.depth.max(u64::from(depth));
+        let count = self.window.successors.list.len() as u32 - start;
+        if let Some(id) = id {
+            if let Some(below) = self.frames.last_mut() {
+                below.outside = true;
+            }
+            if self.selector.reduces() {
+                self.mark(id, true);
+            }
+        }
+        let sequence = if id.is_some() { 0 } else { sequence };
+        self.frames.push(Frame {
+            id,
+            start,
+            next: 0,
+            count,
+            depth,
+            sequence,
+            pick,
+            outside: false,
+        });
+        self.hash_section(start);
+        self.window.trim(&mut self.frames);
+        if count == 0 && pick == EVERYTHING && self.tally.reports_deadlocks() {
+            self.check_end()?;
+        }
+        Ok(())
+    }
+
+    /// Appends the section of the first selection; says which it is.
+    fn fill_first(&mut self, may_reduce: bool) -> u16 {
+        if !self.selector.reduces() {
+            self.system.expand(
+                &mut self.state,
+                &mut self.enabled,
+                &mut self.scratch,
+                &mut self.window.successors,
+            );
+            return EVERYTHING;
+        }
+        self.enabled.clear();
+        self.system.enabled(&mut self.state, &mut self.enabled);
+        let pick = match may_reduce {
+            true => self.selector.next(self.system, &self.state, &self.enabled, 0),
+            false => self.selector.everything(&self.enabled),
+        };
+        self.fill_selected();
+        pick
+    }
+
+    /// Appends the successors by the selected steps of `self.state`.
+    fn fill_selected(&mut self) {
+        let out = &mut self.window.successors;
+        for &step in self.selector.selected() {
+            self.scratch.clear();
+            self.scratch.extend_from_slice(&self.state);
+            let outcome = self.system.apply(&mut self.scratch, step);
+            let start = out.bytes.len();
+            out.bytes.extend_from_slice(&self.scratch);
+            out.list.push((step, outcome, start..out.bytes.len()));
+        }
+    }
+
+    /// Computes the hashes of a new section, and fetches what their lookups will need.
+    fn hash_section(&mut self, start: u32) {
+        self.window.hashes.truncate(start as usize);
+        for (_, _, range) in &self.window.successors.list[start as usize..] {
+            let hash = self.store.hash(&self.window.successors.bytes[range.clone()]);
+            self.store.prefetch(hash);
+            self.window.hashes.push(hash);
+        }
+    }
+
+    fn matched(&mut self, id: StateId) {
+        self.tally.matched += 1;
+        // Stores without numbers cannot tell; taking every known state to be on the stack is safe.
+        if self.selector.reduces()
+            && id != StateId::UNKNOWN
+            && !self.is_on_stack(id)
+            && let Some(top) = self.frames.last_mut()
+        {
+            top.outside = true;
+        }
+    }
+
+    /// The top frame has no successor left: it tries its next selection, or goes.
+    fn leave(&mut self) -> Result<(), Ended> {
+        let top = self.frames.len() - 1;
+        let frame = self.frames[top];
+        if frame.pick != EVERYTHING && !frame.outside {
+            self.window.truncate(frame.start);
+            let mut state = std::mem::take(&mut self.state);
+            self.window.state_of(&self.frames, top, &mut state);
+            self.state = state;
+            self.enabled.clear();
+            self.system.enabled(&mut self.state, &mut self.enabled);
+            let pick = self.selector.next(self.system, &self.state, &self.enabled, frame.pick + 1);
+            self.fill_selected();
+            let count = self.window.successors.list.len() as u32 - frame.start;
+            self.frames[top] = Frame { pick, count, next: 0, ..frame };
+            self.hash_section(frame.start);
+            return Ok(());
+        }
+        self.frames.pop();
+        self.window.truncate(frame.start);
+        if self.selector.reduces() {
+            match frame.id {
+                Some(id) => self.mark(id, false),
+                // What a sequence reached counts for the state before it.
+                None if frame.outside && self.selector.sees_through_sequences() => {
+                    if let Some(below) = self.frames.last_mut() {
+                        below.outside = true;
+                    }
+                }
+                None => {}
+            }
+        }
+        if let Some(lost) = self.window.lost(top) {
+            for at in lost {
+                self.refill(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes again the section of a frame whose successors were dropped.
+    fn refill(&mut self, at: usize) {
+        let mut state = std::mem::take(&mut self.state);
+        self.window.state_of(&self.frames, at, &mut state);
+        self.state = state;
+        let start = self.window.successors.list.len() as u32;
+        self.fill_again(self.frames[at].pick);
+        self.frames[at].start = start;
+        self.hash_section(start);
+    }
+
+    /// Appends the section of a selection that was made before.
+    fn fill_again(&mut self, pick: u16) {
+        if !self.selector.reduces() {
+            self.fill_first(false);
+            return;
+        }
+        self.enabled.clear();
+        self.system.enabled(&mut self.state, &mut self.enabled);
+        self.selector.again(self.system, &self.state, &self.enabled, pick);
+        self.fill_selected();
+    }
+
+    fn fault(&mut self, outcome: Outcome) -> Result<(), Ended> {
+        let (Outcome::Violated(fault) | Outcome::Broken(fault)) = outcome else { return Ok(()) };
+        if !self.tally.reports(self.system, fault) {
+            return Ok(());
+        }
+        let steps = if self.tally.first.is_none() { self.path() } else { Vec::new() };
+        let system = self.system;
+        match self.tally.error(|| Counterexample::from_fault(system, steps, fault)) {
+            true => Err(Ended(None)),
+            false => Ok(()),
+        }
+    }
+
+    /// In a state without steps: whether it may rest there.
+    fn check_end(&mut self) -> Result<(), Ended> {
+        if self.system.is_valid_end(&self.state) {
+            return Ok(());
+        }
+        let steps = if self.tally.first.is_none() { self.path() } else { Vec::new() };
+        match self.tally.error(|| Counterexample::invalid_end(steps)) {
+            true => Err(Ended(None)),
+            false => Ok(()),
+        }
+    }
+
+    /// The steps along the stack, found by running it again from the initial state.
+    fn path(&mut self) -> Vec<Step> {
+        let present = std::mem::take(&mut self.window);
+        let mut steps = Vec::new();
+        let mut state = Vec::new();
+        self.system.initial(&mut state);
+        std::mem::swap(&mut self.state, &mut state);
+        for at in 0..self.frames.len() {
+            let frame = self.frames[at];
+            if frame.next == 0 {
+                break;
+            }
+            self.window.truncate(0);
+            self.fill_again(frame.pick);
+            let (step, _, range) = self.window.successors.list[frame.next as usize - 1].clone();
+            steps.push(step);
+            self.state.clear();
+            self.state.extend_from_slice(&self.window.successors.bytes[range]);
+        }
+        self.window = present;
+        self.state = state;
+        steps
+    }
+
+    fn is_on_stack(&self, id: StateId) -> bool {
+        self.on_stack.get(id.index() / 64).is_some_and(|word| word >> (id.index() % 64) & 1 != 0)
+    }
+
+    fn mark(&mut self, id: StateId, on: bool) {
+        if id == StateId::UNKNOWN {
+            return;
+        }
+        let word = id.index() / 64;
+        if self.on_stack.len() <= word {
+            self.on_stack.resize(word + 1, 0);
+        }
+        let bit = 1 << (id.index() % 64);
+        match on {
+            true => self.on_stack[word] |= bit,
+            false => self.on_stack[word] &= !bit,
+        }
+    }
+}

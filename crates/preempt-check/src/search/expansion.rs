@@ -1,0 +1,235 @@
+//! The stored successors of a state, with indivisible sequences run to their ends.
+//!
+//! Breadth-first searches store every state they keep, so a transient successor is not kept but
+//! explored on the spot, depth-first, until the sequence ends or is interrupted. Arrivals refer to
+//! one buffer of bytes that many expansions share.
+
+use crate::store::Exact;
+use crate::store::{Store, StoreFull};
+use preempt_core::{Enabled, Outcome, Step, Successors, System};
+
+/// A state that one step, or one indivisible sequence, leads to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// Where its bytes begin in the buffer.
+    pub(crate) start: usize,
+    /// Where they end.
+    pub(crate) end: usize,
+}
+
+/// Sequences longer than this are checked for loops.
+const LONG_SEQUENCE: usize = 1024;
+
+/// What happens during an expansion.
+pub(crate) trait Watch {
+    /// A step was taken, into an indivisible sequence or not.
+    fn step(&mut self, step: Step, transient: bool);
+    /// The last step of `path`, which begins at the expanded state, was a mistake.
+    fn fault(&mut self, path: &[Step], fault: u32);
+    /// The path ends in a state to store, at these bytes.
+    fn arrive(&mut self, _path: &[Step], _state: &[u8]) {}
+}
+
+/// Expands states into a shared buffer.
+#[derive(Debug)]
+pub(crate) struct Expander {
+    /// The bytes of all arrivals, and of successors on the way.
+    pub(crate) successors: Successors,
+    /// Where the expansions arrived since the last [`Expander::clear`].
+    pub(crate) arrivals: Vec<Arrival>,
+    pub(crate) enabled: Enabled,
+    scratch: Vec<u8>,
+    /// Steps since the expanded state, while inside a sequence.
+    path: Vec<Step>,
+    /// Successors inside sequences, by frame.
+    inner: Successors,
+    frames: Vec<(usize, usize)>,
+    state: Vec<u8>,
+    long_sequences: Option<Exact>,
+}
+
+impl Expander {
+    pub(crate) fn new() -> Self {
+        Expander {
+            successors: Successors::default(),
+            arrivals: Vec::new(),
+            enabled: Enabled::new(),
+            scratch: Vec::new(),
+            path: Vec::new(),
+            inner: Successors::default(),
+            frames: Vec::new(),
+            state: Vec::new(),
+            long_sequences: None,
+        }
+    }
+
+    /// Forgets all arrivals.
+    pub(crate) fn clear(&mut self) {
+        self.successors.clear();
+        self.arrivals.clear();
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.successors.bytes.capacity()
+            + self.successors.list.capacity() * 56
+            + self.arrivals.capacity() * size_of::<Arrival>()
+            + self.inner.bytes.capacity()
+            + self.long_sequences.as_ref().map_or(0, |store| store.bytes())
+    }
+
+    /// Adds the arrivals of all steps. Says how many steps there were.
+    #[inline]
+    pub(crate) fn expand<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
+        let first = self.successors.list.len();
+        system.expand(state, &mut self.enabled, &mut self.scratch, &mut self.successors);
+        self.follow(system, first, watch)
+    }
+
+    /// Adds the arrivals of some steps only.
+    pub(crate) fn expand_selected<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        steps: &[Step],
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
+        let first = self.successors.list.len();
+        for &step in steps {
+            apply(system, state, step, &mut self.scratch, &mut self.successors);
+        }
+        self.follow(system, first, watch)
+    }
+
+    #[inline]
+    fn follow<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        first: usize,
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
+        let count = self.successors.list.len() - first;
+        for at in first..first + count {
+            let (step, outcome, range) = &self.successors.list[at];
+            let (step, outcome, start, end) = (*step, *outcome, range.start, range.end);
+            if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+                watch.fault(&[step], fault);
+            }
+            if matches!(outcome, Outcome::Broken(_)) {
+                watch.step(step, false);
+                continue;
+            }
+            let transient = system.is_transient(&self.successors.bytes[start..end]);
+            watch.step(step, transient);
+            if transient {
+                self.path.clear();
+                self.path.push(step);
+                self.state.clear();
+                self.state.extend_from_slice(&self.successors.bytes[start..end]);
+                self.follow_sequence(system, watch)?;
+            } else {
+                watch.arrive(&[step], &self.successors.bytes[start..end]);
+                self.arrivals.push(Arrival { start, end });
+            }
+        }
+        Ok(count)
+    }
+
+    /// Explores the indivisible sequence from `self.state` to all its ends.
+    fn follow_sequence<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        watch: &mut impl Watch,
+    ) -> Result<(), StoreFull> {
+        self.inner.clear();
+        self.frames.clear();
+        self.enter_sequence(system, watch)?;
+        while let Some((next, start)) = self.frames.last_mut() {
+            if *next == self.inner.list.len() {
+                let start = *start;
+                if let Some((_, _, range)) = self.inner.list.get(start) {
+                    let bytes = range.start;
+                    self.inner.bytes.truncate(bytes);
+                }
+                self.inner.list.truncate(start);
+                self.frames.pop();
+                self.path.truncate(self.frames.len());
+                continue;
+            }
+            let (step, outcome, range) = self.inner.list[*next].clone();
+            *next += 1;
+            self.path.truncate(self.frames.len());
+            self.path.push(step);
+            if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+                watch.fault(&self.path, fault);
+            }
+            if matches!(outcome, Outcome::Broken(_)) {
+                watch.step(step, false);
+                continue;
+            }
+            self.state.clear();
+            self.state.extend_from_slice(&self.inner.bytes[range]);
+            let transient = system.is_transient(&self.state);
+            watch.step(step, transient);
+            match transient {
+                true => self.enter_sequence(system, watch)?,
+                false => self.arrive(watch),
+            }
+        }
+        Ok(())
+    }
+
+    /// Pushes a frame for the transient `self.state`, unless its sequence is interrupted here.
+    fn enter_sequence<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        watch: &mut impl Watch,
+    ) -> Result<(), StoreFull> {
+        let start = self.inner.list.len();
+        let bytes = self.inner.bytes.len();
+        system.expand(&mut self.state, &mut self.enabled, &mut self.scratch, &mut self.inner);
+        if !system.is_transient(&self.state) {
+            self.inner.list.truncate(start);
+            self.inner.bytes.truncate(bytes);
+            self.arrive(watch);
+            return Ok(());
+        }
+        if self.frames.len() > LONG_SEQUENCE {
+            let known = self.long_sequences.get_or_insert_with(|| Exact::new(usize::MAX));
+            if !known.insert(&self.state)?.new {
+                self.inner.list.truncate(start);
+                self.inner.bytes.truncate(bytes);
+                return Ok(());
+            }
+        }
+        self.frames.push((start, start));
+        Ok(())
+    }
+
+    fn arrive(&mut self, watch: &mut impl Watch) {
+        watch.arrive(&self.path, &self.state);
+        let start = self.successors.bytes.len();
+        self.successors.bytes.extend_from_slice(&self.state);
+        self.arrivals.push(Arrival { start, end: self.successors.bytes.len() });
+    }
+}
+
+/// Appends the successor under one step.
+fn apply<S: System + ?Sized>(
+    system: &S,
+    state: &[u8],
+    step: Step,
+    scratch: &mut Vec<u8>,
+    out: &mut Successors,
+) {
+    scratch.clear();
+    scratch.extend_from_slice(state);
+    let outcome = system.apply(scratch, step);
+    let start = out.bytes.len();
+    out.bytes.extend_from_slice(scratch);
+    out.list.push((step, outcome, start..out.bytes.len()));
+}

@@ -1,0 +1,115 @@
+//! What a breadth-first search keeps beside the store: a queue, and links to predecessors.
+
+/// The states of the present and the next level, for stores that cannot give them back quickly.
+#[derive(Debug)]
+pub(crate) struct Frontier {
+    used: bool,
+    present: Level,
+    next: Level,
+    at: usize,
+}
+
+#[derive(Default, Debug)]
+struct Level {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Frontier {
+    pub(crate) fn new(used: bool) -> Self {
+        Frontier { used, present: Level::default(), next: Level::default(), at: 0 }
+    }
+
+    pub(crate) fn is_used(&self) -> bool {
+        self.used
+    }
+
+    pub(crate) fn push(&mut self, state: &[u8]) {
+        if self.used {
+            self.next.bytes.extend_from_slice(state);
+            self.next.ends.push(self.next.bytes.len());
+        }
+    }
+
+    /// Replaces `out` by the next state of the present level; `false` without a queue.
+    #[inline]
+    pub(crate) fn pop(&mut self, out: &mut Vec<u8>) -> bool {
+        if !self.used {
+            return false;
+        }
+        let start = if self.at == 0 { 0 } else { self.present.ends[self.at - 1] };
+        out.clear();
+        out.extend_from_slice(&self.present.bytes[start..self.present.ends[self.at]]);
+        self.at += 1;
+        true
+    }
+
+    /// Goes on to the next level.
+    pub(crate) fn advance(&mut self) {
+        std::mem::swap(&mut self.present, &mut self.next);
+        self.next.bytes.clear();
+        self.next.ends.clear();
+        self.at = 0;
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.present.bytes.capacity()
+            + self.next.bytes.capacity()
+            + (self.present.ends.capacity() + self.next.ends.capacity()) * 8
+    }
+}
+
+/// For each state its predecessor and part of its hash, for stores that forget the states.
+#[derive(Debug)]
+pub(crate) struct Links {
+    used: bool,
+    parents: Vec<u32>,
+    tags: Vec<u32>,
+    owners: Vec<u32>,
+}
+
+impl Links {
+    pub(crate) fn new(used: bool) -> Self {
+        Links { used, parents: Vec::new(), tags: Vec::new(), owners: Vec::new() }
+    }
+
+    pub(crate) fn is_used(&self) -> bool {
+        self.used
+    }
+
+    /// The next pending state is a successor of this one.
+    #[inline(always)]
+    pub(crate) fn note_owner(&mut self, owner: usize) {
+        if self.used {
+            self.owners.push(owner as u32);
+        }
+    }
+
+    pub(crate) fn forget_owners(&mut self) {
+        self.owners.clear();
+    }
+
+    pub(crate) fn owner(&self, at: usize) -> usize {
+        self.owners.get(at).map_or(0, |owner| *owner as usize)
+    }
+
+    pub(crate) fn push(&mut self, parent: usize, hash: u64) {
+        if self.used {
+            self.parents.push(parent as u32);
+            self.tags.push(hash as u32);
+        }
+    }
+
+    pub(crate) fn parent(&self, at: usize) -> usize {
+        self.parents[at] as usize
+    }
+
+    /// Whether a state with this hash can be the one with this number.
+    pub(crate) fn agrees(&self, at: usize, hash: u64) -> bool {
+        self.tags[at] == hash as u32
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        (self.parents.capacity() + self.tags.capacity()) * 4
+    }
+}

@@ -1,0 +1,437 @@
+//! Exhaustive search by several threads.
+//!
+//! All threads share one store. Each takes chunks of waiting states from its own queue, or from
+//! another's when it has none, and queues the new states it finds: in no particular order, but
+//! every state once, so that without reduction states and transitions are the same at any number
+//! of threads.
+//!
+//! With reduction, a selection is accepted if this thread found a new state through it. Invariant:
+//! that state is expanded later than the one that was reduced, so no step waits for ever.
+
+use super::expansion::{Expander, Watch};
+use super::tally::Tally;
+use super::trace;
+use crate::reduce::{EVERYTHING, Selector};
+use crate::store::shared::{Arrived, Local, Place, Shared};
+use crate::store::{StoreFull, hash};
+use crate::{Budget, Counterexample, Finding, Options, Progress};
+use preempt_core::{Outcome, Step, Stop, System};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// States per chunk of work.
+const CHUNK: usize = 64;
+/// Successors per batch of insertions.
+const BATCH: usize = 96;
+
+/// Searches all executions with `options.threads` threads; also says how many bytes the store
+/// took.
+pub(crate) fn parallel<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    budget: &mut Budget,
+) -> (Finding, usize) {
+    let team = Team {
+        system,
+        options,
+        store: Shared::new(budget.memory_limit()),
+        queues: (0..options.threads).map(|_| Mutex::default()).collect(),
+        idle: AtomicUsize::new(0),
+        ended: AtomicBool::new(false),
+        errors: AtomicU64::new(0),
+        waiting: AtomicUsize::new(0),
+    };
+    let mut tally = Tally::new(system, options);
+    let root = match team.begin(&mut tally) {
+        Ok(Some(root)) => root,
+        Ok(None) => return (tally.finish(system, 0), 0),
+        Err(StoreFull) => {
+            tally.stop = Some(Stop::Memory);
+            return (tally.finish(system, 0), 0);
+        }
+    };
+    let outcomes = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..options.threads)
+            .map(|number| {
+                scope.spawn({
+                    let team = &team;
+                    move || team.work(number, None)
+                })
+            })
+            .collect();
+        let mut outcomes = vec![team.work(0, Some(budget))];
+        for helper in helpers {
+            match helper.join() {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        outcomes
+    });
+    for (mut part, first) in outcomes {
+        if let (Some((place, path)), Some(mut found)) = (first, part.first.take())
+            && tally.first.is_none()
+        {
+            found.steps = team.trace(root, place, &path);
+            tally.first = Some(found);
+        }
+        tally.absorb(part);
+    }
+    if options.max_errors != 0 {
+        tally.errors = tally.errors.min(options.max_errors);
+    }
+    let bytes = team.store.bytes();
+    (tally.finish(system, team.store.len() as u64), bytes)
+}
+
+struct Team<'a, S: ?Sized> {
+    system: &'a S,
+    options: &'a Options,
+    store: Shared,
+    queues: Vec<Mutex<VecDeque<Vec<Place>>>>,
+    /// Threads that have nothing to do. When all are idle, nothing is queued either: only busy
+    /// threads queue, and a thread is idle only once its own queue is empty.
+    idle: AtomicUsize,
+    ended: AtomicBool,
+    errors: AtomicU64,
+    /// States in queues, for the progress report.
+    waiting: AtomicUsize,
+}
+
+/// Where an error was: the expanded state, and the steps from there.
+type Site = (Place, Vec<Step>);
+
+impl<S: System + ?Sized> Team<'_, S> {
+    /// Stores and queues the initial state.
+    fn begin(&self, tally: &mut Tally) -> Result<Option<Place>, StoreFull> {
+        let mut state = Vec::new();
+        let outcome = self.system.initial(&mut state);
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+            if tally.reports(self.system, fault) {
+                tally.error(|| Counterexample::from_fault(self.system, Vec::new(), fault));
+            }
+            if matches!(outcome, Outcome::Broken(_)) || tally.is_enough() {
+                return Ok(None);
+            }
+        }
+        let mut local = Local::new();
+        let arrived =
+            self.store.insert(&self.store.index(), &mut local, hash(&state), &state, 0)?;
+        self.store.settle(1, false)?;
+        let Arrived::New(root) = arrived else { return Ok(None) };
+        self.queue(0, vec![root]);
+        Ok(Some(root))
+    }
+
+    fn queue(&self, owner: usize, chunk: Vec<Place>) {
+        self.waiting.fetch_add(chunk.len(), Ordering::Relaxed);
+        let mut queue = self.queues[owner].lock().unwrap_or_else(PoisonError::into_inner);
+        queue.push_back(chunk);
+    }
+
+    /// The oldest chunk of the thread's own queue, or of another's.
+    fn take(&self, number: usize) -> Option<Vec<Place>> {
+        let threads = self.queues.len();
+        let chunk = (0..threads).find_map(|distance| {
+            let queue = &self.queues[(number + distance) % threads];
+            queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+        })?;
+        self.waiting.fetch_sub(chunk.len(), Ordering::Relaxed);
+        Some(chunk)
+    }
+
+    fn work(&self, number: usize, mut budget: Option<&mut Budget>) -> (Tally, Option<Site>) {
+        let mut worker = Worker {
+            team: self,
+            number,
+            local: Local::new(),
+            events: Events {
+                system: self.system,
+                errors: &self.errors,
+                tally: Tally::new(self.system, self.options),
+                at: 0,
+                first: None,
+            },
+            selector: Selector::new(self.options),
+            expander: Expander::new(),
+            pending: Vec::new(),
+            found: Vec::new(),
+            state: Vec::new(),
+        };
+        let _end = EndForAll(&self.ended);
+        let mut patience = 0;
+        while !self.ended.load(Ordering::Relaxed) {
+            if let Some(stop) = budget
+                .as_mut()
+                .and_then(|budget| budget.check_every(16, || self.progress(&worker.events.tally)))
+            {
+                worker.events.tally.stop = Some(stop);
+                break;
+            }
+            if let Some(chunk) = self.take(number) {
+                patience = 0;
+                if let Err(StoreFull) = worker.process(&chunk) {
+                    worker.events.tally.stop = Some(Stop::Memory);
+                    break;
+                }
+                let enough = self.options.max_errors;
+                if enough != 0 && self.errors.load(Ordering::Relaxed) >= enough {
+                    break;
+                }
+                continue;
+            }
+            if self.idle.fetch_add(1, Ordering::SeqCst) + 1 == self.queues.len() {
+                break;
+            }
+            patience += 1;
+            // Levels are short at the beginning and the end of a search: do not sleep at once.
+            match patience {
+                0..200 => std::hint::spin_loop(),
+                200..400 => std::thread::yield_now(),
+                _ => std::thread::sleep(std::time::Duration::from_micros(100)),
+            }
+            self.idle.fetch_sub(1, Ordering::SeqCst);
+        }
+        (worker.events.tally, worker.events.first)
+    }
+
+    fn progress(&self, tally: &Tally) -> Progress {
+        let states = self.store.len() as u64;
+        let matched = tally.matched * self.queues.len() as u64;
+        Progress {
+            states,
+            transitions: states + matched,
+            depth: 0,
+            queue: self.waiting.load(Ordering::Relaxed) as u64,
+            memory: self.store.bytes() + self.waiting.load(Ordering::Relaxed) * 4,
+            ..Progress::default()
+        }
+    }
+
+    /// The steps from the initial state to `place`, and `tail` behind them.
+    fn trace(&self, root: Place, place: Place, tail: &[Step]) -> Vec<Step> {
+        let mut chain = vec![place];
+        while let Some(&last) = chain.last()
+            && last != root
+        {
+            chain.push(self.store.parent(last));
+        }
+        chain.reverse();
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        let mut steps = Vec::new();
+        for link in chain.windows(2) {
+            self.store.load(link[0], &mut from);
+            self.store.load(link[1], &mut to);
+            steps.extend(trace::between(self.system, &mut from, &to));
+        }
+        steps.extend_from_slice(tail);
+        steps
+    }
+}
+
+/// Ends the search for all threads when one of them leaves it, be it by a panic.
+struct EndForAll<'a>(&'a AtomicBool);
+
+impl Drop for EndForAll<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A successor that waits to be inserted.
+struct Waiting {
+    hash: u64,
+    start: usize,
+    end: usize,
+    parent: Place,
+    new: bool,
+}
+
+struct Worker<'a, S: System + ?Sized> {
+    team: &'a Team<'a, S>,
+    number: usize,
+    local: Local,
+    events: Events<'a, S>,
+    selector: Selector,
+    expander: Expander,
+    pending: Vec<Waiting>,
+    /// New states that are not queued yet.
+    found: Vec<Place>,
+    state: Vec<u8>,
+}
+
+impl<S: System + ?Sized> Worker<'_, S> {
+    /// Expands the states of a chunk and queues all that is new.
+    fn process(&mut self, chunk: &[Place]) -> Result<(), StoreFull> {
+        self.restart();
+        for &place in chunk {
+            self.team.store.load(place, &mut self.state);
+            self.events.at = place;
+            match self.selector.reduces() {
+                false => self.expand(place)?,
+                true => self.expand_selections(place)?,
+            }
+            if self.pending.len() >= BATCH {
+                self.insert()?;
+                self.restart();
+            }
+        }
+        self.insert()?;
+        if !self.found.is_empty() {
+            self.team.queue(self.number, std::mem::take(&mut self.found));
+        }
+        Ok(())
+    }
+
+    fn restart(&mut self) {
+        self.expander.clear();
+        self.pending.clear();
+    }
+
+    fn expand(&mut self, place: Place) -> Result<(), StoreFull> {
+        let first = self.expander.arrivals.len();
+        let steps = self.expander.expand(self.team.system, &mut self.state, &mut self.events)?;
+        if steps == 0 {
+            self.check_end();
+        }
+        self.collect(first, place);
+        Ok(())
+    }
+
+    /// Tries one selection after the other until one leads to something new.
+    fn expand_selections(&mut self, place: Place) -> Result<(), StoreFull> {
+        let system = self.team.system;
+        self.expander.enabled.clear();
+        system.enabled(&mut self.state, &mut self.expander.enabled);
+        if self.expander.enabled.is_empty() {
+            self.check_end();
+            return Ok(());
+        }
+        let mut from = 0;
+        loop {
+            let pick = self.selector.next(system, &self.state, &self.expander.enabled, from);
+            self.insert()?;
+            self.restart();
+            self.expander.expand_selected(
+                system,
+                &self.state,
+                self.selector.selected(),
+                &mut self.events,
+            )?;
+            self.collect(0, place);
+            if pick == EVERYTHING {
+                return Ok(());
+            }
+            self.insert()?;
+            if self.pending.iter().any(|waiting| waiting.new) {
+                self.restart();
+                return Ok(());
+            }
+            self.restart();
+            from = pick + 1;
+            // Sequences that were followed have used the list of enabled steps.
+            self.expander.enabled.clear();
+            system.enabled(&mut self.state, &mut self.expander.enabled);
+        }
+    }
+
+    #[inline]
+    fn collect(&mut self, first: usize, parent: Place) {
+        let index = self.team.store.index();
+        let bytes = &self.expander.successors.bytes;
+        for arrival in &self.expander.arrivals[first..] {
+            let hash = hash(&bytes[arrival.start..arrival.end]);
+            index.prefetch(hash);
+            let longest = &mut self.events.tally.state_bytes;
+            *longest = (*longest).max(arrival.end - arrival.start);
+            self.pending.push(Waiting {
+                hash,
+                start: arrival.start,
+                end: arrival.end,
+                parent,
+                new: false,
+            });
+        }
+    }
+
+    /// Inserts what is pending and not inserted yet.
+    fn insert(&mut self) -> Result<(), StoreFull> {
+        let store = &self.team.store;
+        let mut next = 0;
+        while next < self.pending.len() {
+            let (mut new, mut crowded) = (0, false);
+            {
+                let index = store.index();
+                for waiting in &self.pending[next..] {
+                    store.prefetch_state(&index, waiting.hash);
+                }
+                while let Some(waiting) = self.pending.get_mut(next) {
+                    let state = &self.expander.successors.bytes[waiting.start..waiting.end];
+                    let local = &mut self.local;
+                    match store.insert(&index, local, waiting.hash, state, waiting.parent)? {
+                        Arrived::New(place) => {
+                            waiting.new = true;
+                            new += 1;
+                            self.found.push(place);
+                        }
+                        Arrived::Known => self.events.tally.matched += 1,
+                        Arrived::Crowded => {
+                            crowded = true;
+                            break;
+                        }
+                    }
+                    next += 1;
+                }
+            }
+            store.settle(new, crowded)?;
+        }
+        if self.found.len() >= CHUNK {
+            self.team.queue(self.number, std::mem::take(&mut self.found));
+        }
+        Ok(())
+    }
+
+    fn check_end(&mut self) {
+        let tally = &self.events.tally;
+        if tally.reports_deadlocks() && !self.team.system.is_valid_end(&self.state) {
+            self.events.error(&[], || Counterexample::invalid_end(Vec::new()));
+        }
+    }
+}
+
+/// Counts what happens during expansions and remembers where the first error was.
+struct Events<'a, S: ?Sized> {
+    system: &'a S,
+    /// The errors of all threads.
+    errors: &'a AtomicU64,
+    tally: Tally,
+    /// The state that is being expanded.
+    at: Place,
+    first: Option<Site>,
+}
+
+impl<S: System + ?Sized> Events<'_, S> {
+    fn error(&mut self, path: &[Step], example: impl FnOnce() -> Counterexample) {
+        if self.first.is_none() {
+            self.first = Some((self.at, path.to_vec()));
+        }
+        self.tally.error(example);
+        self.errors.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl<S: System + ?Sized> Watch for Events<'_, S> {
+    #[inline(always)]
+    fn step(&mut self, step: Step, transient: bool) {
+        self.tally.take(self.system, step);
+        self.tally.atomic_steps += u64::from(transient);
+    }
+
+    fn fault(&mut self, path: &[Step], fault: u32) {
+        if self.tally.reports(self.system, fault) {
+            let system = self.system;
+            self.error(path, || Counterexample::from_fault(system, Vec::new(), fault));
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Exact storage in about a dozen bytes per state, by sharing equal parts.
+//!
+//! A state is cut into words of four bytes; two neighbours make a pair, equal pairs get equal
+//! numbers, two neighbouring numbers make a pair again, and so on up to one root pair per state.
+//! Neighbouring states differ in few words, so almost all their pairs are shared: what a state
+//! costs is its root, eight bytes and an index entry. (Blom, Lisser, van de Pol and Weber's
+//! recursive indexing; Laarman's tree tables.)
+//!
+//! Invariant: with the length of a state its shape is known, so the root number determines the
+//! bytes. Roots of different lengths are kept apart by a class, stored only once lengths differ.
+
+use super::pairs::{self, Pairs};
+use super::{Inserted, Pending, StateId, Store, StoreFull};
+
+/// An exact store with equal parts of states shared.
+#[derive(Debug)]
+pub struct Tree {
+    roots: Pairs,
+    nodes: Pairs,
+    /// The lengths that occur; a class is an index into it.
+    lengths: Vec<usize>,
+    /// The class of each state, once there is more than one.
+    classes: Option<Vec<u16>>,
+    limit: usize,
+    words: Vec<u32>,
+    hashes: Vec<u64>,
+}
+
+impl Tree {
+    /// A store that may use `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Tree {
+            roots: Pairs::new(),
+            nodes: Pairs::new(),
+            lengths: Vec::new(),
+            classes: None,
+            limit,
+            words: Vec::new(),
+            hashes: Vec::new(),
+        }
+    }
+
+    /// The class of states of this length.
+    fn class(&mut self, length: usize) -> Result<usize, StoreFull> {
+        if let Some(class) = self.lengths.iter().position(|known| *known == length) {
+            return Ok(class);
+        }
+        if self.lengths.len() > usize::from(u16::MAX) {
+            return Err(StoreFull);
+        }
+        self.lengths.push(length);
+        if self.lengths.len() == 2 {
+            self.classes = Some(vec![0; self.roots.len()]);
+        }
+        Ok(self.lengths.len() - 1)
+    }
+
+    fn room(&self) -> usize {
+        self.limit.saturating_sub(self.bytes())
+    }
+
+    /// Inserts states of one length, level by level, so that the lookups of one level overlap.
+    fn insert_alike(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        let Some(first) = batch.first() else { return Ok(()) };
+        let length = first.end - first.start;
+        let class = self.class(length)?;
+        let stride = length.div_ceil(4).max(2);
+        let mut words = std::mem::take(&mut self.words);
+        let mut hashes = std::mem::take(&mut self.hashes);
+        words.clear();
+        for pending in batch.iter() {
+            push_words(&bytes[pending.start..pending.end], stride, &mut words);
+        }
+        let result = self.combine(&mut words, &mut hashes, stride, batch.len()).and_then(|()| {
+            for at in 0..batch.len() {
+                let hash = root_hash(root_key(&words[at * stride..]), class);
+                hashes[at] = hash;
+                self.roots.prefetch(hash);
+            }
+            for hash in &hashes[..batch.len()] {
+                self.roots.prefetch_key(*hash);
+            }
+            for (at, pending) in batch.iter_mut().enumerate() {
+                let key = root_key(&words[at * stride..]);
+                pending.inserted = self.insert_root(hashes[at], key, class)?;
+            }
+            Ok(())
+        });
+        self.words = words;
+        self.hashes = hashes;
+        result
+    }
+
+    /// Replaces words by numbers of pairs, until two are left at the start of each stride.
+    fn combine(
+        &mut self,
+        words: &mut [u32],
+        hashes: &mut Vec<u64>,
+        stride: usize,
+        states: usize,
+    ) -> Result<(), StoreFull> {
+        let mut size = stride;
+        hashes.clear();
+        hashes.resize(states * (stride / 2).max(1), 0);
+        while size > 2 {
+            let pairs = size / 2;
+            for (state, hashes) in hashes.chunks_exact_mut(pairs).take(states).enumerate() {
+                let words = &words[state * stride..];
+                for (pair, hash) in hashes.iter_mut().enumerate() {
+                    *hash = pairs::hash(pair_key(words[2 * pair], words[2 * pair + 1]));
+                    self.nodes.prefetch(*hash);
+                }
+            }
+            for state in 0..states {
+                let start = state * stride;
+                for pair in 0..pairs {
+                    let key = pair_key(words[start + 2 * pair], words[start + 2 * pair + 1]);
+                    words[start + pair] = self.node(hashes[state * pairs + pair], key)?;
+                }
+                if size % 2 == 1 {
+                    words[start + pairs] = words[start + size - 1];
+                }
+            }
+            size = size.div_ceil(2);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn node(&mut self, hash: u64, key: u64) -> Result<u32, StoreFull> {
+        match self.nodes.find(hash, key, |_| true) {
+            Ok(number) => Ok(number),
+            Err(at) => {
+                let room = self.room();
+                self.nodes.add(at, hash, key, room)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn find_root(&self, hash: u64, key: u64, class: usize) -> Result<u32, usize> {
+        match &self.classes {
+            None => self.roots.find(hash, key, |_| true),
+            Some(classes) => {
+                self.roots.find(hash, key, |number| usize::from(classes[number]) == class)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn insert_root(&mut self, hash: u64, key: u64, class: usize) -> Result<Inserted, StoreFull> {
+        match self.find_root(hash, key, class) {
+            Ok(number) => Ok(Inserted { id: StateId(number), new: false }),
+            Err(at) => {
+                if self.roots.len().is_multiple_of(256) && self.bytes() + 4096 > self.limit {
+                    return Err(StoreFull);
+                }
+                let room = self.room();
+                let number = self.roots.add(at, hash, key, room)?;
+                if let Some(classes) = &mut self.classes {
+                    classes.push(class as u16);
+                }
+                Ok(Inserted { id: StateId(number), new: true })
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn pair_key(left: u32, right: u32) -> u64 {
+    u64::from(left) << 32 | u64::from(right)
+}
+
+#[inline(always)]
+fn root_key(words: &[u32]) -> u64 {
+    pair_key(words[0], words[1])
+}
+
+/// All classes hash alike: a rehash knows only the keys, and classes are few.
+#[inline(always)]
+fn root_hash(key: u64, _class: usize) -> u64 {
+    pairs::hash(key)
+}
+
+/// Appends a state as words, padded with zeroes to `stride` words.
+#[inline(always)]
+fn push_words(state: &[u8], stride: usize, out: &mut Vec<u32>) {
+    let end = out.len() + stride;
+    let (chunks, rest) = state.as_chunks::<4>();
+    out.extend(chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)));
+    if !rest.is_empty() {
+        let mut last = [0; 4];
+        last[..rest.len()].copy_from_slice(rest);
+        out.push(u32::from_le_bytes(last));
+    }
+    out.resize(end, 0);
+}
+
+impl Store for Tree {
+    /// Roots are hashed, not bytes.
+    #[inline(always)]
+    fn hash(&self, _state: &[u8]) -> u64 {
+        0
+    }
+
+    fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        let mut batch = [Pending::new(hash, 0, state.len())];
+        self.insert_alike(state, &mut batch)?;
+        Ok(batch[0].inserted)
+    }
+
+    fn lookup_hashed(&self, _hash: u64, state: &[u8]) -> Option<StateId> {
+        let class = self.lengths.iter().position(|length| *length == state.len())?;
+        let mut words = Vec::new();
+        let mut size = state.len().div_ceil(4).max(2);
+        push_words(state, size, &mut words);
+        while size > 2 {
+            for pair in 0..size / 2 {
+                let key = pair_key(words[2 * pair], words[2 * pair + 1]);
+                words[pair] = self.nodes.find(pairs::hash(key), key, |_| true).ok()?;
+            }
+            if size % 2 == 1 {
+                words[size / 2] = words[size - 1];
+            }
+            size = size.div_ceil(2);
+        }
+        let key = root_key(&words);
+        self.find_root(root_hash(key, class), key, class).ok().map(StateId)
+    }
+
+    fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        for alike in batch.chunk_by_mut(|a, b| a.end - a.start == b.end - b.start) {
+            self.insert_alike(bytes, alike)?;
+        }
+        Ok(())
+    }
+
+    fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
+        let class = self.classes.as_ref().map_or(0, |classes| usize::from(classes[id.index()]));
+        let length = self.lengths[class];
+        // The words of each level are written over those of the level above, from the end.
+        let mut words = vec![0; length.div_ceil(4).max(2)];
+        let mut sizes = vec![words.len()];
+        while let Some(&size) = sizes.last()
+            && size > 2
+        {
+            sizes.push(size.div_ceil(2));
+        }
+        let root = self.roots.key(id.0);
+        (words[0], words[1]) = ((root >> 32) as u32, root as u32);
+        for &size in sizes.iter().rev().skip(1) {
+            if size % 2 == 1 {
+                words[size - 1] = words[size / 2];
+            }
+            for pair in (0..size / 2).rev() {
+                let key = self.nodes.key(words[pair]);
+                (words[2 * pair], words[2 * pair + 1]) = ((key >> 32) as u32, key as u32);
+            }
+        }
+        out.clear();
+        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        out.truncate(length);
+        true
+    }
+
+    fn len(&self) -> usize {
+        self.roots.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.roots.bytes()
+            + self.nodes.bytes()
+            + self.classes.as_ref().map_or(0, |classes| classes.len() * 2)
+    }
+
+    fn set_limit(&mut self, bytes: usize) {
+        self.limit = bytes;
+    }
+}

@@ -1,0 +1,188 @@
+//! Reduction with liveness: what is lost without the SI normal form, and that nothing is with it.
+
+use preempt_check::property::{Buchi, Fair, Product, Property, Stutter, StutterInvariant, Watched};
+use preempt_check::search::nested::{NestedOptions, Scheme, nested};
+use preempt_check::store::Exact;
+use preempt_check::{Budget, Finding};
+use preempt_core::{Locality, System, ViolationKind};
+use preempt_ltl::{Automaton, Cube, Edge, Formula, parse, translate};
+use tiny::{Move, Random, Tiny, tiny};
+
+mod tiny;
+
+const V1: Scheme = Scheme::SourceState(Locality::Local);
+
+fn search<S: System, P: Property>(system: &Product<'_, S, P>, scheme: Scheme) -> Finding {
+    run(system, scheme, Product::<S, P>::target)
+}
+
+fn run<S: System>(system: &S, scheme: Scheme, target: fn(preempt_core::Step) -> u32) -> Finding {
+    let options = NestedOptions {
+        scheme,
+        kind: ViolationKind::AcceptanceCycle,
+        assertions: true,
+        deadlocks: false,
+        max_errors: 1,
+        depth: None,
+    };
+    let mut store = Exact::new(1 << 30);
+    let finding = nested(system, &mut store, &mut Budget::unlimited(), options, target);
+    assert_eq!(finding.stop, None);
+    finding
+}
+
+fn violated<S: System, P: Property>(system: &Product<'_, S, P>, scheme: Scheme) -> bool {
+    search(system, scheme).counterexample.is_some()
+}
+
+fn edge(target: u32, value: Option<bool>) -> Edge {
+    Edge { target, label: value.map_or(Cube::default(), |value| Cube::literal(0, value)) }
+}
+
+/// S19 Fig. 2: one process sets g, another loops; the automaton B1 says that g becomes true.
+fn figure_2() -> Tiny {
+    let step = |from, to, set| Move { from, to, guard: None, set };
+    Tiny { bits: 1, processes: vec![vec![step(0, 1, Some((0, 1)))], vec![step(0, 0, None)]] }
+}
+
+/// B1 of the paper: g is false for a while (at least once), then true for ever.
+fn b1() -> Automaton {
+    Automaton::new(
+        vec![0],
+        vec![vec![edge(0, Some(false)), edge(1, Some(false))], vec![edge(1, Some(true))]],
+        vec![false, true],
+    )
+}
+
+/// B2: the same words; it counts the repetitions of the first letter modulo two.
+fn b2() -> Automaton {
+    Automaton::new(
+        vec![0],
+        vec![
+            vec![edge(1, Some(false)), edge(2, Some(false))],
+            vec![edge(2, Some(false))],
+            vec![edge(1, Some(false)), edge(3, Some(true))],
+            vec![edge(3, Some(true))],
+        ],
+        vec![false, false, false, true],
+    )
+}
+
+fn random_formula(random: &mut Random, propositions: u64, size: u64) -> Formula {
+    if size <= 1 {
+        let atom = Formula::Prop(random.below(propositions) as u32);
+        return if random.below(2) == 0 { atom } else { atom.not() };
+    }
+    let left = 1 + random.below(size - 1);
+    match random.below(7) {
+        0 => random_formula(random, propositions, size - 1).always(),
+        1 => random_formula(random, propositions, size - 1).eventually(),
+        choice => {
+            let a = random_formula(random, propositions, left);
+            let b = random_formula(random, propositions, (size - left).max(1));
+            match choice {
+                2 => a.and(b),
+                3 => a.or(b),
+                4 => a.until(b),
+                5 => a.weak_until(b),
+                _ => a.release(b),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_violation_that_spin_misses_is_found() {
+    let system = figure_2();
+    let raw = Buchi::new(b1(), vec![0]);
+    let raw = Product::new(&system, &raw, Stutter::Extend);
+    let normal = StutterInvariant::new(&b1(), vec![0]).unwrap();
+    let normal = Product::new(&system, &normal, Stutter::Extend);
+    assert!(violated(&raw, Scheme::Full), "the truth");
+    assert!(!violated(&raw, Scheme::IntermediateState), "V0 misses it, as Spin does");
+    assert!(violated(&normal, V1), "V1 with the normal form does not");
+    assert!(violated(&normal, Scheme::Full));
+}
+
+#[test]
+fn choosing_at_the_source_state_is_not_enough() {
+    let system = figure_2();
+    let raw = Buchi::new(b2(), vec![0]);
+    let raw = Product::new(&system, &raw, Stutter::Extend);
+    let normal = StutterInvariant::new(&b2(), vec![0]).unwrap();
+    let normal = Product::new(&system, &normal, Stutter::Extend);
+    assert!(violated(&raw, Scheme::Full), "the truth");
+    assert!(!violated(&raw, V1), "V1 misses it without the normal form");
+    assert!(violated(&normal, V1), "and finds it with");
+}
+
+#[test]
+fn one_successor_off_the_path_is_not_enough() {
+    // P1: g := 1, P0: [g == 1] g := 0, P2: at 0 goto 0 or goto 1, both local.
+    let step = |from, to, guard, set| Move { from, to, guard, set };
+    let system = Tiny {
+        bits: 1,
+        processes: vec![
+            vec![step(0, 1, Some((0, 1)), Some((0, 0)))],
+            vec![step(0, 1, None, Some((0, 1)))],
+            vec![step(0, 0, None, None), step(0, 1, None, None)],
+        ],
+    };
+    let property = StutterInvariant::new(&b1(), vec![0]).unwrap();
+    let product = Product::new(&system, &property, Stutter::Extend);
+    assert!(violated(&product, Scheme::Full));
+    assert!(violated(&product, V1));
+}
+
+const CASES: u64 = 600;
+
+#[test]
+fn reduction_loses_nothing_on_formulas() {
+    let mut random = Random(19);
+    let (mut found, mut full_states, mut reduced_states) = (0, 0, 0);
+    for case in 0..CASES {
+        let system = tiny(&mut random);
+        let size = 1 + random.below(7);
+        let formula = random_formula(&mut random, system.bits as u64, size);
+        let automaton = translate(&formula).unwrap();
+        let propositions: Vec<usize> = (0..system.bits).collect();
+        let raw = Buchi::new(automaton.clone(), propositions.clone());
+        let raw = Product::new(&system, &raw, Stutter::Extend);
+        let normal = StutterInvariant::new(&automaton, propositions).unwrap();
+        let normal = Product::new(&system, &normal, Stutter::Extend);
+        let truth = violated(&raw, Scheme::Full);
+        assert_eq!(violated(&normal, Scheme::Full), truth, "case {case}: {system:?} {formula:?}");
+        let reduced = search(&normal, V1);
+        assert_eq!(
+            reduced.counterexample.is_some(),
+            truth,
+            "reduced, case {case}: {system:?} {formula:?}"
+        );
+        if !truth {
+            full_states += search(&normal, Scheme::Full).statistics.states;
+            reduced_states += reduced.statistics.states;
+        }
+        let none = |_| 0;
+        let fair = Watched::new(&normal, Fair);
+        assert_eq!(
+            run(&fair, V1, none).counterexample.is_some(),
+            run(&fair, Scheme::Full, none).counterexample.is_some(),
+            "fair, case {case}: {system:?} {formula:?}"
+        );
+        found += u64::from(truth);
+    }
+    assert!(found > CASES / 10 && found < CASES * 9 / 10, "{found}");
+    assert!(reduced_states < full_states, "{reduced_states} of {full_states}");
+}
+
+#[test]
+fn a_formula_is_checked_end_to_end() {
+    let system = figure_2();
+    let negated = parse("!(<> g)").unwrap();
+    let automaton = translate(&negated.formula).unwrap();
+    let property = StutterInvariant::new(&automaton, vec![0]).unwrap();
+    let product = Product::new(&system, &property, Stutter::Extend);
+    assert!(violated(&product, V1), "P1 may loop for ever and starve P0");
+    let fair = Watched::new(&product, Fair);
+    assert!(run(&fair, V1, |_| 0).counterexample.is_none(), "but not in a fair execution");
+}

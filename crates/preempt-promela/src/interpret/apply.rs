@@ -1,0 +1,392 @@
+//! Takes steps.
+
+use super::channel;
+use super::evaluate::{Process, View};
+use super::{Interpreter, write_pc};
+use crate::ir::{
+    ArgumentRange, Block, BlockGuard, ChannelRef, FaultId, Move, MoveKind, Op, Pattern,
+    PatternRange, ProctypeIndex,
+};
+use preempt_core::{Outcome, Step};
+
+/// A `d_step` that runs longer than this is taken to run for ever.
+const COMPOUND_LIMIT: usize = 1_000_000;
+
+/// A step in progress.
+struct Execution<'a, 's> {
+    interpreter: &'a Interpreter,
+    state: &'s mut Vec<u8>,
+    /// The first property that was violated.
+    violated: Option<FaultId>,
+    /// Where printed text goes.
+    output: &'s mut Option<String>,
+}
+
+/// A step that cannot be completed.
+struct Broken(FaultId);
+
+impl From<FaultId> for Broken {
+    fn from(fault: FaultId) -> Self {
+        Broken(fault)
+    }
+}
+
+impl Interpreter {
+    pub(super) fn write_initial(&self, state: &mut Vec<u8>) -> Outcome {
+        state.clear();
+        state.extend_from_slice(&self.program.initial_globals);
+        let mut run = Execution { interpreter: self, state, violated: None, output: &mut None };
+        for proctype in &self.program.start {
+            let priority = self.program.proctypes[usize::from(proctype.0)].priority;
+            if usize::from(run.state[1]) >= 255 {
+                return Outcome::Broken(self.program.faults.len() as u32);
+            }
+            if let Err(Broken(fault)) = run.create(*proctype, &[], priority) {
+                return Outcome::Broken(fault.0);
+            }
+        }
+        Outcome::Done
+    }
+
+    /// Takes an enabled step. Printed text is added to `output` if that is wanted.
+    pub(super) fn take(
+        &self,
+        state: &mut Vec<u8>,
+        step: Step,
+        output: &mut Option<String>,
+    ) -> Outcome {
+        let mut run = Execution { interpreter: self, state, violated: None, output };
+        match run.step(step) {
+            Err(Broken(fault)) => Outcome::Broken(fault.0),
+            Ok(()) => match run.violated {
+                Some(fault) => Outcome::Violated(fault.0),
+                None => Outcome::Done,
+            },
+        }
+    }
+}
+
+impl<'a> Execution<'a, '_> {
+    fn view(&self, process: Process) -> View<'_> {
+        View::of(&self.interpreter.program, self.state, process)
+    }
+
+    fn process(&self, id: usize) -> Result<Process, Broken> {
+        Process::find(&self.interpreter.program, self.state, id).ok_or(Broken(FaultId(0)))
+    }
+
+    fn step(&mut self, step: Step) -> Result<(), Broken> {
+        let me = self.process(step.process.index())?;
+        let Some(action) = self.interpreter.move_of(step.transition) else {
+            return Err(Broken(FaultId(0)));
+        };
+        let mut mover = me.id;
+        let mut keeps_control = action.keeps_control;
+        match (step.partner, &action.kind) {
+            (Some(partner), MoveKind::Send { channel, values, .. }) => {
+                let partner = self.process(partner.index())?;
+                let view = self.view(me);
+                let channel = view.channel(channel)?;
+                let message = channel.cut(&view.values(*values)?);
+                let id = channel.id;
+                self.go(me, action);
+                self.ops(me, &action.ops)?;
+                self.event(false, id, &message);
+                let Some(receive) = self.interpreter.move_of(step.partner_transition) else {
+                    return Err(Broken(FaultId(0)));
+                };
+                self.answer(partner, receive, &message, id)?;
+                mover = partner.id;
+                keeps_control = receive.keeps_control;
+            }
+            _ => self.single(me, action)?,
+        }
+        self.state[0] = if keeps_control { mover as u8 + 1 } else { 0 };
+        if let Some(at) = self.interpreter.program.layout.last_offset {
+            self.state[at as usize] = mover as u8;
+        }
+        Ok(())
+    }
+
+    fn go(&mut self, process: Process, action: &Move) {
+        let width = self.interpreter.program.layout.pc_width;
+        write_pc(self.state, process.base + 1, width, action.target.0);
+    }
+
+    fn single(&mut self, me: Process, action: &'a Move) -> Result<(), Broken> {
+        match &action.kind {
+            MoveKind::Plain { guard } => {
+                self.view(me).value(*guard)?;
+            }
+            MoveKind::Else => {}
+            MoveKind::Send { channel, sorted, values } => {
+                self.send(me, channel, *sorted, *values)?;
+            }
+            MoveKind::Receive { channel, random, copy, pattern } => {
+                self.receive(me, channel, *random, *copy, *pattern)?;
+            }
+            MoveKind::Compound { blocks } => self.compound(me, blocks, 0, None)?,
+            MoveKind::End => {
+                self.state.truncate(me.base);
+                self.state[1] -= 1;
+                return Ok(());
+            }
+        }
+        self.ops(me, &action.ops)?;
+        self.go(me, action);
+        Ok(())
+    }
+
+    /// The receiver's half of a rendezvous.
+    fn answer(
+        &mut self,
+        me: Process,
+        action: &'a Move,
+        message: &[i32],
+        channel: u32,
+    ) -> Result<(), Broken> {
+        match &action.kind {
+            MoveKind::Receive { pattern, .. } => {
+                self.view(me).matches(*pattern, |at| field(message, at))?;
+                self.event(true, channel, message);
+                self.store_fields(me, *pattern, message)?;
+            }
+            MoveKind::Compound { blocks } => {
+                self.compound(me, blocks, 0, Some((message, channel)))?;
+            }
+            _ => {}
+        }
+        self.ops(me, &action.ops)?;
+        self.go(me, action);
+        Ok(())
+    }
+
+    fn send(
+        &mut self,
+        me: Process,
+        channel: &ChannelRef,
+        sorted: bool,
+        values: ArgumentRange,
+    ) -> Result<(), Broken> {
+        let view = self.view(me);
+        let channel = view.channel(channel)?;
+        let message = channel.cut(&view.values(values)?);
+        let (program, id) = (&self.interpreter.program, channel.id);
+        if let Some(channel) = channel::by_id(program, self.state, id as i32) {
+            channel.insert(self.state, &message, sorted);
+        }
+        self.event(false, id, &message);
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        me: Process,
+        channel: &ChannelRef,
+        random: bool,
+        copy: bool,
+        pattern: PatternRange,
+    ) -> Result<(), Broken> {
+        let view = self.view(me);
+        let channel = view.channel(channel)?;
+        let Some(slot) = view.find_message(&channel, random, pattern)? else { return Ok(()) };
+        let message: Vec<i32> =
+            (0..channel.kind.fields.len()).map(|f| channel.field(self.state, slot, f)).collect();
+        let (program, id) = (&self.interpreter.program, channel.id);
+        if !copy {
+            self.event(true, id, &message);
+            if let Some(channel) = channel::by_id(program, self.state, id as i32) {
+                channel.remove(self.state, slot);
+            }
+        }
+        self.store_fields(me, pattern, &message)
+    }
+
+    fn store_fields(
+        &mut self,
+        me: Process,
+        pattern: PatternRange,
+        message: &[i32],
+    ) -> Result<(), Broken> {
+        let interpreter = self.interpreter;
+        for (at, part) in interpreter.program.patterns[pattern.indices()].iter().enumerate() {
+            if let Pattern::Store(place) = part {
+                let address = self.view(me).address(place)?;
+                place.kind.store(self.state, address, field(message, at));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a `d_step`; `offer` is the message that it answers.
+    fn compound(
+        &mut self,
+        me: Process,
+        blocks: &'a [Block],
+        start: u32,
+        mut offer: Option<(&[i32], u32)>,
+    ) -> Result<(), Broken> {
+        let mut at = start;
+        for _ in 0..COMPOUND_LIMIT {
+            let Some(block) = blocks.get(at as usize) else { return Ok(()) };
+            let view = self.view(me);
+            let chosen = match offer {
+                Some((message, channel)) => {
+                    block.options.iter().find(|o| view.option_answers(o, message, channel))
+                }
+                None => view.first_option(&block.options, false)?,
+            };
+            let Some(option) = chosen else { return Err(Broken(block.blocked)) };
+            match (&option.kind, offer.take()) {
+                (BlockGuard::Receive { pattern, .. }, Some((message, channel))) => {
+                    self.event(true, channel, message);
+                    self.store_fields(me, *pattern, message)?;
+                }
+                (BlockGuard::Send { channel, sorted, values }, _) => {
+                    if self.view(me).channel(channel)?.is_rendezvous() {
+                        return Err(Broken(block.blocked));
+                    }
+                    self.send(me, channel, *sorted, *values)?;
+                }
+                (BlockGuard::Receive { channel, random, copy, pattern }, None) => {
+                    self.receive(me, channel, *random, *copy, *pattern)?;
+                }
+                (BlockGuard::Condition(_) | BlockGuard::Else, _) => {}
+            }
+            self.ops(me, &option.ops)?;
+            match option.next {
+                Some(next) => at = next,
+                None => return Ok(()),
+            }
+        }
+        Err(Broken(blocks[at as usize].blocked))
+    }
+
+    fn ops(&mut self, me: Process, ops: &'a [Op]) -> Result<(), Broken> {
+        for op in ops {
+            self.op(me, op)?;
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, me: Process, op: &'a Op) -> Result<(), Broken> {
+        match op {
+            Op::Store { place, value } => {
+                let view = self.view(me);
+                let value = view.value(*value)?;
+                let at = view.address(place)?;
+                place.kind.store(self.state, at, value);
+            }
+            Op::Evaluate { value } => {
+                self.view(me).value(*value)?;
+            }
+            Op::Assert { condition, fault } => {
+                if self.view(me).value(*condition)? == 0 {
+                    self.violated.get_or_insert(*fault);
+                }
+            }
+            Op::Run { proctype, arguments, priority, fault } => {
+                let values = self.view(me).values(*arguments)?;
+                let program = &self.interpreter.program;
+                let own = program.proctypes[usize::from(proctype.0)].frame.channels.len();
+                if self.state[1] == 255 || channel::count(program, self.state) + own > 255 {
+                    return Err(Broken(*fault));
+                }
+                self.create(*proctype, &values, *priority)?;
+            }
+            Op::Print { format, arguments } => {
+                let values = self.view(me).values(*arguments)?;
+                if let Some(output) = self.output {
+                    output.push_str(&self.interpreter.format(*format, &values));
+                }
+            }
+            Op::PrintName { value } => {
+                let value = self.view(me).value(*value)?;
+                if let Some(output) = self.output {
+                    output.push_str(&self.interpreter.symbol(value, None));
+                }
+            }
+            Op::SetPriority { pid, value, fault } => {
+                let view = self.view(me);
+                let (pid, value) = (view.value(*pid)?, view.value(*value)?);
+                if !(1..=255).contains(&value) {
+                    return Err(Broken(*fault));
+                }
+                let program = &self.interpreter.program;
+                if let Ok(pid) = usize::try_from(pid)
+                    && let Some(process) = Process::find(program, self.state, pid)
+                {
+                    let at = process.base + 1 + program.layout.pc_width as usize;
+                    self.state[at] = value as u8;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a process at the end of the vector.
+    fn create(
+        &mut self,
+        index: ProctypeIndex,
+        arguments: &[i32],
+        priority: u8,
+    ) -> Result<(), Broken> {
+        let program = &self.interpreter.program;
+        let proctype = &program.proctypes[usize::from(index.0)];
+        let first_channel = channel::count(program, self.state);
+        let base = self.state.len();
+        self.state.extend_from_slice(&proctype.initial_frame);
+        self.state[base] = index.0;
+        write_pc(self.state, base + 1, program.layout.pc_width, proctype.entry.0);
+        if program.layout.has_priorities {
+            self.state[base + 1 + program.layout.pc_width as usize] = priority;
+        }
+        self.state[1] += 1;
+        for (place, value) in proctype.parameters.iter().zip(arguments) {
+            place.kind.store(self.state, base + place.offset as usize, *value);
+        }
+        for (number, cell) in proctype.frame.channel_cells.iter().enumerate() {
+            self.state[base + *cell as usize] = (first_channel + number + 1) as u8;
+        }
+        let me = self.process(usize::from(self.state[1]) - 1)?;
+        self.ops(me, &proctype.on_start)
+    }
+
+    /// Shows an event to the trace automaton.
+    fn event(&mut self, receive: bool, channel: u32, message: &[i32]) {
+        let program = &self.interpreter.program;
+        let (Some(trace), Some(at)) = (&program.trace, program.layout.trace_offset) else {
+            return;
+        };
+        let watched = if receive { &trace.watched_receives } else { &trace.watched_sends };
+        if !watched.contains(&channel) {
+            return;
+        }
+        let at = at as usize;
+        let now = self.state[at];
+        let view = View::outside(program, self.state);
+        let taken = trace.states[usize::from(now)].transitions.iter().find(|t| {
+            t.channel == channel
+                && t.receive == receive
+                && Some(now) != trace.end
+                && view.matches(t.pattern, |f| field(message, f)).unwrap_or(false)
+        });
+        match (taken, trace.negated) {
+            (Some(transition), negated) => {
+                self.state[at] = transition.target;
+                if negated && Some(transition.target) == trace.end {
+                    self.violated.get_or_insert(trace.fault);
+                }
+            }
+            // Only the first mismatch counts: a notrace automaton gives up for good.
+            (None, true) => self.state[at] = trace.end.unwrap_or(now),
+            (None, false) => {
+                self.violated.get_or_insert(trace.fault);
+            }
+        }
+    }
+}
+
+fn field(message: &[i32], at: usize) -> i32 {
+    message.get(at).copied().unwrap_or(0)
+}

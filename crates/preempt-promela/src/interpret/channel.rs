@@ -1,0 +1,128 @@
+//! Channels inside the state vector: a length byte and slots, the oldest message first.
+
+use super::evaluate::{View, processes};
+use crate::ir::{ChannelRef, ChannelSlot, ChannelType, FaultId, Program};
+
+/// A channel of a state.
+#[derive(Clone, Copy)]
+pub(super) struct Channel<'a> {
+    pub(super) kind: &'a ChannelType,
+    /// Where its length byte is.
+    pub(super) at: usize,
+    pub(super) id: u32,
+}
+
+/// Finds the channel behind a reference.
+pub(super) fn find<'a>(view: &View<'a>, reference: &ChannelRef) -> Result<Channel<'a>, FaultId> {
+    let program = view.program;
+    match reference {
+        ChannelRef::Global(index) => {
+            Ok(at(program, program.layout.channels[*index as usize], 0, *index + 1))
+        }
+        ChannelRef::Own(index) => {
+            let (mut id, mut base, mut slot) = (program.layout.channels.len() as u32, 0, None);
+            if let Some(me) = view.process {
+                for p in processes(program, view.state).take(me.id) {
+                    id += program.proctypes[p.proctype].frame.channels.len() as u32;
+                }
+                base = me.base;
+                slot = program.proctypes[me.proctype].frame.channels.get(*index as usize).copied();
+            }
+            match slot {
+                Some(slot) => Ok(at(program, slot, base, id + index + 1)),
+                None => Err(FaultId(0)),
+            }
+        }
+        ChannelRef::Dynamic { id, fault } => {
+            let id = view.value(*id)?;
+            by_id(program, view.state, id).ok_or(*fault)
+        }
+    }
+}
+
+/// Finds a channel by its id.
+pub(super) fn by_id<'a>(program: &'a Program, state: &[u8], id: i32) -> Option<Channel<'a>> {
+    let number = u32::try_from(id).ok()?.checked_sub(1)?;
+    if let Some(slot) = program.layout.channels.get(number as usize) {
+        return Some(at(program, *slot, 0, number + 1));
+    }
+    let mut rest = number as usize - program.layout.channels.len();
+    for p in processes(program, state) {
+        let channels = &program.proctypes[p.proctype].frame.channels;
+        if let Some(slot) = channels.get(rest) {
+            return Some(at(program, *slot, p.base, number + 1));
+        }
+        rest -= channels.len();
+    }
+    None
+}
+
+/// How many channels there are.
+pub(super) fn count(program: &Program, state: &[u8]) -> usize {
+    let own = |p: super::evaluate::Process| program.proctypes[p.proctype].frame.channels.len();
+    program.layout.channels.len() + processes(program, state).map(own).sum::<usize>()
+}
+
+fn at(program: &Program, slot: ChannelSlot, base: usize, id: u32) -> Channel<'_> {
+    let kind = &program.layout.channel_types[slot.channel_type as usize];
+    Channel { kind, at: base + slot.offset as usize, id }
+}
+
+impl Channel<'_> {
+    pub(super) fn is_rendezvous(&self) -> bool {
+        self.kind.capacity == 0
+    }
+
+    pub(super) fn length(&self, state: &[u8]) -> usize {
+        if self.is_rendezvous() { 0 } else { usize::from(state[self.at]) }
+    }
+
+    pub(super) fn is_full(&self, state: &[u8]) -> bool {
+        self.length(state) >= self.kind.capacity as usize
+    }
+
+    fn slot(&self, slot: usize) -> usize {
+        self.at + 1 + slot * self.kind.message_length as usize
+    }
+
+    /// One field of a message; 0 for fields that the channel does not have.
+    pub(super) fn field(&self, state: &[u8], slot: usize, field: usize) -> i32 {
+        match self.kind.fields.get(field) {
+            Some((kind, offset)) => kind.load(state, self.slot(slot) + *offset as usize),
+            None => 0,
+        }
+    }
+
+    /// A message as the channel keeps it: every value cut to its field.
+    pub(super) fn cut(&self, values: &[i32]) -> Vec<i32> {
+        let value = |at: usize| values.get(at).copied().unwrap_or(0);
+        self.kind.fields.iter().enumerate().map(|(at, (kind, _))| kind.cut(value(at))).collect()
+    }
+
+    /// Appends a message; a sorted send puts it before the first larger one.
+    pub(super) fn insert(&self, state: &mut [u8], message: &[i32], sorted: bool) {
+        let length = self.length(state);
+        let fields = self.kind.fields.len();
+        let mut slot = length;
+        if sorted {
+            let stored =
+                |slot: usize| (0..fields).map(|f| self.field(state, slot, f)).collect::<Vec<_>>();
+            slot = (0..length).find(|s| stored(*s)[..] > *message).unwrap_or(length);
+        }
+        let (from, to) = (self.slot(slot), self.slot(length));
+        state.copy_within(from..to, self.slot(slot + 1));
+        for ((kind, offset), value) in self.kind.fields.iter().zip(message) {
+            kind.store(state, from + *offset as usize, *value);
+        }
+        state[self.at] = length as u8 + 1;
+    }
+
+    /// Takes a message out; the slot that becomes free is zero.
+    pub(super) fn remove(&self, state: &mut [u8], slot: usize) {
+        let length = self.length(state);
+        let (from, end) = (self.slot(slot + 1), self.slot(length));
+        state.copy_within(from..end, self.slot(slot));
+        state[self.slot(length - 1)..end].fill(0);
+        state[self.at] = length as u8 - 1;
+    }
+}

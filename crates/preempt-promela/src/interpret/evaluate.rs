@@ -1,0 +1,260 @@
+//! The value of expressions in a state.
+
+use super::channel::{self, Channel};
+use super::read_pc;
+use crate::ir::{
+    BinaryOp, ChannelTest, Expr, ExprId, FaultId, Index, Pattern, PatternRange, Place, Program,
+    Space, UnaryOp,
+};
+
+/// A live process of a state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Process {
+    pub(super) id: usize,
+    /// Where its frame starts.
+    pub(super) base: usize,
+    pub(super) proctype: usize,
+    pub(super) pc: u16,
+}
+
+impl Process {
+    pub(super) fn find(program: &Program, state: &[u8], id: usize) -> Option<Process> {
+        processes(program, state).nth(id)
+    }
+}
+
+/// The live processes, oldest first.
+pub(super) fn processes<'a>(
+    program: &'a Program,
+    state: &'a [u8],
+) -> impl Iterator<Item = Process> + 'a {
+    let mut base = program.layout.globals_end as usize;
+    (0..usize::from(state[1])).map(move |id| {
+        let proctype = usize::from(state[base]);
+        let pc = read_pc(state, base + 1, program.layout.pc_width);
+        let process = Process { id, base, proctype, pc };
+        base += program.proctypes[proctype].frame.length as usize;
+        process
+    })
+}
+
+/// A state as one process (or nobody) sees it.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) program: &'a Program,
+    pub(super) state: &'a [u8],
+    pub(super) process: Option<Process>,
+    /// Nobody can move without a timeout.
+    pub(super) timeout: bool,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn outside(program: &'a Program, state: &'a [u8]) -> Self {
+        View { program, state, process: None, timeout: false }
+    }
+
+    pub(super) fn of(program: &'a Program, state: &'a [u8], process: Process) -> Self {
+        View { program, state, process: Some(process), timeout: false }
+    }
+
+    /// The value of an expression, or what went wrong.
+    pub(super) fn value(&self, id: ExprId) -> Result<i32, FaultId> {
+        Ok(match self.program.expr(id) {
+            Expr::Const(value) => *value,
+            Expr::Load(place) => self.load(place)?,
+            Expr::Unary(op, a) => {
+                let a = self.value(*a)?;
+                match op {
+                    UnaryOp::Negate => a.wrapping_neg(),
+                    UnaryOp::Not => i32::from(a == 0),
+                    UnaryOp::Complement => !a,
+                }
+            }
+            Expr::Binary(op, a, b) => self.binary(*op, *a, *b)?,
+            Expr::Divide { dividend, divisor, remainder, fault } => {
+                let (a, b) = (self.value(*dividend)?, self.value(*divisor)?);
+                match (b, remainder) {
+                    (0, _) => return Err(*fault),
+                    (_, true) => a.wrapping_rem(b),
+                    (_, false) => a.wrapping_div(b),
+                }
+            }
+            Expr::Conditional(c, a, b) => {
+                let chosen = if self.value(*c)? != 0 { a } else { b };
+                self.value(*chosen)?
+            }
+            Expr::Bounded(index) => self.index(index)?,
+            Expr::Length(channel) => self.channel(channel)?.length(self.state) as i32,
+            Expr::ChannelTest(test, channel) => {
+                let channel = self.channel(channel)?;
+                let length = channel.length(self.state);
+                let capacity = channel.kind.capacity as usize;
+                i32::from(match test {
+                    ChannelTest::Empty => length == 0,
+                    ChannelTest::NotEmpty => length > 0,
+                    // A rendezvous channel holds one message for the moment it passes.
+                    ChannelTest::Full => length == capacity.max(1),
+                    ChannelTest::NotFull => length != capacity.max(1),
+                })
+            }
+            Expr::Poll { channel, random, pattern } => {
+                let channel = self.channel(channel)?;
+                i32::from(self.find_message(&channel, *random, *pattern)?.is_some())
+            }
+            Expr::Enabled(pid) => {
+                let pid = self.value(*pid)?;
+                i32::from(self.another_can_move(pid))
+            }
+            Expr::PcValue(pid) => match self.other(self.value(*pid)?) {
+                Some(p) => {
+                    i32::from(self.program.proctypes[p.proctype].states[usize::from(p.pc)].number)
+                }
+                None => 0,
+            },
+            Expr::PriorityOf(pid) => match self.other(self.value(*pid)?) {
+                Some(p) => self.priority(p),
+                None => 0,
+            },
+            Expr::Timeout => i32::from(self.timeout),
+            Expr::NonProgress => {
+                i32::from(!processes(self.program, self.state).any(|p| {
+                    self.program.proctypes[p.proctype].states[usize::from(p.pc)].is_progress
+                }))
+            }
+            Expr::Pid => self.process.map_or(0, |p| p.id as i32),
+            Expr::ProcessCount => i32::from(self.state[1]),
+            Expr::LastMover => match self.program.layout.last_offset {
+                Some(at) => i32::from(self.state[at as usize]),
+                None => 0,
+            },
+            Expr::At { proctype, pid, pc } => {
+                let process = self.remote(usize::from(proctype.0), *pid)?;
+                i32::from(process.is_some_and(|p| p.pc == pc.0))
+            }
+            Expr::RemoteLoad { proctype, pid, place } => {
+                match self.remote(usize::from(proctype.0), *pid)? {
+                    Some(p) => {
+                        let at = p.base + self.offset(place)?;
+                        place.kind.load(self.state, at)
+                    }
+                    None => 0,
+                }
+            }
+        })
+    }
+
+    fn binary(&self, op: BinaryOp, a: ExprId, b: ExprId) -> Result<i32, FaultId> {
+        let a = self.value(a)?;
+        match op {
+            BinaryOp::And if a == 0 => return Ok(0),
+            BinaryOp::Or if a != 0 => return Ok(1),
+            _ => {}
+        }
+        let b = self.value(b)?;
+        Ok(match op {
+            BinaryOp::Add => a.wrapping_add(b),
+            BinaryOp::Subtract => a.wrapping_sub(b),
+            BinaryOp::Multiply => a.wrapping_mul(b),
+            BinaryOp::ShiftLeft => a.wrapping_shl(b as u32),
+            BinaryOp::ShiftRight => a.wrapping_shr(b as u32),
+            BinaryOp::BitAnd => a & b,
+            BinaryOp::BitOr => a | b,
+            BinaryOp::BitXor => a ^ b,
+            BinaryOp::And | BinaryOp::Or => i32::from(b != 0),
+            BinaryOp::Equal => i32::from(a == b),
+            BinaryOp::NotEqual => i32::from(a != b),
+            BinaryOp::Less => i32::from(a < b),
+            BinaryOp::LessEqual => i32::from(a <= b),
+            BinaryOp::Greater => i32::from(a > b),
+            BinaryOp::GreaterEqual => i32::from(a >= b),
+        })
+    }
+
+    fn other(&self, pid: i32) -> Option<Process> {
+        Process::find(self.program, self.state, usize::try_from(pid).ok()?)
+    }
+
+    fn remote(&self, proctype: usize, pid: Option<ExprId>) -> Result<Option<Process>, FaultId> {
+        Ok(match pid {
+            Some(pid) => self.other(self.value(pid)?).filter(|p| p.proctype == proctype),
+            None => processes(self.program, self.state).find(|p| p.proctype == proctype),
+        })
+    }
+
+    /// The priority of a process.
+    pub(super) fn priority(&self, process: Process) -> i32 {
+        if !self.program.layout.has_priorities {
+            return 1;
+        }
+        i32::from(self.state[process.base + 1 + self.program.layout.pc_width as usize])
+    }
+
+    fn index(&self, index: &Index) -> Result<i32, FaultId> {
+        let value = self.value(index.value)?;
+        if value < 0 || value >= index.length as i32 { Err(index.fault) } else { Ok(value) }
+    }
+
+    /// The offset of a place from the start of its space.
+    fn offset(&self, place: &Place) -> Result<usize, FaultId> {
+        let mut offset = place.offset as usize;
+        for index in &place.indices {
+            offset += self.index(index)? as usize * index.stride as usize;
+        }
+        Ok(offset)
+    }
+
+    /// Where a place is in the vector.
+    pub(super) fn address(&self, place: &Place) -> Result<usize, FaultId> {
+        let base = match place.space {
+            Space::Global => 0,
+            Space::Local => self.process.map_or(0, |p| p.base),
+        };
+        Ok(base + self.offset(place)?)
+    }
+
+    fn load(&self, place: &Place) -> Result<i32, FaultId> {
+        Ok(place.kind.load(self.state, self.address(place)?))
+    }
+
+    /// The channel behind a reference.
+    pub(super) fn channel(
+        &self,
+        reference: &crate::ir::ChannelRef,
+    ) -> Result<Channel<'a>, FaultId> {
+        channel::find(self, reference)
+    }
+
+    /// The position of the message that a receive would take.
+    pub(super) fn find_message(
+        &self,
+        channel: &Channel<'_>,
+        random: bool,
+        pattern: PatternRange,
+    ) -> Result<Option<usize>, FaultId> {
+        let length = channel.length(self.state);
+        let tried = if random { length } else { length.min(1) };
+        for slot in 0..tried {
+            let field = |at: usize| channel.field(self.state, slot, at);
+            if self.matches(pattern, field)? {
+                return Ok(Some(slot));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a message, given by its fields, fits a pattern.
+    pub(super) fn matches(
+        &self,
+        pattern: PatternRange,
+        field: impl Fn(usize) -> i32,
+    ) -> Result<bool, FaultId> {
+        for (at, part) in self.program.patterns[pattern.indices()].iter().enumerate() {
+            if let Pattern::Match(e) = part
+                && self.value(*e)? != field(at)
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

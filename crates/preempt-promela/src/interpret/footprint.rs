@@ -1,0 +1,464 @@
+//! What steps touch, for partial-order reduction.
+//!
+//! Objects are: every scalar cell of the global part, every global channel, all channels that are
+//! not known beforehand taken together, the set of processes, and per process type its observed
+//! control states and its locals if others read them. A step whose effect on others cannot be told
+//! (priorities, `timeout`, `enabled`) has no footprint. Invariant: if two steps of different
+//! processes do not commute, or one enables or disables the other, their footprints conflict.
+
+use crate::ir::{
+    ArgumentRange, Block, BlockGuard, ChannelRef, Expr, ExprId, MoveKind, Op, Pattern,
+    PatternRange, Place, Program, Space,
+};
+use preempt_core::{Footprint, ObjectSet, Step};
+use std::collections::HashMap;
+
+/// The set of live processes.
+const PROCESSES: usize = 0;
+/// Any channel that is found at run time, or belongs to a process.
+const OTHER_CHANNELS: usize = 1;
+/// The last mover.
+const LAST: usize = 2;
+const FIRST_FREE: usize = 3;
+
+/// The footprints of a program.
+pub(super) struct Footprints {
+    moves: Vec<Option<Footprint>>,
+    /// Sends joined with receives.
+    pairs: HashMap<(u32, u32), Footprint>,
+    /// Per process type and control state.
+    futures: Vec<Vec<Option<Footprint>>>,
+    visible: Vec<Vec<bool>>,
+    observed: Option<ObjectSet>,
+}
+
+impl Footprints {
+    pub(super) fn of(program: &Program) -> Footprints {
+        let objects = Objects::of(program);
+        let moves: Vec<Option<Footprint>> = (0..program.moves.len())
+            .map(|at| if program.layout.has_priorities { None } else { objects.of_move(at) })
+            .collect();
+        let observed = objects.of_propositions();
+        let pairs = pairs(program, &moves);
+        let futures = futures(program, &moves);
+        let visible = visible(program, &moves, observed.as_ref());
+        Footprints { moves, pairs, futures, visible, observed }
+    }
+
+    pub(super) fn step(&self, step: Step) -> Option<&Footprint> {
+        match step.partner {
+            None => self.moves.get(step.transition as usize)?.as_ref(),
+            Some(_) => self.pairs.get(&(step.transition, step.partner_transition)),
+        }
+    }
+
+    pub(super) fn future(&self, proctype: usize, pc: u16) -> Option<&Footprint> {
+        self.futures.get(proctype)?.get(usize::from(pc))?.as_ref()
+    }
+
+    pub(super) fn is_visible(&self, proctype: usize, pc: u16) -> bool {
+        self.visible.get(proctype).and_then(|v| v.get(usize::from(pc))).copied().unwrap_or(true)
+    }
+
+    pub(super) fn observed(&self) -> Option<&ObjectSet> {
+        self.observed.as_ref()
+    }
+}
+
+/// Numbers for everything that is shared.
+struct Objects<'p> {
+    program: &'p Program,
+    /// By offset in the global part: the object of the cell that starts there.
+    cells: HashMap<u32, usize>,
+    first_channel: usize,
+    first_type: usize,
+    /// Some expression reads locals of another process.
+    reads_locals: bool,
+}
+
+impl<'p> Objects<'p> {
+    fn of(program: &'p Program) -> Self {
+        let mut cells = HashMap::new();
+        let mut next = FIRST_FREE;
+        for offset in 0..program.layout.globals_end {
+            // One object per byte: a wider value takes the one it starts at.
+            cells.insert(offset, next);
+            next += 1;
+        }
+        let first_channel = next;
+        let first_type = first_channel + program.layout.channels.len();
+        let reads_locals = program.exprs.iter().any(|e| matches!(e, Expr::RemoteLoad { .. }));
+        Objects { program, cells, first_channel, first_type, reads_locals }
+    }
+
+    fn control_of(&self, proctype: usize) -> usize {
+        self.first_type + 2 * proctype
+    }
+
+    fn locals_of(&self, proctype: usize) -> usize {
+        self.first_type + 2 * proctype + 1
+    }
+
+    fn of_propositions(&self) -> Option<ObjectSet> {
+        let mut out = Touch::default();
+        for e in &self.program.propositions {
+            self.read(*e, &mut out);
+        }
+        (!out.unknown).then_some(out.footprint.reads)
+    }
+
+    fn of_move(&self, at: usize) -> Option<Footprint> {
+        let step = &self.program.moves[at];
+        let proctype = usize::from(step.proctype.0);
+        let declaration = &self.program.proctypes[proctype];
+        let mut out = Touch::default();
+        if let Some(provided) = declaration.provided {
+            self.read(provided, &mut out);
+        }
+        match &step.kind {
+            MoveKind::Plain { guard } => self.read(*guard, &mut out),
+            MoveKind::Else => {
+                // Enabled when the others are not: it looks at what they look at.
+                for id in &declaration.states[usize::from(step.source.0)].moves {
+                    if id.0 as usize != at
+                        && let Some(other) = self.of_move(id.0 as usize)
+                    {
+                        out.footprint.reads.union_with(&other.reads);
+                        out.footprint.reads.union_with(&other.writes);
+                    } else if id.0 as usize != at {
+                        out.unknown = true;
+                    }
+                }
+            }
+            MoveKind::Send { channel, values, .. } => self.send(channel, *values, &mut out),
+            MoveKind::Receive { channel, pattern, .. } => {
+                self.receive(channel, *pattern, proctype, &mut out);
+            }
+            MoveKind::Compound { blocks } => self.blocks(blocks, proctype, &mut out),
+            MoveKind::End => {
+                out.write(PROCESSES);
+                out.write(OTHER_CHANNELS);
+            }
+        }
+        self.ops(&step.ops, proctype, &mut out);
+        let source = &declaration.states[usize::from(step.source.0)];
+        let target = declaration.states.get(usize::from(step.target.0));
+        let unless = source.moves.iter().any(|id| self.program.move_of(*id).escape != 0);
+        if unless && step.escape == 0 {
+            // Another process may enable the escape and so disable this move.
+            for id in &source.moves {
+                if self.program.move_of(*id).escape != 0 {
+                    match self.of_move(id.0 as usize) {
+                        Some(other) => {
+                            out.footprint.reads.union_with(&other.reads);
+                            out.footprint.reads.union_with(&other.writes);
+                        }
+                        None => out.unknown = true,
+                    }
+                }
+            }
+        }
+        if source.is_observed || target.is_some_and(|t| t.is_observed) {
+            out.write(self.control_of(proctype));
+        }
+        if self.program.layout.last_offset.is_some() {
+            out.write(LAST);
+        }
+        (!out.unknown).then_some(out.footprint)
+    }
+
+    fn blocks(&self, blocks: &[Block], proctype: usize, out: &mut Touch) {
+        for option in blocks.iter().flat_map(|b| &b.options) {
+            match &option.kind {
+                BlockGuard::Else => out.unknown = true,
+                BlockGuard::Condition(e) => self.read(*e, out),
+                BlockGuard::Send { channel, values, .. } => self.send(channel, *values, out),
+                BlockGuard::Receive { channel, pattern, .. } => {
+                    self.receive(channel, *pattern, proctype, out);
+                }
+            }
+            self.ops(&option.ops, proctype, out);
+        }
+    }
+
+    fn ops(&self, ops: &[Op], proctype: usize, out: &mut Touch) {
+        for op in ops {
+            match op {
+                Op::Store { place, value } => {
+                    self.read(*value, out);
+                    self.write(place, proctype, out);
+                }
+                Op::Evaluate { value } | Op::PrintName { value } => self.read(*value, out),
+                Op::Assert { condition, .. } => self.read(*condition, out),
+                Op::Run { proctype, arguments, .. } => {
+                    self.arguments(*arguments, out);
+                    out.write(PROCESSES);
+                    out.write(OTHER_CHANNELS);
+                    let started = &self.program.proctypes[usize::from(proctype.0)];
+                    self.ops(&started.on_start, usize::from(proctype.0), out);
+                }
+                Op::Print { arguments, .. } => self.arguments(*arguments, out),
+                Op::SetPriority { .. } => out.unknown = true,
+            }
+        }
+    }
+
+    fn arguments(&self, range: ArgumentRange, out: &mut Touch) {
+        for e in &self.program.arguments[range.indices()] {
+            self.read(*e, out);
+        }
+    }
+
+    fn send(&self, channel: &ChannelRef, values: ArgumentRange, out: &mut Touch) {
+        self.channel(channel, true, out);
+        self.arguments(values, out);
+    }
+
+    fn receive(
+        &self,
+        channel: &ChannelRef,
+        pattern: PatternRange,
+        proctype: usize,
+        out: &mut Touch,
+    ) {
+        self.channel(channel, true, out);
+        for part in &self.program.patterns[pattern.indices()] {
+            match part {
+                Pattern::Store(place) => self.write(place, proctype, out),
+                Pattern::Match(e) => self.read(*e, out),
+                Pattern::Ignore => {}
+            }
+        }
+    }
+
+    fn channel(&self, channel: &ChannelRef, writes: bool, out: &mut Touch) {
+        let mut touch = |object: usize| {
+            if writes {
+                out.write(object);
+            } else {
+                out.read(object);
+            }
+        };
+        match channel {
+            ChannelRef::Global(index) => touch(self.first_channel + *index as usize),
+            ChannelRef::Own(_) => touch(OTHER_CHANNELS),
+            ChannelRef::Dynamic { id, .. } => {
+                touch(OTHER_CHANNELS);
+                for index in 0..self.program.layout.channels.len() {
+                    touch(self.first_channel + index);
+                }
+                self.read(*id, out);
+            }
+        }
+        if self.program.trace.is_some() {
+            out.unknown = true;
+        }
+    }
+
+    /// The cells of the global part that a place can be.
+    fn cells_of(&self, place: &Place) -> Vec<usize> {
+        let mut offsets = vec![place.offset];
+        for index in &place.indices {
+            offsets = offsets
+                .iter()
+                .flat_map(|o| (0..index.length).map(move |i| o + i * index.stride))
+                .collect();
+        }
+        offsets.iter().filter_map(|o| self.cells.get(o).copied()).collect()
+    }
+
+    fn write(&self, place: &Place, proctype: usize, out: &mut Touch) {
+        for index in &place.indices {
+            self.read(index.value, out);
+        }
+        match place.space {
+            Space::Global => self.cells_of(place).into_iter().for_each(|o| out.write(o)),
+            Space::Local if self.reads_locals => out.write(self.locals_of(proctype)),
+            Space::Local => {}
+        }
+    }
+
+    fn read(&self, e: ExprId, out: &mut Touch) {
+        match self.program.expr(e) {
+            Expr::Const(_) | Expr::Pid => {}
+            Expr::Load(place) => {
+                for index in &place.indices {
+                    self.read(index.value, out);
+                }
+                if place.space == Space::Global {
+                    self.cells_of(place).into_iter().for_each(|o| out.read(o));
+                }
+            }
+            Expr::Unary(_, a) => self.read(*a, out),
+            Expr::Binary(_, a, b) | Expr::Divide { dividend: a, divisor: b, .. } => {
+                self.read(*a, out);
+                self.read(*b, out);
+            }
+            Expr::Conditional(a, b, c) => [a, b, c].iter().for_each(|e| self.read(**e, out)),
+            Expr::Bounded(index) => self.read(index.value, out),
+            Expr::Length(channel) | Expr::ChannelTest(_, channel) => {
+                self.channel(channel, false, out);
+            }
+            Expr::Poll { channel, pattern, .. } => {
+                self.channel(channel, false, out);
+                for part in &self.program.patterns[pattern.indices()] {
+                    if let Pattern::Match(e) = part {
+                        self.read(*e, out);
+                    }
+                }
+            }
+            Expr::ProcessCount => out.read(PROCESSES),
+            Expr::LastMover => out.read(LAST),
+            Expr::At { proctype, pid, .. } => {
+                out.read(self.control_of(usize::from(proctype.0)));
+                out.read(PROCESSES);
+                if let Some(pid) = pid {
+                    self.read(*pid, out);
+                }
+            }
+            Expr::RemoteLoad { proctype, pid, place } => {
+                out.read(self.locals_of(usize::from(proctype.0)));
+                out.read(PROCESSES);
+                if let Some(pid) = pid {
+                    self.read(*pid, out);
+                }
+                for index in &place.indices {
+                    self.read(index.value, out);
+                }
+            }
+            Expr::Enabled(_)
+            | Expr::PcValue(_)
+            | Expr::PriorityOf(_)
+            | Expr::Timeout
+            | Expr::NonProgress => out.unknown = true,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Touch {
+    footprint: Footprint,
+    unknown: bool,
+}
+
+impl Touch {
+    fn read(&mut self, object: usize) {
+        self.footprint.reads.insert(object);
+    }
+
+    fn write(&mut self, object: usize) {
+        self.footprint.writes.insert(object);
+    }
+}
+
+/// Footprints of the rendezvous that are possible.
+fn pairs(program: &Program, moves: &[Option<Footprint>]) -> HashMap<(u32, u32), Footprint> {
+    let mut pairs = HashMap::new();
+    if !program.uses_rendezvous {
+        return pairs;
+    }
+    let receives: Vec<usize> = (0..moves.len())
+        .filter(|at| {
+            matches!(program.moves[*at].kind, MoveKind::Receive { .. } | MoveKind::Compound { .. })
+        })
+        .collect();
+    for (send, action) in program.moves.iter().enumerate() {
+        let MoveKind::Send { channel, .. } = &action.kind else { continue };
+        for receive in &receives {
+            if let (ChannelRef::Global(a), MoveKind::Receive { channel: ChannelRef::Global(b), .. }) =
+                (channel, &program.moves[*receive].kind)
+                && a != b
+            {
+                continue;
+            }
+            if let (Some(a), Some(b)) = (&moves[send], &moves[*receive])
+                && pairs.len() < 100_000
+            {
+                let mut joint = a.clone();
+                joint.absorb(b);
+                pairs.insert((send as u32, *receive as u32), joint);
+            }
+        }
+    }
+    pairs
+}
+
+/// What a process may touch from each control state on, processes it starts included.
+fn futures(program: &Program, moves: &[Option<Footprint>]) -> Vec<Vec<Option<Footprint>>> {
+    let mut futures: Vec<Vec<Option<Footprint>>> = program
+        .proctypes
+        .iter()
+        .map(|p| vec![Some(Footprint::default()); p.states.len()])
+        .collect();
+    loop {
+        let mut changed = false;
+        for (at, step) in program.moves.iter().enumerate() {
+            let proctype = usize::from(step.proctype.0);
+            let source = usize::from(step.source.0);
+            let mut sum = moves[at].clone();
+            if !matches!(step.kind, MoveKind::End) {
+                join(&mut sum, &futures[proctype][usize::from(step.target.0)]);
+            }
+            for op in &step.ops {
+                if let Op::Run { proctype, .. } = op {
+                    let started = usize::from(proctype.0);
+                    let entry = usize::from(program.proctypes[started].entry.0);
+                    join(&mut sum, &futures[started][entry]);
+                }
+            }
+            let known = &mut futures[proctype][source];
+            match (known.as_mut(), sum) {
+                (Some(known), Some(sum)) => changed |= known.absorb(&sum),
+                (Some(_), None) => {
+                    *known = None;
+                    changed = true;
+                }
+                (None, _) => {}
+            }
+        }
+        if !changed {
+            return futures;
+        }
+    }
+}
+
+fn join(sum: &mut Option<Footprint>, other: &Option<Footprint>) {
+    match (sum.as_mut(), other) {
+        (Some(a), Some(b)) => {
+            a.absorb(b);
+        }
+        _ => *sum = None,
+    }
+}
+
+/// Whether a step from a control state may change what properties look at.
+fn visible(
+    program: &Program,
+    moves: &[Option<Footprint>],
+    observed: Option<&ObjectSet>,
+) -> Vec<Vec<bool>> {
+    let mut visible = Vec::new();
+    for proctype in &program.proctypes {
+        let marked = |pc: u16| {
+            proctype
+                .states
+                .get(usize::from(pc))
+                .is_some_and(|s| s.is_accept || s.is_progress || s.is_observed)
+        };
+        let of_state = proctype.states.iter().enumerate().map(|(pc, state)| {
+            marked(pc as u16)
+                || state.moves.iter().any(|id| {
+                    let step = program.move_of(*id);
+                    marked(step.target.0)
+                        || match (&moves[id.0 as usize], observed) {
+                            (Some(footprint), Some(observed)) => {
+                                footprint.writes.intersects(observed)
+                            }
+                            _ => true,
+                        }
+                })
+        });
+        visible.push(of_state.collect());
+    }
+    visible
+}

@@ -1,0 +1,170 @@
+//! The reference interpreter: executes the intermediate form step by step.
+//!
+//! Small and obvious rather than fast: it is what simulation and the replay of counterexamples
+//! run on, and what every other way of executing a model is compared with.
+
+mod apply;
+mod channel;
+mod enabled;
+mod evaluate;
+mod footprint;
+mod show;
+
+pub use show::Transition;
+
+use crate::ir::{ControlState, MoveId, Pc, Proctype, Program, ValueKind};
+use evaluate::{Process, View};
+use footprint::Footprints;
+use preempt_core::{
+    Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, System, Value,
+};
+
+/// A model that can be explored.
+pub struct Interpreter {
+    program: Program,
+    footprints: Footprints,
+}
+
+impl Interpreter {
+    /// Prepares a program for execution.
+    pub fn new(program: Program) -> Self {
+        let footprints = Footprints::of(&program);
+        Interpreter { program, footprints }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What an expression of the program is worth in a state, outside of any process; `None` if it
+    /// cannot be evaluated.
+    pub fn evaluate(&self, state: &[u8], expr: crate::ir::ExprId) -> Option<i32> {
+        View::outside(&self.program, state).value(expr).ok()
+    }
+
+    /// The process type and control state of a live process.
+    pub fn control_state(&self, state: &[u8], process: ProcessId) -> Option<(&Proctype, Pc)> {
+        let process = Process::find(&self.program, state, process.index())?;
+        Some((&self.program.proctypes[process.proctype], Pc(process.pc)))
+    }
+
+    fn state_of(&self, state: &[u8], process: usize) -> Option<&ControlState> {
+        let process = Process::find(&self.program, state, process)?;
+        self.program.proctypes[process.proctype].states.get(usize::from(process.pc))
+    }
+
+    fn move_of(&self, transition: u32) -> Option<&crate::ir::Move> {
+        self.program.moves.get(MoveId(transition).0 as usize)
+    }
+}
+
+impl System for Interpreter {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        self.write_initial(state)
+    }
+
+    fn process_count(&self, state: &[u8]) -> usize {
+        usize::from(state[1])
+    }
+
+    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+        self.list_enabled(state, enabled);
+    }
+
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        self.take(state, step, &mut None)
+    }
+
+    fn is_transient(&self, state: &[u8]) -> bool {
+        state[0] != 0
+    }
+
+    fn is_valid_end(&self, state: &[u8]) -> bool {
+        (0..self.process_count(state))
+            .all(|p| self.state_of(state, p).is_some_and(|control| control.is_end))
+    }
+
+    fn has_label(&self, state: &[u8], label: Label) -> bool {
+        (0..self.process_count(state)).any(|p| {
+            self.state_of(state, p).is_some_and(|control| match label {
+                Label::Accept => control.is_accept,
+                Label::Progress => control.is_progress,
+            })
+        })
+    }
+
+    fn proposition_count(&self) -> usize {
+        self.program.propositions.len()
+    }
+
+    fn proposition(&self, state: &[u8], index: usize) -> bool {
+        self.program
+            .propositions
+            .get(index)
+            .is_some_and(|e| self.evaluate(state, *e).is_some_and(|value| value != 0))
+    }
+
+    fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
+        self.judge_locality(state, process.index())
+    }
+
+    fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
+        match Process::find(&self.program, state, process.index()) {
+            Some(process) => self.footprints.is_visible(process.proctype, process.pc),
+            None => true,
+        }
+    }
+
+    fn footprint(&self, _state: &[u8], step: Step) -> Option<&Footprint> {
+        self.footprints.step(step)
+    }
+
+    fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        let process = Process::find(&self.program, state, process.index())?;
+        self.footprints.future(process.proctype, process.pc)
+    }
+
+    fn observed(&self) -> Option<&ObjectSet> {
+        self.footprints.observed()
+    }
+
+    fn fault(&self, number: u32) -> Fault {
+        self.tell_fault(number)
+    }
+
+    fn process_name(&self, state: &[u8], process: ProcessId) -> String {
+        match self.control_state(state, process) {
+            Some((proctype, _)) => format!("{}({})", proctype.name, process),
+            None => format!("process {process}"),
+        }
+    }
+
+    fn output(&self, state: &[u8], step: Step) -> String {
+        self.printed(state, step)
+    }
+
+    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
+        self.position_of(state, process)
+    }
+
+    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
+        self.describe_step(state, step)
+    }
+
+    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
+        self.list_variables(state)
+    }
+}
+
+/// Reads a control state of the given width.
+fn read_pc(state: &[u8], at: usize, width: u32) -> u16 {
+    let kind = ValueKind::Unsigned(if width == 2 { 16 } else { 8 });
+    kind.load(state, at) as u16
+}
+
+/// Writes a control state.
+fn write_pc(state: &mut [u8], at: usize, width: u32, pc: u16) {
+    let kind = ValueKind::Unsigned(if width == 2 { 16 } else { 8 });
+    kind.store(state, at, i32::from(pc));
+}

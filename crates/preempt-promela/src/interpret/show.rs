@@ -1,0 +1,236 @@
+//! Steps, variables and faults in words.
+
+use super::Interpreter;
+use super::channel::{self, Channel};
+use super::evaluate::processes;
+use crate::ir::{Move, MoveKind, Named, NamedValue, Statement};
+use preempt_core::{Fault, FaultKind, ProcessId, Step, Value};
+
+/// A statement of the model that a search may or may not have executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The transition number, as in a step.
+    pub number: u32,
+    /// The process type.
+    pub process: String,
+    /// Source file.
+    pub file: String,
+    /// Source line.
+    pub line: u32,
+    /// The statement.
+    pub text: String,
+}
+
+impl Interpreter {
+    /// All transitions with their places in the source, for the list of unreached code.
+    pub fn transitions(&self) -> Vec<Transition> {
+        let moves = self.program.moves.iter().enumerate();
+        moves
+            .map(|(number, step)| {
+                let (file, line) = self.place_of(step);
+                Transition {
+                    number: number as u32,
+                    process: self.program.proctypes[usize::from(step.proctype.0)].name.clone(),
+                    file,
+                    line,
+                    text: text_of(step),
+                }
+            })
+            .collect()
+    }
+
+    /// What a step prints when it is taken in a state.
+    pub(super) fn printed(&self, state: &[u8], step: Step) -> String {
+        let mut output = Some(String::new());
+        self.take(&mut state.to_vec(), step, &mut output);
+        output.unwrap_or_default()
+    }
+
+    fn place_of(&self, step: &Move) -> (String, u32) {
+        match step.statements.first() {
+            Some(statement) => self.source(statement),
+            None => (String::new(), 0),
+        }
+    }
+
+    fn source(&self, statement: &Statement) -> (String, u32) {
+        let sources = &self.program.sources;
+        let span = sources.use_site(statement.span);
+        match sources.files.get(span.file.0 as usize) {
+            Some(file) => (file.name.clone(), sources.line_column(span).0),
+            None => (String::new(), 0),
+        }
+    }
+
+    /// The statements that a process stands before.
+    pub(super) fn position_of(
+        &self,
+        state: &[u8],
+        process: ProcessId,
+    ) -> Option<(String, u32, String)> {
+        let (proctype, pc) = self.control_state(state, process)?;
+        let control = &proctype.states[usize::from(pc.0)];
+        let moves: Vec<&Move> = control.moves.iter().map(|id| self.program.move_of(*id)).collect();
+        let first = moves.first()?;
+        let (file, line) = self.place_of(first);
+        if matches!(first.kind, MoveKind::End) {
+            return Some((file, line, "-end-".into()));
+        }
+        let mut texts: Vec<String> = moves.iter().map(|step| text_of(step)).collect();
+        texts.dedup();
+        Some((file, line, texts.join(" / ")))
+    }
+
+    pub(super) fn describe_step(&self, _state: &[u8], step: Step) -> (String, u32, String) {
+        let Some(action) = self.move_of(step.transition) else {
+            return (String::new(), 0, String::new());
+        };
+        let (file, line) = self.place_of(action);
+        let mut text = text_of(action);
+        if step.partner.is_some()
+            && let Some(receive) = self.move_of(step.partner_transition)
+        {
+            text = format!("{text} => {}", text_of(receive));
+        }
+        (file, line, text)
+    }
+
+    pub(super) fn tell_fault(&self, number: u32) -> Fault {
+        match self.program.faults.get(number as usize) {
+            Some(entry) => {
+                let sources = &self.program.sources;
+                let span = sources.use_site(entry.span);
+                let file = sources.files.get(span.file.0 as usize);
+                Fault {
+                    kind: entry.kind,
+                    message: entry.message.clone(),
+                    file: file.map_or_else(String::new, |f| f.name.clone()),
+                    line: if file.is_some() { sources.line_column(span).0 } else { 0 },
+                }
+            }
+            None => Fault {
+                kind: FaultKind::Limit,
+                message: "too many processes (255)".into(),
+                file: String::new(),
+                line: 0,
+            },
+        }
+    }
+
+    pub(super) fn list_variables(&self, state: &[u8]) -> Vec<(String, Value)> {
+        let program = &self.program;
+        let mut list = Vec::new();
+        for named in &program.layout.names {
+            let value = self.show(state, named, 0, &program.layout.channels);
+            list.push((named.name.clone(), value));
+        }
+        for process in processes(program, state) {
+            let proctype = &program.proctypes[process.proctype];
+            for named in &proctype.frame.names {
+                let name = format!("{}({}):{}", proctype.name, process.id, named.name);
+                let value = self.show(state, named, process.base, &proctype.frame.channels);
+                list.push((name, value));
+            }
+        }
+        list
+    }
+
+    fn show(
+        &self,
+        state: &[u8],
+        named: &Named,
+        base: usize,
+        channels: &[crate::ir::ChannelSlot],
+    ) -> Value {
+        match &named.value {
+            NamedValue::Number(place) => {
+                let value = place.kind.load(state, base + place.offset as usize);
+                match &named.mtype {
+                    Some(set) => Value::Name(self.symbol(value, Some(set))),
+                    None => Value::Int(i64::from(value)),
+                }
+            }
+            NamedValue::ChannelAt(place) => {
+                let id = place.kind.load(state, base + place.offset as usize);
+                match channel::by_id(&self.program, state, id) {
+                    Some(channel) => self.queue(state, channel),
+                    None => Value::Int(0),
+                }
+            }
+            NamedValue::Channel(index) => {
+                let slot = channels[*index as usize];
+                let kind = &self.program.layout.channel_types[slot.channel_type as usize];
+                self.queue(state, Channel { kind, at: base + slot.offset as usize, id: 0 })
+            }
+        }
+    }
+
+    fn queue(&self, state: &[u8], channel: Channel<'_>) -> Value {
+        let message = |slot: usize| {
+            let fields = (0..channel.kind.fields.len()).map(|f| {
+                let value = channel.field(state, slot, f);
+                match &channel.kind.mtypes[f] {
+                    Some(set) => self.symbol(value, Some(set)),
+                    None => value.to_string(),
+                }
+            });
+            fields.collect::<Vec<_>>().join(",")
+        };
+        Value::Queue((0..channel.length(state)).map(message).collect())
+    }
+
+    /// The name of a symbolic constant of a set (any set if none is given), or its number.
+    pub(super) fn symbol(&self, value: i32, set: Option<&Option<String>>) -> String {
+        let mtypes = &self.program.mtypes;
+        let named = |m: &&crate::model::Mtype| i32::from(m.value) == value;
+        let found = match set {
+            Some(set) => mtypes.iter().filter(|m| m.kind == *set).find(named),
+            None => mtypes
+                .iter()
+                .filter(|m| m.kind.is_none())
+                .find(named)
+                .or_else(|| mtypes.iter().find(named)),
+        };
+        found.map_or_else(|| value.to_string(), |m| m.name.clone())
+    }
+
+    /// The text that a `printf` prints.
+    pub(super) fn format(&self, format: u32, values: &[i32]) -> String {
+        let mut out = String::new();
+        let mut values = values.iter().copied();
+        let mut chars = self.program.formats[format as usize].chars();
+        while let Some(c) = chars.next() {
+            if c != '%' {
+                out.push(c);
+                continue;
+            }
+            let kind = chars.next();
+            if kind == Some('%') {
+                out.push('%');
+                continue;
+            }
+            let value = values.next().unwrap_or(0);
+            match kind {
+                Some('d' | 'i') => out.push_str(&value.to_string()),
+                Some('c') => out.push(char::from(value as u8)),
+                Some('e') => out.push_str(&self.symbol(value, None)),
+                Some('o') => out.push_str(&format!("{value:o}")),
+                Some('u') => out.push_str(&(value as u32).to_string()),
+                Some('x') => out.push_str(&format!("{value:x}")),
+                Some(other) => {
+                    out.push('%');
+                    out.push(other);
+                }
+                None => out.push('%'),
+            }
+        }
+        out
+    }
+}
+
+/// The statements of a move, the chained ones after the first.
+fn text_of(step: &Move) -> String {
+    let texts: Vec<&str> =
+        step.statements.iter().map(|s| s.text.as_str()).filter(|text| !text.is_empty()).collect();
+    if texts.is_empty() { "goto".into() } else { texts.join("; ") }
+}

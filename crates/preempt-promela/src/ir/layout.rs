@@ -1,0 +1,173 @@
+//! Where values lie in the state vector.
+
+use super::Place;
+
+/// How a value is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ValueKind {
+    /// 0 or 1 in a byte: stores `v & 1`.
+    Bit,
+    /// A byte without sign (byte, pid, mtype, chan).
+    Byte,
+    /// Two bytes with sign.
+    Short,
+    /// Four bytes with sign.
+    Int,
+    /// The low `bits` (1 to 32) bits, without sign (32 bits: read as signed), in 1, 2 or 4 bytes.
+    Unsigned(u8),
+}
+
+/// Bytes that a value takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Width {
+    /// 1
+    One,
+    /// 2
+    Two,
+    /// 4
+    Four,
+}
+
+impl Width {
+    /// As a number.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Width::One => 1,
+            Width::Two => 2,
+            Width::Four => 4,
+        }
+    }
+}
+
+impl ValueKind {
+    /// The room it takes.
+    pub fn width(self) -> Width {
+        match self {
+            ValueKind::Bit | ValueKind::Byte => Width::One,
+            ValueKind::Short => Width::Two,
+            ValueKind::Int => Width::Four,
+            ValueKind::Unsigned(bits) if bits <= 8 => Width::One,
+            ValueKind::Unsigned(bits) if bits <= 16 => Width::Two,
+            ValueKind::Unsigned(_) => Width::Four,
+        }
+    }
+
+    /// The value that is read back after `value` was stored.
+    pub fn cut(self, value: i32) -> i32 {
+        match self {
+            ValueKind::Bit => value & 1,
+            ValueKind::Byte => i32::from(value as u8),
+            ValueKind::Short => i32::from(value as i16),
+            ValueKind::Int => value,
+            ValueKind::Unsigned(bits) if bits >= 32 => value,
+            ValueKind::Unsigned(bits) => value & ((1 << bits) - 1),
+        }
+    }
+
+    /// Reads a value at an offset.
+    pub fn load(self, bytes: &[u8], at: usize) -> i32 {
+        match (self.width(), self) {
+            (Width::One, _) => i32::from(bytes[at]),
+            (Width::Two, ValueKind::Short) => {
+                i32::from(i16::from_le_bytes([bytes[at], bytes[at + 1]]))
+            }
+            (Width::Two, _) => i32::from(u16::from_le_bytes([bytes[at], bytes[at + 1]])),
+            (Width::Four, _) => {
+                i32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+            }
+        }
+    }
+
+    /// Stores a value at an offset, cut to the kind.
+    pub fn store(self, bytes: &mut [u8], at: usize, value: i32) {
+        let value = self.cut(value).to_le_bytes();
+        let width = self.width().bytes() as usize;
+        bytes[at..at + width].copy_from_slice(&value[..width]);
+    }
+}
+
+/// The fixed part of the state vector.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// Length of the part before the frames.
+    pub globals_end: u32,
+    /// Bytes of a control state: 1 or 2.
+    pub pc_width: u32,
+    /// Frames have a priority byte after the control state, and only processes of the highest
+    /// priority among those that can move do move.
+    pub has_priorities: bool,
+    /// Where the last mover is kept (1 byte), if the model asks for it.
+    pub last_offset: Option<u32>,
+    /// Where the state of the trace automaton is kept (1 byte), if there is one.
+    pub trace_offset: Option<u32>,
+    /// The kinds of channels.
+    pub channel_types: Vec<ChannelType>,
+    /// The global channels; the id of the first is 1.
+    pub channels: Vec<ChannelSlot>,
+    /// Names of the global variables and channels, for traces.
+    pub names: Vec<Named>,
+}
+
+/// What a channel holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelType {
+    /// Number of messages; 0 is a rendezvous channel.
+    pub capacity: u32,
+    /// The fields of a message: kind, and offset in the message.
+    pub fields: Vec<(ValueKind, u32)>,
+    /// Bytes of a message.
+    pub message_length: u32,
+    /// For each field, whether it holds a symbolic constant (and of which set), for traces.
+    pub mtypes: Vec<Option<Option<String>>>,
+}
+
+impl ChannelType {
+    /// Bytes of the whole channel: length byte and slots; 0 for a rendezvous channel.
+    pub fn bytes(&self) -> u32 {
+        if self.capacity == 0 { 0 } else { 1 + self.capacity * self.message_length }
+    }
+}
+
+/// A channel at a fixed place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelSlot {
+    /// Index into [`Layout::channel_types`].
+    pub channel_type: u32,
+    /// Offset in the vector, or in the frame.
+    pub offset: u32,
+}
+
+/// The part of the vector that belongs to one process.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// Its length.
+    pub length: u32,
+    /// Its own channels, in order of creation.
+    pub channels: Vec<ChannelSlot>,
+    /// For each of its own channels, the offset of the byte that holds the channel's id.
+    pub channel_cells: Vec<u32>,
+    /// Names of its variables and channels, for traces.
+    pub names: Vec<Named>,
+}
+
+/// A named value or channel, for traces.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// `x`, `a[2]`, `s.f`.
+    pub name: String,
+    /// What it is.
+    pub value: NamedValue,
+    /// The set of symbolic constants to show it by.
+    pub mtype: Option<Option<String>>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub enum NamedValue {
+    /// A number at this place (which has no indices).
+    Number(Place),
+    /// The channel whose id is at this place.
+    ChannelAt(Place),
+    /// Always this channel: index into [`Layout::channels`] or [`Frame::channels`].
+    Channel(u32),
+}

@@ -1,0 +1,264 @@
+//! Never claims and trace automata.
+//!
+//! They go through the same element graph and transition table as processes, so that their states
+//! are Spin's. A claim's atomic sequences are folded into one transition each: the model does not
+//! move in between, so all their conditions speak of the same state.
+
+use super::element::{Action, Graph, Kind};
+use super::table::{self, Code, Table, chained_elements};
+use super::usage::each_proposition;
+use super::{LowerError, Lowering};
+use crate::ir::{
+    Automaton, AutomatonMove, AutomatonState, BinaryOp, ChannelRef, Expr, ExprId, FaultId,
+    FormulaUse, Pattern, Statement, TraceMove, TraceProgram, TraceState,
+};
+use crate::model::{Claim, ReceiveArgument, TraceAutomaton};
+use preempt_core::FaultKind;
+use std::collections::HashMap;
+
+/// Adds a never claim to the program.
+pub(super) fn claim(
+    lowering: &mut Lowering<'_>,
+    claim: &Claim,
+    graph: &mut Graph,
+) -> Result<(), LowerError> {
+    let table = table::build(lowering, graph);
+    let numbers = table.reachable();
+    let index: HashMap<u32, u32> =
+        numbers.iter().enumerate().map(|(at, number)| (*number, at as u32)).collect();
+    let mut states = Vec::new();
+    for number in &numbers {
+        let mut paths = Vec::new();
+        let path = Path { condition: None, is_else: false, asserts: Vec::new(), statement: None };
+        follow(lowering, graph, &table, *number, path, 0, &mut paths)?;
+        let transitions = paths
+            .into_iter()
+            .filter_map(|(path, target)| {
+                let statement = path.statement?;
+                Some((path.condition, path.is_else, path.asserts, statement, target))
+            })
+            .map(|(condition, is_else, asserts, statement, target)| {
+                let proposition = match (is_else, condition) {
+                    (true, None) => None,
+                    (_, condition) => {
+                        let condition = condition.unwrap_or_else(|| lowering.constant(1));
+                        Some(lowering.program.add_proposition(condition) as u32)
+                    }
+                };
+                let asserts = asserts
+                    .into_iter()
+                    .map(|(e, fault)| (lowering.program.add_proposition(e) as u32, fault))
+                    .collect();
+                let target = index.get(&target).copied().unwrap_or(0);
+                AutomatonMove { proposition, asserts, target, statement }
+            })
+            .collect();
+        let at = *number as usize;
+        states.push(AutomatonState {
+            transitions,
+            is_accept: table.is_accept[at],
+            is_progress: table.is_progress[at],
+            is_end: table.is_end[at],
+            span: graph.at(at - 1).span,
+        });
+    }
+    let entry = index.get(&table.entry).copied().unwrap_or(0);
+    lowering.program.claims.push(Automaton { name: claim.name.clone(), states, entry });
+    Ok(())
+}
+
+/// What is gathered along one way through an atomic sequence of a claim.
+#[derive(Clone)]
+struct Path {
+    condition: Option<ExprId>,
+    is_else: bool,
+    asserts: Vec<(ExprId, FaultId)>,
+    statement: Option<Statement>,
+}
+
+fn follow(
+    lowering: &mut Lowering<'_>,
+    graph: &Graph,
+    table: &Table,
+    number: u32,
+    path: Path,
+    depth: u32,
+    paths: &mut Vec<(Path, u32)>,
+) -> Result<(), LowerError> {
+    for transition in &table.rows[number as usize] {
+        let element = graph.at(transition.element);
+        if matches!(element.kind, Kind::Stop) {
+            continue;
+        }
+        let mut path = path.clone();
+        if path.statement.is_none() {
+            path.statement = Some(Statement { span: element.span, text: element.text.clone() });
+        }
+        match transition.code {
+            Code::Else => path.is_else = true,
+            Code::Skip | Code::Pointer => {}
+            Code::Element => {
+                let mut ids = vec![transition.element];
+                if let Some(end) = table.merges.end_of(transition.element) {
+                    ids.extend(chained_elements(graph, &table.merges, transition.element, end));
+                }
+                for id in ids {
+                    gather(lowering, graph, id, &mut path)?;
+                }
+            }
+        }
+        if transition.keeps_control && depth < 64 && transition.target != 0 {
+            follow(lowering, graph, table, transition.target, path, depth + 1, paths)?;
+        } else {
+            paths.push((path, transition.target));
+        }
+    }
+    Ok(())
+}
+
+fn gather(
+    lowering: &mut Lowering<'_>,
+    graph: &Graph,
+    id: usize,
+    path: &mut Path,
+) -> Result<(), LowerError> {
+    let element = graph.at(id);
+    match &element.kind {
+        Kind::Basic(Action::Condition(e)) => {
+            let condition = lowering.value(e, None)?;
+            path.condition = Some(match path.condition {
+                Some(before) => lowering.expr(Expr::Binary(BinaryOp::And, before, condition)),
+                None => condition,
+            });
+        }
+        Kind::Basic(Action::Assert(e)) => {
+            let condition = lowering.value(e, None)?;
+            let message = format!("assertion violated: {}", lowering.text(e.span));
+            let fault = lowering.fault(FaultKind::Assertion, message, element.span);
+            path.asserts.push((condition, fault));
+        }
+        Kind::Basic(Action::Printf { .. } | Action::Printm(_) | Action::Nothing) => {}
+        Kind::Basic(_) | Kind::DStep => {
+            return Err(LowerError {
+                message: "a never claim can only look at the state".into(),
+                span: element.span,
+            });
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Adds the trace automaton to the program.
+pub(super) fn trace(
+    lowering: &mut Lowering<'_>,
+    trace: &TraceAutomaton,
+    mut graph: Graph,
+) -> Result<(), LowerError> {
+    let table = table::build(lowering, &mut graph);
+    let numbers = table.reachable();
+    let index: HashMap<u32, u32> =
+        numbers.iter().enumerate().map(|(at, number)| (*number, at as u32)).collect();
+    if numbers.len() > 255 {
+        return Err(LowerError {
+            message: "the trace automaton has too many states".into(),
+            span: trace.span,
+        });
+    }
+    let mut program = TraceProgram {
+        negated: trace.negated,
+        states: Vec::new(),
+        watched_sends: Vec::new(),
+        watched_receives: Vec::new(),
+        fault: lowering.fault(
+            FaultKind::Assertion,
+            if trace.negated {
+                "all events of the notrace automaton happened"
+            } else {
+                "the trace automaton does not allow this event"
+            },
+            trace.span,
+        ),
+        entry: index.get(&table.entry).copied().unwrap_or(0) as u8,
+        end: None,
+    };
+    for number in &numbers {
+        let mut state = TraceState { is_end: table.is_end[*number as usize], ..Default::default() };
+        for transition in &table.rows[*number as usize] {
+            let element = graph.at(transition.element);
+            let target = index.get(&transition.target).copied().unwrap_or(0) as u8;
+            let (channel, receive, pattern) = match &element.kind {
+                Kind::Stop => {
+                    program.end = index.get(number).map(|at| *at as u8);
+                    continue;
+                }
+                Kind::Basic(Action::Send { channel, values, .. }) => {
+                    let mut patterns = Vec::new();
+                    for value in values {
+                        patterns.push(event_field(lowering, value)?);
+                    }
+                    (channel, false, lowering.patterns(patterns))
+                }
+                Kind::Basic(Action::Receive { channel, arguments, .. }) => {
+                    let mut patterns = Vec::new();
+                    for argument in arguments {
+                        patterns.push(match argument {
+                            ReceiveArgument::Match(e) => event_field(lowering, e)?,
+                            _ => Pattern::Ignore,
+                        });
+                    }
+                    (channel, true, lowering.patterns(patterns))
+                }
+                _ => {
+                    return Err(LowerError {
+                        message: "only sends and receives can stand in a trace".into(),
+                        span: element.span,
+                    });
+                }
+            };
+            let ChannelRef::Global(channel) = lowering.channel(channel, None)? else {
+                return Err(LowerError {
+                    message: "a trace can only watch global channels that are never assigned"
+                        .into(),
+                    span: element.span,
+                });
+            };
+            let channel = channel + 1;
+            let watched =
+                if receive { &mut program.watched_receives } else { &mut program.watched_sends };
+            if !watched.contains(&channel) {
+                watched.push(channel);
+            }
+            state.transitions.push(TraceMove { channel, receive, pattern, target });
+        }
+        program.states.push(state);
+    }
+    lowering.program.trace = Some(program);
+    Ok(())
+}
+
+/// Constants must match; variables stand for anything.
+fn event_field(lowering: &mut Lowering<'_>, e: &crate::model::Expr) -> Result<Pattern, LowerError> {
+    let value = lowering.value(e, None)?;
+    Ok(match lowering.program.expr(value) {
+        Expr::Const(_) => Pattern::Match(value),
+        _ => Pattern::Ignore,
+    })
+}
+
+impl Lowering<'_> {
+    /// The propositions of the model's `ltl` blocks.
+    pub(super) fn collect_formulas(&mut self) -> Result<(), LowerError> {
+        for ltl in &self.model.formulas {
+            let mut expressions = Vec::new();
+            each_proposition(&ltl.formula, &mut |e| expressions.push(e.clone()));
+            let mut propositions = Vec::new();
+            for e in expressions {
+                let value = self.value(&e, None)?;
+                propositions.push(self.program.add_proposition(value) as u32);
+            }
+            self.program.formulas.push(FormulaUse { name: ltl.name.clone(), propositions });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! Initial values: the global part of the first state, new frames, and what runs at a start.
+
+use super::storage::{Home, kind_of};
+use super::{LowerError, Lowering, element};
+use crate::ir::{Op, Place, Space};
+use crate::model::{self, ExprKind, Initializer, Type, Variable};
+use std::collections::HashMap;
+
+impl Lowering<'_> {
+    /// Writes the global part of the initial state.
+    pub(super) fn initial_globals(&mut self) -> Result<(), LowerError> {
+        let mut bytes = vec![0; self.program.layout.globals_end as usize];
+        // Spin initialises type by type; only an initialiser that reads a global can tell.
+        let rank = |ty: &Type| match ty {
+            Type::Unsigned(_) => 0,
+            Type::Bit | Type::Bool => 1,
+            Type::Byte | Type::Pid => 2,
+            Type::Chan => 3,
+            Type::Mtype(_) => 4,
+            Type::Short => 5,
+            Type::Int => 6,
+            Type::Struct(_) => 7,
+        };
+        let mut order: Vec<usize> = (0..self.model.globals.len()).collect();
+        order.sort_by_key(|at| rank(&self.model.globals[*at].ty));
+        let mut known: HashMap<(usize, u32), i32> = HashMap::new();
+        for at in order {
+            let variable = &self.model.globals[at];
+            let values = self.constant_values(variable, &known);
+            for (element, value) in values.iter().enumerate() {
+                known.insert((at, element as u32), *value);
+            }
+            if let Home::At(offset) = self.storage.globals[at] {
+                self.fill(variable, offset, &values, &mut bytes);
+            }
+        }
+        for (cell, id) in &self.storage.global_cells {
+            bytes[*cell as usize] = *id as u8;
+        }
+        if let (Some(at), Some(trace)) = (self.program.layout.trace_offset, &self.program.trace) {
+            bytes[at as usize] = trace.entry;
+        }
+        self.program.initial_globals = bytes;
+        Ok(())
+    }
+
+    /// The initial value of each element of a scalar or array of scalars.
+    fn constant_values(&self, variable: &Variable, known: &HashMap<(usize, u32), i32>) -> Vec<i32> {
+        let length = variable.array.unwrap_or(1) as usize;
+        let kind = kind_of(&variable.ty);
+        let evaluate = |e: &model::Expr| kind.cut(self.evaluate(e, known).unwrap_or(0));
+        match &variable.init {
+            Some(Initializer::Expr(e)) => vec![evaluate(e); length],
+            Some(Initializer::List(list)) => {
+                let mut values: Vec<i32> = list.iter().take(length).map(evaluate).collect();
+                // A list that is too short repeats its last value.
+                let last = values.last().copied().unwrap_or(0);
+                values.resize(length, last);
+                values
+            }
+            _ => vec![0; length],
+        }
+    }
+
+    /// Stores initial values, also those that structures give their fields.
+    fn fill(&self, variable: &Variable, offset: u32, values: &[i32], bytes: &mut [u8]) {
+        let stride = self.storage.size(&variable.ty);
+        for element in 0..variable.array.unwrap_or(1) {
+            let at = offset + element * stride;
+            if let Type::Struct(id) = &variable.ty {
+                let typedef = &self.model.typedefs[id.0 as usize];
+                for (index, field) in typedef.fields.iter().enumerate() {
+                    let values = self.constant_values(field, &HashMap::new());
+                    let at = at + self.storage.field(*id, index as u32);
+                    self.fill(field, at, &values, bytes);
+                }
+            } else if variable.ty != Type::Chan
+                && let Some(value) = values.get(element as usize)
+            {
+                kind_of(&variable.ty).store(bytes, at as usize, *value);
+            }
+        }
+    }
+
+    /// The value of an expression over constants and globals that have their first values.
+    fn evaluate(&self, e: &model::Expr, known: &HashMap<(usize, u32), i32>) -> Option<i32> {
+        use model::BinaryOp as B;
+        Some(match &e.kind {
+            ExprKind::Const(value) => *value,
+            ExprKind::Mtype(index) => i32::from(self.model.mtypes[*index as usize].value),
+            ExprKind::Read(place) => {
+                let model::Base::Global(id) = place.base else { return None };
+                let element = match &place.path[..] {
+                    [] => 0,
+                    [model::Selector::Index(e, _)] => self.evaluate(e, known)? as u32,
+                    _ => return None,
+                };
+                *known.get(&(id.0 as usize, element)).unwrap_or(&0)
+            }
+            ExprKind::Unary(op, a) => {
+                let a = self.evaluate(a, known)?;
+                match op {
+                    model::UnaryOp::Negate => a.wrapping_neg(),
+                    model::UnaryOp::Not => i32::from(a == 0),
+                    model::UnaryOp::Complement => !a,
+                }
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.evaluate(a, known)?, self.evaluate(b, known)?);
+                match op {
+                    B::Add => a.wrapping_add(b),
+                    B::Subtract => a.wrapping_sub(b),
+                    B::Multiply => a.wrapping_mul(b),
+                    B::Divide => a.checked_div(b)?,
+                    B::Remainder => a.checked_rem(b)?,
+                    B::ShiftLeft => a.wrapping_shl(b as u32),
+                    B::ShiftRight => a.wrapping_shr(b as u32),
+                    B::BitAnd => a & b,
+                    B::BitOr => a | b,
+                    B::BitXor => a ^ b,
+                    B::And => i32::from(a != 0 && b != 0),
+                    B::Or => i32::from(a != 0 || b != 0),
+                    B::Equal => i32::from(a == b),
+                    B::NotEqual => i32::from(a != b),
+                    B::Less => i32::from(a < b),
+                    B::LessEqual => i32::from(a <= b),
+                    B::Greater => i32::from(a > b),
+                    B::GreaterEqual => i32::from(a >= b),
+                }
+            }
+            ExprKind::Conditional(c, a, b) => {
+                let chosen = if self.evaluate(c, known)? != 0 { a } else { b };
+                self.evaluate(chosen, known)?
+            }
+            _ => return None,
+        })
+    }
+
+    /// The bytes of a new frame (type and control state are left 0), and what runs at the start.
+    pub(super) fn initial_frame(&mut self, index: usize) -> Result<(Vec<u8>, Vec<Op>), LowerError> {
+        let mut bytes = vec![0; self.storage.frames[index].length as usize];
+        let mut ops = Vec::new();
+        let parameters = self.model.proctypes[index].parameter_count;
+        let locals = self.locals[index].clone();
+        for (at, variable) in locals.iter().enumerate().skip(parameters) {
+            let Home::At(offset) = self.storage.locals[index][at] else { continue };
+            if self.late[index].contains(&(at as u32)) {
+                continue;
+            }
+            match &variable.init {
+                Some(Initializer::Expr(e)) if element::constant(e).is_none() => {
+                    let value = self.value(e, Some(index))?;
+                    let kind = kind_of(&variable.ty);
+                    for element in 0..variable.array.unwrap_or(1) {
+                        let offset = offset + element * kind.width().bytes();
+                        let place =
+                            Place { space: Space::Local, offset, kind, indices: Vec::new() };
+                        ops.push(Op::Store { place, value });
+                    }
+                }
+                _ => {
+                    let values = self.constant_values(variable, &HashMap::new());
+                    self.fill(variable, offset, &values, &mut bytes);
+                }
+            }
+        }
+        Ok((bytes, ops))
+    }
+}

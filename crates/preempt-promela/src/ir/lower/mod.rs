@@ -1,0 +1,300 @@
+//! From a resolved model to the intermediate form, control state for control state as Spin 6.5.2
+//! does it, because the states of the control graph decide which states of the model are counted.
+//!
+//! Per process: [`element`] lays the statements out as a graph of elements, [`dataflow`] finds
+//! variables that can be reset and [`merge`] chains of steps that become one, [`table`] turns
+//! the rest into transitions per control state, [`emit`] writes the moves.
+
+mod automaton;
+mod body;
+mod dataflow;
+mod element;
+mod emit;
+mod expression;
+mod initial;
+mod merge;
+mod safety;
+mod storage;
+mod table;
+mod usage;
+
+use super::{Expr, ExprId, FaultEntry, FaultId, Layout, MoveId, Pattern, ProctypeIndex, Program};
+use crate::model::{Base, Model, Type, Variable, Visibility};
+use crate::syntax::span::Span;
+use preempt_core::FaultKind;
+use std::collections::{HashMap, HashSet};
+
+/// Which of Spin's translation steps to take. All of them change the number of states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LowerOptions {
+    /// Join steps that nobody can tell apart (Spin's -o3 turns it off).
+    pub merge: bool,
+    /// Set local variables to 0 where their value cannot matter any more (-o1, -o2).
+    pub reset_dead: bool,
+    /// Leave globals that are never read out of the state (-o2).
+    pub hide_unread: bool,
+    /// Let `_nr_pr` count the claim, as Spin does in a search with a claim.
+    pub count_claim: bool,
+}
+
+impl Default for LowerOptions {
+    fn default() -> Self {
+        LowerOptions { merge: true, reset_dead: true, hide_unread: true, count_claim: false }
+    }
+}
+
+impl LowerOptions {
+    /// No optional step at all: every statement is a step, every variable is in the state.
+    pub fn plain() -> Self {
+        LowerOptions { merge: false, reset_dead: false, hide_unread: false, count_claim: false }
+    }
+}
+
+/// Why a model cannot be translated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LowerError {
+    /// One sentence.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+}
+
+impl std::fmt::Display for LowerError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for LowerError {}
+
+/// Translates a model.
+pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError> {
+    let mut lowering = Lowering::new(model, options);
+    let mut bodies = Vec::new();
+    for (index, proctype) in model.proctypes.iter().enumerate() {
+        bodies.push(element::build(&lowering, Some(index), &proctype.body, proctype.end_span)?);
+    }
+    let mut claims = Vec::new();
+    for claim in &model.claims {
+        if let Some(local) = claim.locals.first() {
+            return Err(LowerError {
+                message: "a never claim cannot have variables of its own".into(),
+                span: local.span,
+            });
+        }
+        claims.push(element::build(&lowering, None, &claim.body, claim.end_span)?);
+    }
+    let trace = match &model.trace {
+        Some(trace) => Some(element::build(&lowering, None, &trace.body, trace.end_span)?),
+        None => None,
+    };
+    let most = bodies.iter().map(element::Graph::len).max().unwrap_or(0);
+    if most > usize::from(u16::MAX) || model.proctypes.len() > 255 {
+        return Err(LowerError { message: "the model is too large".into(), span: Span::default() });
+    }
+    lowering.program.layout.pc_width = if most > 255 { 2 } else { 1 };
+    for (proctype, graph) in model.proctypes.iter().zip(&bodies) {
+        let mut locals = proctype.locals.clone();
+        locals.extend((0..graph.counters).map(|_| loop_counter(proctype.span)));
+        lowering.locals.push(locals);
+        lowering.late.push(graph.late.clone());
+    }
+    lowering.allocate()?;
+    lowering.mark_observed(&mut bodies);
+    let mut tables = Vec::new();
+    for graph in &mut bodies {
+        tables.push(table::build(&lowering, graph));
+    }
+    lowering.number_states(&tables);
+    for (index, (graph, table)) in bodies.iter().zip(&tables).enumerate() {
+        emit::proctype(&mut lowering, index, graph, table)?;
+    }
+    for (claim, graph) in model.claims.iter().zip(&mut claims) {
+        automaton::claim(&mut lowering, claim, graph)?;
+    }
+    if let (Some(trace), Some(graph)) = (&model.trace, trace) {
+        automaton::trace(&mut lowering, trace, graph)?;
+    }
+    lowering.collect_formulas()?;
+    lowering.initial_globals()?;
+    Ok(lowering.finish())
+}
+
+/// What is known while translating.
+struct Lowering<'m> {
+    model: &'m Model,
+    options: LowerOptions,
+    program: Program,
+    /// Facts about the whole model: who reads what, which features occur.
+    facts: usage::Facts,
+    /// Where the variables are.
+    storage: storage::Storage,
+    /// Which control state an element (by its number) of a process type became.
+    pcs: Vec<HashMap<u32, u16>>,
+    /// Label names of a process type and the numbers of their elements.
+    labels: Vec<Vec<(String, u32)>>,
+    constants: HashMap<i32, ExprId>,
+    /// The locals of each process type, counters of loops included.
+    locals: Vec<Vec<Variable>>,
+    /// Locals that are initialised by a step of the body.
+    late: Vec<Vec<u32>>,
+}
+
+/// A local that the model does not name.
+fn loop_counter(span: Span) -> Variable {
+    Variable {
+        name: "(loop)".into(),
+        ty: Type::Byte,
+        array: None,
+        init: None,
+        visibility: Visibility::Plain,
+        nested: true,
+        span,
+    }
+}
+
+impl<'m> Lowering<'m> {
+    fn new(model: &'m Model, options: LowerOptions) -> Self {
+        let facts = usage::Facts::collect(model);
+        let mut options = options;
+        // Spin: a remote reference to a variable, or a provided clause, would see the difference.
+        if facts.uses_remote_variables {
+            options.merge = false;
+            options.reset_dead = false;
+        }
+        if model.proctypes.iter().any(|p| p.provided.is_some()) {
+            options.merge = false;
+        }
+        Lowering {
+            model,
+            options,
+            program: Program {
+                layout: Layout::default(),
+                exprs: Vec::new(),
+                patterns: Vec::new(),
+                arguments: Vec::new(),
+                proctypes: Vec::new(),
+                moves: Vec::new(),
+                faults: Vec::new(),
+                formats: Vec::new(),
+                start: Vec::new(),
+                initial_globals: Vec::new(),
+                propositions: Vec::new(),
+                claims: Vec::new(),
+                formulas: Vec::new(),
+                trace: None,
+                uses_timeout: facts.uses_timeout,
+                uses_unless: facts.uses_unless,
+                uses_rendezvous: facts.uses_rendezvous,
+                notes: Vec::new(),
+                sources: model.sources.clone(),
+                mtypes: model.mtypes.clone(),
+            },
+            facts,
+            storage: storage::Storage::default(),
+            pcs: Vec::new(),
+            labels: Vec::new(),
+            constants: HashMap::new(),
+            locals: Vec::new(),
+            late: Vec::new(),
+        }
+    }
+
+    fn expr(&mut self, expr: Expr) -> ExprId {
+        if let Expr::Const(value) = expr {
+            if let Some(&id) = self.constants.get(&value) {
+                return id;
+            }
+            let id = self.program.add_expr(expr);
+            self.constants.insert(value, id);
+            return id;
+        }
+        self.program.add_expr(expr)
+    }
+
+    fn constant(&mut self, value: i32) -> ExprId {
+        self.expr(Expr::Const(value))
+    }
+
+    fn fault(&mut self, kind: FaultKind, message: impl Into<String>, span: Span) -> FaultId {
+        let entry = FaultEntry { kind, message: message.into(), span };
+        if let Some(at) = self.program.faults.iter().position(|f| *f == entry) {
+            return FaultId(at as u32);
+        }
+        self.program.faults.push(entry);
+        FaultId(self.program.faults.len() as u32 - 1)
+    }
+
+    fn patterns(&mut self, patterns: Vec<Pattern>) -> super::PatternRange {
+        let start = self.program.patterns.len() as u32;
+        self.program.patterns.extend(patterns);
+        super::PatternRange { start, end: self.program.patterns.len() as u32 }
+    }
+
+    fn arguments(&mut self, arguments: Vec<ExprId>) -> super::ArgumentRange {
+        let start = self.program.arguments.len() as u32;
+        self.program.arguments.extend(arguments);
+        super::ArgumentRange { start, end: self.program.arguments.len() as u32 }
+    }
+
+    /// The source text of a span on one line.
+    fn text(&self, span: Span) -> String {
+        let sources = &self.model.sources;
+        let Some(file) = sources.files.get(span.file.0 as usize) else { return String::new() };
+        let text = file.text.get(span.start as usize..span.end as usize).unwrap_or("");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Marks the elements whose labels other processes or properties look at.
+    fn mark_observed(&mut self, bodies: &mut [element::Graph]) {
+        let observed: HashSet<(usize, String)> = self.facts.observed_labels.clone();
+        for (index, graph) in bodies.iter_mut().enumerate() {
+            for (owner, label) in &observed {
+                if *owner == index {
+                    graph.observe(label);
+                }
+            }
+            self.labels.push(graph.labels());
+        }
+    }
+
+    /// Gives the reachable elements of every process type their control states.
+    fn number_states(&mut self, tables: &[table::Table]) {
+        for table in tables {
+            let numbers = table.reachable();
+            self.pcs.push(
+                numbers.iter().enumerate().map(|(pc, number)| (*number, pc as u16)).collect(),
+            );
+        }
+    }
+
+    fn move_id(&self) -> MoveId {
+        MoveId(self.program.moves.len() as u32)
+    }
+
+    fn finish(mut self) -> Program {
+        for (index, proctype) in self.model.proctypes.iter().enumerate() {
+            for _ in 0..proctype.active {
+                self.program.start.push(ProctypeIndex(index as u8));
+            }
+        }
+        self.program
+    }
+}
+
+/// A variable of the model: a global, or a local of a process type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Owner {
+    Global(u32),
+    Local(usize, u32),
+}
+
+impl Owner {
+    fn of(base: Base, process: Option<usize>) -> Option<Owner> {
+        match (base, process) {
+            (Base::Global(id), _) => Some(Owner::Global(id.0)),
+            (Base::Local(id), Some(process)) => Some(Owner::Local(process, id.0)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,503 @@
+//! The intermediate form: a model as guarded moves per control state, all of it plain data.
+//!
+//! Everything an interpreter or a code generator needs is in [`Program`]: there are no closures,
+//! no names to resolve and no types to infer. Expressions live in one arena ([`Program::exprs`]),
+//! moves in one table ([`Program::moves`]); the index of a move is the `transition` of a
+//! [`preempt_core::Step`].
+//!
+//! # The state vector
+//!
+//! ```text
+//! byte 0   exclusive: 1 + the process inside an uninterrupted atomic sequence, 0 if there is none
+//! byte 1   number of live processes
+//! byte 2…  globals and global channels, at fixed offsets, up to Layout::globals_end
+//! then     one frame per live process in order of creation, each Frame::length bytes long:
+//!            +0  process type (index into Program::proctypes)
+//!            +1  control state, Layout::pc_width bytes
+//!            …   priority (one byte, if Layout::has_priorities), locals, the process's own channels
+//! ```
+//!
+//! Numbers are little-endian and unaligned. A channel is one length byte followed by its slots;
+//! a rendezvous channel takes no room at all. Slots that hold no message are zero. So equal bytes
+//! are equal states, and the length of the vector says nothing that the frames do not say.
+//!
+//! # Channel ids
+//!
+//! The value of a `chan` variable is an id: 1, 2, … for the global channels in order, then the
+//! channels of process 0, of process 1, and so on. 0 is "no channel". Processes and their
+//! channels come and go as on a stack, so an id is found by counting.
+//!
+//! # Which steps a state has
+//!
+//! Processes are asked from the youngest to the oldest. Of a process at control state `s`, the moves
+//! `states[s].moves` are tried in order:
+//! 1. a move whose [`Move::escape`] is not 0 belongs to an `unless`; once a move with escape group
+//!    `g` was found enabled, moves of any other group (also group 0) are not tried any more;
+//!    (a rendezvous send that nobody answers lifts this restriction again, as in Spin);
+//! 2. [`MoveKind::Else`] is enabled iff no earlier move of the list was;
+//! 3. [`MoveKind::Plain`] is enabled iff its guard is not 0;
+//! 4. sends and receives follow the channel: see [`MoveKind`];
+//! 5. [`MoveKind::Compound`] (`d_step`) is enabled iff an option of its first block is;
+//! 6. [`MoveKind::End`] is enabled iff the process is the youngest.
+//!
+//! If nobody has a step and [`Program::uses_timeout`], a second round is made with
+//! [`Expr::Timeout`] worth 1. A guard that cannot be evaluated (index out of bounds, …) counts as
+//! enabled: taking the step then reports the fault.
+
+mod expr;
+mod layout;
+mod lower;
+
+pub use expr::{
+    ArgumentRange, BinaryOp, ChannelRef, ChannelTest, Expr, ExprId, Index, Pattern, PatternRange,
+    Place, Space, UnaryOp,
+};
+pub use layout::{ChannelSlot, ChannelType, Frame, Layout, Named, NamedValue, ValueKind, Width};
+pub use lower::{LowerError, LowerOptions, lower};
+
+use crate::model::Mtype;
+use crate::syntax::span::{SourceMap, Span};
+use preempt_core::FaultKind;
+
+/// A control state of a process type: index into [`Proctype::states`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pc(pub u16);
+
+/// A move: index into [`Program::moves`], and the `transition` of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MoveId(pub u32);
+
+/// A possible fault: index into [`Program::faults`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FaultId(pub u32);
+
+/// A whole model, ready to run.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Where everything lies in the state vector.
+    pub layout: Layout,
+    /// All expressions; subexpressions come before the expressions that use them.
+    pub exprs: Vec<Expr>,
+    /// Message fields to be matched, referred to by ranges.
+    pub patterns: Vec<Pattern>,
+    /// Values to be sent, printed or passed, referred to by ranges.
+    pub arguments: Vec<ExprId>,
+    /// The process types.
+    pub proctypes: Vec<Proctype>,
+    /// All moves of all process types.
+    pub moves: Vec<Move>,
+    /// Everything that can go wrong.
+    pub faults: Vec<FaultEntry>,
+    /// Formats of `printf`, escapes replaced.
+    pub formats: Vec<String>,
+    /// The processes alive at the start, oldest first.
+    pub start: Vec<ProctypeIndex>,
+    /// The bytes of the initial global part, channels included (byte 0 and 1 are 0).
+    pub initial_globals: Vec<u8>,
+    /// State expressions that properties speak of.
+    pub propositions: Vec<ExprId>,
+    /// Never claims, in order of declaration.
+    pub claims: Vec<Automaton>,
+    /// The model's `ltl` blocks: which propositions they speak of.
+    pub formulas: Vec<FormulaUse>,
+    /// The `trace` or `notrace` automaton.
+    pub trace: Option<TraceProgram>,
+    /// Some expression contains [`Expr::Timeout`].
+    pub uses_timeout: bool,
+    /// Some process type has an `unless`.
+    pub uses_unless: bool,
+    /// Some channel may be a rendezvous channel.
+    pub uses_rendezvous: bool,
+    /// Things worth telling the user about the translation.
+    pub notes: Vec<String>,
+    /// Files and expansions, for places in the source.
+    pub sources: SourceMap,
+    /// Symbolic constants, for showing values.
+    pub mtypes: Vec<Mtype>,
+}
+
+/// Index into [`Program::proctypes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProctypeIndex(pub u8);
+
+/// A process type.
+#[derive(Clone, Debug)]
+pub struct Proctype {
+    /// Its name; `:init:` for `init`.
+    pub name: String,
+    /// Its frame.
+    pub frame: Frame,
+    /// Where the parameters go, in order.
+    pub parameters: Vec<Place>,
+    /// The bytes of a new frame before parameters and [`Proctype::on_start`].
+    pub initial_frame: Vec<u8>,
+    /// Initialisers that are not constants, run in order when the process starts, after
+    /// the parameters and the ids of its own channels ([`Frame::channel_cells`]) are stored.
+    pub on_start: Vec<Op>,
+    /// Where it starts.
+    pub entry: Pc,
+    /// Its control states.
+    pub states: Vec<ControlState>,
+    /// `provided (…)`: the process moves only while this is not 0.
+    pub provided: Option<ExprId>,
+    /// Priority of the processes alive at the start, 1 by default.
+    pub priority: u8,
+    /// Labels of the source and the control states they stand at.
+    pub labels: Vec<(String, Pc)>,
+}
+
+/// A control state.
+#[derive(Clone, Debug)]
+pub struct ControlState {
+    /// Its moves, in the order in which they are tried.
+    pub moves: Vec<MoveId>,
+    /// A process may rest here: the end of its body, or an `end` label.
+    pub is_end: bool,
+    /// An `accept` label stands here.
+    pub is_accept: bool,
+    /// A `progress` label stands here.
+    pub is_progress: bool,
+    /// Some expression of the model asks whether a process is here.
+    pub is_observed: bool,
+    /// Spin's number of this state within its process type, for `pc_value`.
+    pub number: u16,
+    /// What partial-order reduction may assume of all moves from here.
+    pub safety: Safety,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// One transition of a process type.
+#[derive(Clone, Debug)]
+pub struct Move {
+    /// The process type it belongs to.
+    pub proctype: ProctypeIndex,
+    /// Where it starts.
+    pub source: Pc,
+    /// When it is enabled, and how it interacts.
+    pub kind: MoveKind,
+    /// What it does, in order, after what its kind does.
+    pub ops: Vec<Op>,
+    /// Where it leads. Meaningless for [`MoveKind::End`].
+    pub target: Pc,
+    /// The process keeps the right to move alone afterwards (`atomic`).
+    pub keeps_control: bool,
+    /// Which `unless` escape it belongs to; 0 for none.
+    pub escape: u16,
+    /// The statements it consists of, first to last.
+    pub statements: Vec<Statement>,
+}
+
+/// A statement of the source, as traces and the list of unreached code show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statement {
+    /// Where.
+    pub span: Span,
+    /// Its text.
+    pub text: String,
+}
+
+/// When a move is enabled, and how it interacts with channels and other processes.
+#[derive(Clone, Debug)]
+pub enum MoveKind {
+    /// Enabled iff the expression is not 0. (Assignments and such: the constant 1.)
+    Plain {
+        /// The guard.
+        guard: ExprId,
+    },
+    /// Enabled iff no earlier move of the state is.
+    Else,
+    /// A send. On a buffered channel: enabled iff it is not full; the message is appended, or put in
+    /// order. On a rendezvous channel: enabled iff some other process has an enabled receive
+    /// on that channel whose pattern matches; one joint step per such receive, receivers from
+    /// the youngest to the oldest, each receiver's moves in its order.
+    Send {
+        /// The channel.
+        channel: ChannelRef,
+        /// `!!`
+        sorted: bool,
+        /// The values, one per field.
+        values: ArgumentRange,
+    },
+    /// A receive. On a buffered channel: enabled iff the first message (`random`: any, the first
+    /// that does) matches. On a rendezvous channel it has no step of its own.
+    Receive {
+        /// The channel.
+        channel: ChannelRef,
+        /// `??`
+        random: bool,
+        /// `<…>`: the message stays.
+        copy: bool,
+        /// The fields.
+        pattern: PatternRange,
+    },
+    /// `d_step`: runs from block 0 to its end as one move. In each block the first option whose
+    /// guard holds is taken.
+    Compound {
+        /// The blocks.
+        blocks: Vec<Block>,
+    },
+    /// The end of the process: it is removed with its channels. Only the youngest process can.
+    End,
+}
+
+/// A point inside a `d_step`.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The options, in the order in which they are tried. `else` is last, with the guard 1.
+    pub options: Vec<BlockOption>,
+    /// What is reported when no option is possible (not in block 0, which just blocks).
+    pub blocked: FaultId,
+}
+
+/// One way on inside a `d_step`.
+#[derive(Clone, Debug)]
+pub struct BlockOption {
+    /// When it is possible.
+    pub kind: BlockGuard,
+    /// What it does, in order, after what its guard does.
+    pub ops: Vec<Op>,
+    /// The next block; `None` at the end of the `d_step`.
+    pub next: Option<u32>,
+}
+
+/// When an option inside a `d_step` is possible.
+#[derive(Clone, Debug)]
+pub enum BlockGuard {
+    /// No earlier move of the control state was. Only as the first option of block 0.
+    Else,
+    /// The expression is not 0.
+    Condition(ExprId),
+    /// The (buffered) channel is not full; then the message is sent.
+    Send {
+        /// The channel.
+        channel: ChannelRef,
+        /// `!!`
+        sorted: bool,
+        /// The values.
+        values: ArgumentRange,
+    },
+    /// The (buffered) channel has a matching message; then it is received. In block 0 the channel
+    /// may be a rendezvous channel: then the whole `d_step` answers the sender.
+    Receive {
+        /// The channel.
+        channel: ChannelRef,
+        /// `??`
+        random: bool,
+        /// `<…>`
+        copy: bool,
+        /// The fields.
+        pattern: PatternRange,
+    },
+}
+
+/// One effect.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Stores a value, cut to the kind of the place.
+    Store {
+        /// Where to.
+        place: Place,
+        /// What.
+        value: ExprId,
+    },
+    /// Evaluates an expression for its faults only: a value stored in a place outside the state.
+    Evaluate {
+        /// What.
+        value: ExprId,
+    },
+    /// The step is [`preempt_core::Outcome::Violated`] if the condition is 0, and goes on.
+    Assert {
+        /// The condition.
+        condition: ExprId,
+        /// What is violated.
+        fault: FaultId,
+    },
+    /// Creates a process. Afterwards its id is `process count - 1`.
+    Run {
+        /// Its type.
+        proctype: ProctypeIndex,
+        /// Its arguments.
+        arguments: ArgumentRange,
+        /// Its priority, 1 by default.
+        priority: u8,
+        /// What is reported when there are 255 processes already.
+        fault: FaultId,
+    },
+    /// Prints. Changes nothing in the state.
+    Print {
+        /// Index into [`Program::formats`].
+        format: u32,
+        /// The arguments.
+        arguments: ArgumentRange,
+    },
+    /// `printm`: prints the name of a symbolic constant.
+    PrintName {
+        /// Its value.
+        value: ExprId,
+    },
+    /// `set_priority`.
+    SetPriority {
+        /// Which process.
+        pid: ExprId,
+        /// Its new priority.
+        value: ExprId,
+        /// What is reported when there is no such process.
+        fault: FaultId,
+    },
+}
+
+/// What partial-order reduction may assume of a control state: every move from it commutes with
+/// all that other processes can do until one of them is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Safety {
+    /// No such promise.
+    Unsafe,
+    /// Holds if all these conditions hold in the state at hand (possibly none).
+    Safe {
+        /// The conditions.
+        conditions: Vec<Condition>,
+        /// All moves touch data of their own process only: no channels, no processes.
+        local: bool,
+    },
+}
+
+/// A condition that makes a control state safe, checked in the state at hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// The channel is not full.
+    NotFull(ChannelRef),
+    /// The channel is not empty.
+    NotEmpty(ChannelRef),
+    /// The channel is full.
+    Full(ChannelRef),
+    /// The channel is empty.
+    Empty(ChannelRef),
+    /// The process is the youngest.
+    Youngest,
+}
+
+/// Something that can go wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultEntry {
+    /// Its kind.
+    pub kind: FaultKind,
+    /// One sentence for people.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+}
+
+/// The propositions of an `ltl` block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormulaUse {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// For each state expression of the formula, from left to right, its index in
+    /// [`Program::propositions`].
+    pub propositions: Vec<u32>,
+}
+
+/// A never claim as an automaton that reads states.
+#[derive(Clone, Debug)]
+pub struct Automaton {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Its states.
+    pub states: Vec<AutomatonState>,
+    /// Where it starts.
+    pub entry: u32,
+}
+
+/// A state of a claim.
+#[derive(Clone, Debug)]
+pub struct AutomatonState {
+    /// Its transitions in order.
+    pub transitions: Vec<AutomatonMove>,
+    /// An `accept` label stands here.
+    pub is_accept: bool,
+    /// A `progress` label stands here.
+    pub is_progress: bool,
+    /// The claim's closing brace: reaching it is the violation.
+    pub is_end: bool,
+    /// Where.
+    pub span: Span,
+}
+
+/// A transition of a claim.
+#[derive(Clone, Debug)]
+pub struct AutomatonMove {
+    /// Index into [`Program::propositions`]; `None` for `else` (no other transition is possible).
+    pub proposition: Option<u32>,
+    /// Propositions asserted on the way, and what their failure means.
+    pub asserts: Vec<(u32, FaultId)>,
+    /// Where it leads.
+    pub target: u32,
+    /// Where it stands.
+    pub statement: Statement,
+}
+
+/// A `trace` or `notrace` automaton. Its state is the byte [`Layout::trace_offset`].
+#[derive(Clone, Debug)]
+pub struct TraceProgram {
+    /// `notrace`: reaching the end is the violation.
+    pub negated: bool,
+    /// Its states.
+    pub states: Vec<TraceState>,
+    /// Channels (ids) it watches for sends.
+    pub watched_sends: Vec<u32>,
+    /// Channels (ids) it watches for receives.
+    pub watched_receives: Vec<u32>,
+    /// What is reported when it does not allow what happened, or is completed (`notrace`).
+    pub fault: FaultId,
+    /// Where it starts.
+    pub entry: u8,
+    /// Its closing brace, if that can be reached.
+    pub end: Option<u8>,
+}
+
+/// A state of a trace automaton.
+#[derive(Clone, Debug, Default)]
+pub struct TraceState {
+    /// Its transitions in order.
+    pub transitions: Vec<TraceMove>,
+    /// An `end` label or the closing brace.
+    pub is_end: bool,
+}
+
+/// A transition of a trace automaton: an event on a global channel.
+#[derive(Clone, Debug)]
+pub struct TraceMove {
+    /// The channel's id.
+    pub channel: u32,
+    /// A receive, or a send.
+    pub receive: bool,
+    /// The fields: matched against constants, or ignored.
+    pub pattern: PatternRange,
+    /// Where it leads.
+    pub target: u8,
+}
+
+impl Program {
+    /// The expression behind an id.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.0 as usize]
+    }
+
+    /// The move behind an id.
+    pub fn move_of(&self, id: MoveId) -> &Move {
+        &self.moves[id.0 as usize]
+    }
+
+    /// Adds an expression.
+    pub fn add_expr(&mut self, expr: Expr) -> ExprId {
+        self.exprs.push(expr);
+        ExprId(self.exprs.len() as u32 - 1)
+    }
+
+    /// Adds a proposition; returns its index.
+    pub fn add_proposition(&mut self, expr: ExprId) -> usize {
+        self.propositions.push(expr);
+        self.propositions.len() - 1
+    }
+}

@@ -1,0 +1,400 @@
+//! Expressions, and the value of constant ones.
+
+use super::super::ast;
+use super::super::codes;
+use super::super::diagnostic::Diagnostic;
+use super::super::suggest;
+use super::place::Use;
+use super::{Checked, Checker};
+use crate::model::{
+    Base, BinaryOp, Expr, ExprKind, Model, ProctypeId, ReceiveArgument, Type, UnaryOp,
+};
+
+impl Checker<'_> {
+    /// An expression that computes one value.
+    pub(super) fn expression(&mut self, expression: &ast::Expr) -> Checked<Expr> {
+        let span = expression.span;
+        let kind = match &expression.kind {
+            ast::ExprKind::Const(value) => ExprKind::Const(*value),
+            ast::ExprKind::Reference(reference) => return self.read(reference),
+            ast::ExprKind::Unary(operator, operand) => {
+                let operand = self.expression(operand)?;
+                if *operator != UnaryOp::Not {
+                    self.demand_number(&operand)?;
+                }
+                ExprKind::Unary(*operator, Box::new(operand))
+            }
+            ast::ExprKind::Binary(..) => return self.chain(expression),
+            ast::ExprKind::Conditional(condition, then, otherwise) => {
+                let condition = self.expression(condition);
+                let then = self.expression(then);
+                let otherwise = self.expression(otherwise);
+                ExprKind::Conditional(Box::new(condition?), Box::new(then?), Box::new(otherwise?))
+            }
+            ast::ExprKind::Len(channel) => ExprKind::Len(self.channel(channel, Use::Receive)?),
+            ast::ExprKind::ChannelTest(test, channel) => {
+                ExprKind::ChannelTest(*test, self.channel(channel, Use::Receive)?)
+            }
+            ast::ExprKind::Poll { channel, random, arguments } => {
+                let place = self.channel(channel, Use::Receive)?;
+                let arguments = self.arguments(&place, arguments)?;
+                ExprKind::Poll { channel: place, random: *random, arguments }
+            }
+            ast::ExprKind::Run { proctype, arguments, priority } => {
+                return self.run(expression, proctype, arguments, priority.as_deref());
+            }
+            ast::ExprKind::Enabled(process) => {
+                ExprKind::Enabled(Box::new(self.expression(process)?))
+            }
+            ast::ExprKind::PcValue(process) => {
+                ExprKind::PcValue(Box::new(self.expression(process)?))
+            }
+            ast::ExprKind::GetPriority(process) => {
+                ExprKind::GetPriority(Box::new(self.expression(process)?))
+            }
+            ast::ExprKind::Timeout => ExprKind::Timeout,
+            ast::ExprKind::NonProgress => ExprKind::NonProgress,
+            ast::ExprKind::RemoteLabel { proctype, pid, label } => {
+                let id = self.find_proctype(proctype)?;
+                let pid = self.optional(pid.as_deref())?;
+                self.remote_label(id, label)?;
+                ExprKind::RemoteLabel { proctype: id, pid, label: label.name.to_string() }
+            }
+            ast::ExprKind::RemoteVariable { proctype, pid, variable } => {
+                let id = self.find_proctype(proctype)?;
+                let pid = self.optional(pid.as_deref())?;
+                let place = self.remote_variable(id, variable)?;
+                ExprKind::RemoteVariable { proctype: id, pid, place }
+            }
+            ast::ExprKind::TemporalUnary(..) | ast::ExprKind::TemporalBinary(..) => {
+                return Err(self.error(
+                    codes::TEMPORAL_OPERAND,
+                    span,
+                    "a temporal formula has no value that could be computed with",
+                ));
+            }
+        };
+        Ok(Expr { kind, span })
+    }
+
+    /// Operators in a row, `a + b + c …`, from the innermost out: such rows are long in generated
+    /// models, and recursion would use up the stack.
+    fn chain(&mut self, expression: &ast::Expr) -> Checked<Expr> {
+        let mut row = Vec::new();
+        let mut leftmost = expression;
+        while let ast::ExprKind::Binary(operator, left, right) = &leftmost.kind {
+            row.push((*operator, &**right, leftmost.span));
+            leftmost = left;
+        }
+        let mut result = self.expression(leftmost);
+        for (operator, right, span) in row.into_iter().rev() {
+            // Both sides are checked before giving up, to find the errors of both.
+            let right = self.expression(right);
+            let (Ok(left), Ok(right)) = (result, right) else {
+                result = Err(super::Wrong);
+                continue;
+            };
+            let compares = matches!(
+                operator,
+                BinaryOp::And | BinaryOp::Or | BinaryOp::Equal | BinaryOp::NotEqual
+            );
+            if !compares {
+                self.demand_number(&left)?;
+                self.demand_number(&right)?;
+            }
+            result = Ok(Expr {
+                kind: ExprKind::Binary(operator, Box::new(left), Box::new(right)),
+                span,
+            });
+        }
+        result
+    }
+
+    fn optional(&mut self, expression: Option<&ast::Expr>) -> Checked<Option<Box<Expr>>> {
+        expression.map(|e| self.expression(e).map(Box::new)).transpose()
+    }
+
+    /// An operand of arithmetic is no channel.
+    fn demand_number(&mut self, operand: &Expr) -> Checked<()> {
+        if let ExprKind::Read(place) = &operand.kind
+            && place.ty == Type::Chan
+        {
+            return Err(self.error(
+                codes::CHANNEL_ARITHMETIC,
+                operand.span,
+                "a channel cannot be computed with",
+            ));
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, reference: &ast::Reference) -> Checked<Expr> {
+        let span = reference.span;
+        let name = &reference.parts[0].name;
+        if reference.parts.len() == 1 && reference.parts[0].index.is_none() {
+            if let Some(index) = self.mtypes.get(&name.name) {
+                return Ok(Expr { kind: ExprKind::Mtype(*index), span });
+            }
+            let special = match &*name.name {
+                "_pid" => Some(ExprKind::Pid),
+                "_nr_pr" => Some(ExprKind::ProcessCount),
+                "_last" => Some(ExprKind::Last),
+                "_priority" => Some(ExprKind::Priority),
+                _ => None,
+            };
+            if let Some(kind) = special {
+                return Ok(Expr { kind, span });
+            }
+        }
+        let place = self.scalar_place(reference, Use::Value)?;
+        if place.base == Base::Scratch && !self.in_trace {
+            return Err(self.error(codes::READ_ONLY, span, "`_` can be written, but never read"));
+        }
+        Ok(Expr { kind: ExprKind::Read(place), span })
+    }
+
+    /// An expression that may be a whole structure: then all its scalars.
+    pub(super) fn values(&mut self, expression: &ast::Expr, into: &mut Vec<Expr>) -> Checked<()> {
+        if let ast::ExprKind::Reference(reference) = &expression.kind {
+            let name = &reference.parts[0].name.name;
+            let variable = self.body.find(name).is_some() || self.globals.contains_key(name);
+            if variable && !self.mtypes.contains_key(name) {
+                let place = self.place(reference, Use::Value)?;
+                if let Type::Struct(_) = place.ty {
+                    let places = self.scalars(place)?;
+                    into.extend(
+                        places.into_iter().map(|p| Expr { span: p.span, kind: ExprKind::Read(p) }),
+                    );
+                    return Ok(());
+                }
+            }
+        }
+        into.push(self.expression(expression)?);
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        expression: &ast::Expr,
+        name: &ast::Ident,
+        arguments: &[ast::Expr],
+        priority: Option<&ast::Expr>,
+    ) -> Checked<Expr> {
+        let proctype = self.find_proctype(name)?;
+        let mut values = Vec::new();
+        for argument in arguments {
+            self.values(argument, &mut values)?;
+        }
+        if let Some(signature) = &self.signatures[proctype.0 as usize]
+            && signature.len() != values.len()
+        {
+            let wanted = signature.len();
+            let declared = self.model.proctypes[proctype.0 as usize].span;
+            let message = format!(
+                "process type `{}` takes {wanted} arguments, {} are given",
+                name.name,
+                values.len()
+            );
+            return Err(self.report(
+                Diagnostic::error(codes::RUN_ARGUMENTS, expression.span, message)
+                    .label(declared, "declared here"),
+            ));
+        }
+        let priority = match priority {
+            Some(value) => Some(self.constant_within(value, 0, 255, "a priority")? as u32),
+            None => None,
+        };
+        Ok(Expr {
+            kind: ExprKind::Run { proctype, arguments: values, priority },
+            span: expression.span,
+        })
+    }
+
+    pub(super) fn find_proctype(&mut self, name: &ast::Ident) -> Checked<ProctypeId> {
+        if let Some(id) = self.proctypes.get(&name.name) {
+            return Ok(*id);
+        }
+        let near =
+            suggest::nearest(&name.name, self.proctypes.keys().map(|n| &**n)).map(str::to_string);
+        let mut diagnostic = Diagnostic::error(
+            codes::UNKNOWN_PROCTYPE,
+            name.span,
+            format!("there is no process type named `{}`", name.name),
+        );
+        if let Some(near) = near {
+            diagnostic = diagnostic.suggest(format!("did you mean `{near}`?"));
+        }
+        Err(self.report(diagnostic))
+    }
+
+    fn remote_label(&mut self, id: ProctypeId, label: &ast::Ident) -> Checked<()> {
+        let labels = &mut self.labels[id.0 as usize];
+        if labels.refer(&label.name) {
+            return Ok(());
+        }
+        let near = suggest::nearest(&label.name, labels.names()).map(str::to_string);
+        let owner = self.model.proctypes[id.0 as usize].name.clone();
+        let mut diagnostic = Diagnostic::error(
+            codes::UNKNOWN_LABEL,
+            label.span,
+            format!("process type `{owner}` has no label `{}`", label.name),
+        );
+        if let Some(near) = near {
+            diagnostic = diagnostic.suggest(format!("did you mean `{near}`?"));
+        }
+        Err(self.report(diagnostic))
+    }
+
+    fn remote_variable(
+        &mut self,
+        id: ProctypeId,
+        reference: &ast::Reference,
+    ) -> Checked<crate::model::Place> {
+        let name = &reference.parts[0].name;
+        let locals = if self.current == Some(id) {
+            &self.body.variables
+        } else {
+            &self.model.proctypes[id.0 as usize].locals
+        };
+        let Some(position) = locals.iter().position(|l| l.name == *name.name) else {
+            let near = suggest::nearest(&name.name, locals.iter().map(|l| l.name.as_str()))
+                .map(str::to_string);
+            let owner = self.model.proctypes[id.0 as usize].name.clone();
+            let mut diagnostic = Diagnostic::error(
+                codes::UNKNOWN_NAME,
+                name.span,
+                format!("process type `{owner}` has no variable `{}` up to here", name.name),
+            );
+            if let Some(near) = near {
+                diagnostic = diagnostic.suggest(format!("did you mean `{near}`?"));
+            }
+            return Err(self.report(diagnostic));
+        };
+        let variable = locals[position].clone();
+        let place =
+            self.path(Base::Local(crate::model::LocalId(position as u32)), &variable, reference)?;
+        self.demand_scalar(&place)?;
+        Ok(place)
+    }
+
+    /// The arguments of a receive or poll, one per message field where the channel tells.
+    pub(super) fn arguments(
+        &mut self,
+        channel: &crate::model::Place,
+        arguments: &[ast::Argument],
+    ) -> Checked<Vec<ReceiveArgument>> {
+        let mut result = Vec::new();
+        let mut last_span = channel.span;
+        for argument in arguments {
+            match argument {
+                ast::Argument::Constant(value) => {
+                    last_span = value.span;
+                    result.push(ReceiveArgument::Match(self.expression(value)?));
+                }
+                ast::Argument::Eval(value) => {
+                    last_span = value.span;
+                    result.push(ReceiveArgument::Match(self.expression(value)?));
+                }
+                ast::Argument::Reference(reference) => {
+                    last_span = reference.span;
+                    let name = &reference.parts[0].name;
+                    if let Some(index) = self.mtypes.get(&name.name) {
+                        let constant = Expr { kind: ExprKind::Mtype(*index), span: reference.span };
+                        result.push(ReceiveArgument::Match(constant));
+                        continue;
+                    }
+                    if matches!(&*name.name, "_pid" | "_nr_pr" | "_last" | "_priority") {
+                        let message = format!("`{}` cannot be received into", name.name);
+                        let diagnostic = Diagnostic::error(codes::READ_ONLY, name.span, message)
+                            .suggest(format!("write `eval({})` to match its value", name.name));
+                        return Err(self.report(diagnostic));
+                    }
+                    let place = self.place(reference, Use::Value)?;
+                    if place.base == Base::Scratch {
+                        result.push(ReceiveArgument::Ignore);
+                        continue;
+                    }
+                    let places = self.scalars(place)?;
+                    result.extend(places.into_iter().map(ReceiveArgument::Store));
+                }
+            }
+        }
+        if let Some(length) = self.message_length(channel) {
+            self.check_message_length(channel, length, result.len(), last_span, "received")?;
+            result.resize(length, ReceiveArgument::Ignore);
+        }
+        Ok(result)
+    }
+
+    /// Too many values are an error, too few a warning, as in Spin.
+    pub(super) fn check_message_length(
+        &mut self,
+        channel: &crate::model::Place,
+        wanted: usize,
+        given: usize,
+        last: super::Span,
+        verb: &str,
+    ) -> Checked<()> {
+        if given == wanted {
+            return Ok(());
+        }
+        let declared = self.variable_of(channel).map_or(channel.span, |v| v.span);
+        let message = format!("messages of this channel have {wanted} fields, {given} are {verb}");
+        if given > wanted {
+            return Err(self.report(
+                Diagnostic::error(codes::MESSAGE_LENGTH, last, message)
+                    .label(declared, "declared here"),
+            ));
+        }
+        self.findings.push(
+            Diagnostic::warning(codes::SHORT_MESSAGE, channel.span, message)
+                .label(declared, "declared here"),
+        );
+        Ok(())
+    }
+}
+
+/// The value of a constant expression.
+pub(super) fn evaluate(expression: &Expr, model: &Model) -> Option<i32> {
+    match &expression.kind {
+        ExprKind::Const(value) => Some(*value),
+        ExprKind::Mtype(index) => model.mtypes.get(*index as usize).map(|m| i32::from(m.value)),
+        ExprKind::Unary(operator, operand) => {
+            let value = evaluate(operand, model)?;
+            Some(match operator {
+                UnaryOp::Negate => value.wrapping_neg(),
+                UnaryOp::Not => i32::from(value == 0),
+                UnaryOp::Complement => !value,
+            })
+        }
+        ExprKind::Binary(operator, left, right) => {
+            let a = evaluate(left, model)?;
+            let b = evaluate(right, model)?;
+            Some(match operator {
+                BinaryOp::Add => a.wrapping_add(b),
+                BinaryOp::Subtract => a.wrapping_sub(b),
+                BinaryOp::Multiply => a.wrapping_mul(b),
+                BinaryOp::Divide => a.checked_div(b)?,
+                BinaryOp::Remainder => a.checked_rem(b)?,
+                BinaryOp::ShiftLeft => a.wrapping_shl(b as u32),
+                BinaryOp::ShiftRight => a.wrapping_shr(b as u32),
+                BinaryOp::BitAnd => a & b,
+                BinaryOp::BitOr => a | b,
+                BinaryOp::BitXor => a ^ b,
+                BinaryOp::And => i32::from(a != 0 && b != 0),
+                BinaryOp::Or => i32::from(a != 0 || b != 0),
+                BinaryOp::Equal => i32::from(a == b),
+                BinaryOp::NotEqual => i32::from(a != b),
+                BinaryOp::Less => i32::from(a < b),
+                BinaryOp::LessEqual => i32::from(a <= b),
+                BinaryOp::Greater => i32::from(a > b),
+                BinaryOp::GreaterEqual => i32::from(a >= b),
+            })
+        }
+        ExprKind::Conditional(condition, then, otherwise) => {
+            let branch = if evaluate(condition, model)? != 0 { then } else { otherwise };
+            evaluate(branch, model)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,496 @@
+//! The preprocessor: directives, includes and conditionals. No external `cpp` is run.
+//!
+//! Works on tokens, so every token keeps the place it came from, and a message about expanded text
+//! can show the macro and its use. Reading files is the caller's business (`loader`).
+//!
+//! Differs from a C preprocessor: in `0..N` the `N` is a name of its own and is expanded; C would
+//! take `0..N` for one number, and Spin would then complain about an undeclared `N`.
+
+mod condition;
+mod expand;
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use super::codes;
+use super::diagnostic::{Diagnostic, Findings};
+use super::lex::lex;
+use super::span::{ExpansionId, FileId, SourceFile, SourceMap, Span};
+use super::token::{BadToken, Kind, Token};
+
+/// Reads an included file: the name of the including file, then the path as written.
+pub type Loader<'a> = dyn Fn(&str, &str) -> io::Result<Vec<u8>> + 'a;
+
+const MAXIMAL_INCLUDE_DEPTH: usize = 64;
+const MAXIMAL_FILES: usize = 2_000;
+/// Tokens that come out; about 50 times the largest model known to us.
+const MAXIMAL_TOKENS: usize = 1_000_000;
+
+/// A macro.
+#[derive(Clone, Debug)]
+struct Macro {
+    /// `None` for an object-like macro.
+    parameters: Option<Vec<Arc<str>>>,
+    /// The last parameter takes the rest of the arguments.
+    variadic: bool,
+    body: Arc<[Token]>,
+    span: Span,
+}
+
+/// What preprocessing leaves behind.
+pub(crate) struct Preprocessed {
+    /// All tokens; the last one is [`Kind::End`].
+    pub(crate) tokens: Vec<Token>,
+    /// Object-like macros still defined at the end, for formulas given apart from the model.
+    pub(crate) macros: Macros,
+}
+
+/// The macros at the end of a model.
+#[derive(Clone, Debug, Default)]
+pub struct Macros {
+    table: HashMap<Arc<str>, Macro>,
+}
+
+/// Preprocesses the main file. `defines` are the `-D` options: name and value.
+pub(crate) fn preprocess(
+    name: &str,
+    text: Vec<u8>,
+    defines: &[(String, String)],
+    loader: &Loader<'_>,
+    sources: &mut SourceMap,
+    findings: &mut Findings,
+) -> Preprocessed {
+    let mut this = Preprocessor::new(loader, sources, findings);
+    let main = this.add_file(name, text);
+    for (key, value) in defines {
+        this.define_from_command_line(key, value);
+    }
+    this.file(main, 0);
+    let end = this.sources.files[main.0 as usize].text.len() as u32;
+    let span = Span { file: main, start: end, end, expansion: None };
+    let mut tokens = this.output;
+    let macros = Macros { table: this.macros };
+    tokens.push(Token {
+        kind: Kind::End,
+        span,
+        starts_line: true,
+        after_space: true,
+        frozen: false,
+    });
+    Preprocessed { tokens, macros }
+}
+
+/// Expands a text given apart from the model (`--formula`) with the model's macros.
+pub(crate) fn expand_text(
+    name: &str,
+    text: &str,
+    macros: &Macros,
+    sources: &mut SourceMap,
+    findings: &mut Findings,
+) -> Vec<Token> {
+    let loader = |_: &str, _: &str| Err(io::Error::from(io::ErrorKind::NotFound));
+    let mut this = Preprocessor::new(&loader, sources, findings);
+    this.macros = macros.table.clone();
+    let file = this.add_file(name, text.as_bytes().to_vec());
+    let tokens = this.lex(file);
+    this.expand_into_output(tokens);
+    let end = text.len() as u32;
+    let span = Span { file, start: end, end, expansion: None };
+    let mut tokens = this.output;
+    tokens.push(Token {
+        kind: Kind::End,
+        span,
+        starts_line: true,
+        after_space: true,
+        frozen: false,
+    });
+    tokens
+}
+
+struct Preprocessor<'a> {
+    loader: &'a Loader<'a>,
+    sources: &'a mut SourceMap,
+    findings: &'a mut Findings,
+    macros: HashMap<Arc<str>, Macro>,
+    output: Vec<Token>,
+    /// A limit was hit: unwind without doing more.
+    aborted: bool,
+    /// Expansion work done so far, against the same limit as the output.
+    work: usize,
+}
+
+/// One open `#if`.
+struct Conditional {
+    span: Span,
+    /// This group is being kept.
+    active: bool,
+    /// Some group was kept already, or the whole conditional lies in skipped text.
+    done: bool,
+    seen_else: bool,
+}
+
+impl<'a> Preprocessor<'a> {
+    fn new(loader: &'a Loader<'a>, sources: &'a mut SourceMap, findings: &'a mut Findings) -> Self {
+        Preprocessor {
+            loader,
+            sources,
+            findings,
+            macros: HashMap::new(),
+            output: Vec::new(),
+            aborted: false,
+            work: 0,
+        }
+    }
+
+    fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.findings.push(Diagnostic::error(code, span, message));
+    }
+
+    fn add_file(&mut self, name: &str, bytes: Vec<u8>) -> FileId {
+        let id = FileId(self.sources.files.len() as u32);
+        let text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        self.sources.files.push(SourceFile { name: name.to_string(), text });
+        id
+    }
+
+    fn lex(&mut self, file: FileId) -> Vec<Token> {
+        let text = std::mem::take(&mut self.sources.files[file.0 as usize].text);
+        let tokens = lex(file, &text, self.findings);
+        self.sources.files[file.0 as usize].text = text;
+        tokens
+    }
+
+    fn define_from_command_line(&mut self, key: &str, value: &str) {
+        let text = format!("{key} {value}");
+        let file = self.add_file("<command line>", text.into_bytes());
+        let tokens = self.lex(file);
+        self.define(&tokens, Span { file, start: 0, end: key.len() as u32, expansion: None });
+    }
+
+    fn file(&mut self, file: FileId, depth: usize) {
+        let tokens = self.lex(file);
+        let mut conditionals: Vec<Conditional> = Vec::new();
+        let mut at = 0;
+        while at < tokens.len() && !self.aborted {
+            let token = &tokens[at];
+            if token.starts_line && token.is("#") {
+                let end = line_end(&tokens, at + 1);
+                self.directive(file, &tokens[at..end], &mut conditionals, depth);
+                at = end;
+                continue;
+            }
+            // Text up to the next directive is expanded at once, so that the arguments of a macro
+            // may stand on several lines.
+            let mut end = at + 1;
+            while end < tokens.len() && !(tokens[end].starts_line && tokens[end].is("#")) {
+                end += 1;
+            }
+            if conditionals.iter().all(|c| c.active) {
+                self.expand_into_output(tokens[at..end].to_vec());
+            }
+            at = end;
+        }
+        if let Some(open) = conditionals.last().filter(|_| !self.aborted) {
+            let span = open.span;
+            self.error(codes::UNBALANCED_CONDITIONAL, span, "this conditional has no `#endif`");
+        }
+    }
+
+    fn directive(
+        &mut self,
+        file: FileId,
+        line: &[Token],
+        conditionals: &mut Vec<Conditional>,
+        depth: usize,
+    ) {
+        let Some(first) = line.get(1) else { return };
+        let span = line[0].span.to(line[line.len() - 1].span);
+        let rest = &line[2..];
+        let active = conditionals.iter().all(|c| c.active);
+        let Some(word) = first.name().cloned() else {
+            // `# 12 "file"`: a line marker left by another preprocessor.
+            if active && !matches!(first.kind, Kind::Number(_)) {
+                self.error(
+                    codes::UNKNOWN_DIRECTIVE,
+                    first.span,
+                    "a directive needs a name after `#`",
+                );
+            }
+            return;
+        };
+        match &*word {
+            "if" => {
+                let value = active && self.condition(rest, span);
+                conditionals.push(Conditional {
+                    span,
+                    active: value,
+                    done: value || !active,
+                    seen_else: false,
+                });
+            }
+            "ifdef" | "ifndef" => {
+                let mut value = false;
+                if active {
+                    match rest.first().and_then(Token::name) {
+                        Some(name) => value = self.macros.contains_key(name) == (&*word == "ifdef"),
+                        None => self.error(
+                            codes::MALFORMED_DIRECTIVE,
+                            span,
+                            format!("`#{word}` needs a name"),
+                        ),
+                    }
+                }
+                conditionals.push(Conditional {
+                    span,
+                    active: value,
+                    done: value || !active,
+                    seen_else: false,
+                });
+            }
+            "elif" | "else" => {
+                let Some(mut current) = conditionals.pop() else {
+                    return self.error(
+                        codes::UNBALANCED_CONDITIONAL,
+                        span,
+                        format!("`#{word}` without an open `#if`"),
+                    );
+                };
+                if current.seen_else {
+                    self.error(
+                        codes::UNBALANCED_CONDITIONAL,
+                        span,
+                        format!("`#{word}` after `#else`"),
+                    );
+                }
+                let open_around = conditionals.iter().all(|c| c.active);
+                let value = open_around
+                    && !current.done
+                    && (&*word == "else" || self.condition(rest, span));
+                current.seen_else |= &*word == "else";
+                current.active = value;
+                current.done |= value;
+                conditionals.push(current);
+            }
+            "endif" => {
+                if conditionals.pop().is_none() {
+                    self.error(
+                        codes::UNBALANCED_CONDITIONAL,
+                        span,
+                        "`#endif` without an open `#if`",
+                    );
+                }
+            }
+            _ if !active => {}
+            "define" => self.define(rest, span),
+            "undef" => match rest.first().and_then(Token::name) {
+                Some(name) => {
+                    self.macros.remove(name);
+                }
+                None => self.error(codes::MALFORMED_DIRECTIVE, span, "`#undef` needs a name"),
+            },
+            "include" => self.include(file, rest, span, depth),
+            "error" => {
+                let text = source_text(self.sources, rest);
+                self.error(codes::ERROR_DIRECTIVE, span, format!("#error {text}"));
+            }
+            "warning" => {
+                let text = source_text(self.sources, rest);
+                self.findings.push(Diagnostic::warning(
+                    codes::ERROR_DIRECTIVE,
+                    span,
+                    format!("#warning {text}"),
+                ));
+            }
+            "line" | "pragma" | "ident" => {}
+            other => {
+                const KNOWN: &[&str] = &[
+                    "define", "undef", "include", "if", "ifdef", "ifndef", "elif", "else", "endif",
+                    "error", "warning", "line", "pragma",
+                ];
+                let mut diagnostic = Diagnostic::error(
+                    codes::UNKNOWN_DIRECTIVE,
+                    first.span,
+                    format!("unknown directive `#{other}`"),
+                );
+                if let Some(near) = super::suggest::nearest(other, KNOWN.iter().copied()) {
+                    diagnostic = diagnostic.suggest(format!("did you mean `#{near}`?"));
+                }
+                self.findings.push(diagnostic);
+            }
+        }
+    }
+
+    fn define(&mut self, rest: &[Token], span: Span) {
+        let Some(name) = rest.first().and_then(Token::name).cloned() else {
+            return self.error(codes::MALFORMED_DIRECTIVE, span, "`#define` needs a name");
+        };
+        if &*name == "defined" {
+            return self.error(codes::MALFORMED_DIRECTIVE, span, "`defined` cannot be a macro");
+        }
+        let mut at = 1;
+        let mut parameters = None;
+        let mut variadic = false;
+        if rest.get(1).is_some_and(|t| t.is("(") && !t.after_space) {
+            let mut names: Vec<Arc<str>> = Vec::new();
+            at = 2;
+            let closed = loop {
+                let Some(token) = rest.get(at) else { break false };
+                at += 1;
+                if token.is(")") {
+                    break true;
+                }
+                if token.is(",") && !names.is_empty() {
+                    continue;
+                }
+                if token.is("...") {
+                    variadic = true;
+                    names.push("__VA_ARGS__".into());
+                } else if let Some(parameter) = token.name() {
+                    names.push(parameter.clone());
+                } else {
+                    break false;
+                }
+            };
+            if !closed {
+                return self.error(
+                    codes::MALFORMED_DIRECTIVE,
+                    span,
+                    format!("the parameters of macro `{name}` must be names between parentheses"),
+                );
+            }
+            parameters = Some(names);
+        }
+        let body: Arc<[Token]> = rest[at..].into();
+        if let Some(old) = self.macros.get(&name) {
+            let same = old.parameters == parameters
+                && old.body.len() == body.len()
+                && old.body.iter().zip(body.iter()).all(|(a, b)| a.kind == b.kind);
+            if !same {
+                self.findings.push(
+                    Diagnostic::warning(
+                        codes::MACRO_REDEFINED,
+                        span,
+                        format!("macro `{name}` gets a new meaning"),
+                    )
+                    .label(old.span, "first defined here"),
+                );
+            }
+        }
+        self.macros.insert(name, Macro { parameters, variadic, body, span });
+    }
+
+    fn include(&mut self, file: FileId, rest: &[Token], span: Span, depth: usize) {
+        let line = if rest.first().is_some_and(|t| t.name().is_some()) {
+            self.expand_all(rest.to_vec())
+        } else {
+            rest.to_vec()
+        };
+        let path = match line.first().map(|t| &t.kind) {
+            Some(Kind::String(path)) => path.to_string(),
+            Some(Kind::Mark("<")) => {
+                let text = source_text(self.sources, &line);
+                text.trim_start_matches('<').trim_end_matches('>').trim().to_string()
+            }
+            _ => {
+                return self.error(
+                    codes::MALFORMED_DIRECTIVE,
+                    span,
+                    "`#include` needs a file name in quotes",
+                );
+            }
+        };
+        if depth >= MAXIMAL_INCLUDE_DEPTH || self.sources.files.len() >= MAXIMAL_FILES {
+            self.aborted = true;
+            return self.error(
+                codes::INCLUDE_DEPTH,
+                span,
+                format!("includes are nested too deeply; does `{path}` include itself?"),
+            );
+        }
+        let including = self.sources.files[file.0 as usize].name.clone();
+        match (self.loader)(&including, &path) {
+            Ok(bytes) => {
+                // Paths are relative to the including file, so messages must name the joined one.
+                let name = match including.rfind('/') {
+                    Some(slash) if !path.starts_with('/') => {
+                        format!("{}{path}", &including[..=slash])
+                    }
+                    _ => path,
+                };
+                let included = self.add_file(&name, bytes);
+                self.file(included, depth + 1);
+            }
+            Err(error) => {
+                self.error(
+                    codes::INCLUDE_UNREADABLE,
+                    span,
+                    format!("cannot read `{path}`: {error}"),
+                );
+            }
+        }
+    }
+
+    /// Reports what is no token, and gives the rest to the parser.
+    fn emit(&mut self, token: Token) {
+        if self.output.len() >= MAXIMAL_TOKENS {
+            return self.abort_too_large(token.span);
+        }
+        let Kind::Bad(bad) = &token.kind else {
+            self.output.push(token);
+            return;
+        };
+        match bad {
+            BadToken::UnterminatedString => self.error(
+                codes::UNTERMINATED_STRING,
+                token.span,
+                "this string is not closed on its line",
+            ),
+            BadToken::MalformedCharacter => self.error(
+                codes::MALFORMED_CHARACTER,
+                token.span,
+                "a character constant is one character between quotes, such as 'a' or '\\n'",
+            ),
+            BadToken::Stray('\u{fffd}') => self.error(
+                codes::NOT_UTF8,
+                token.span,
+                "these bytes are not text in UTF-8; outside comments only ASCII can stand here",
+            ),
+            BadToken::Stray(c) => {
+                let message = format!("the character `{}` has no meaning here", c.escape_default());
+                self.error(codes::STRAY_CHARACTER, token.span, message)
+            }
+        }
+    }
+
+    fn abort_too_large(&mut self, span: Span) {
+        if !self.aborted {
+            self.aborted = true;
+            let span = self.sources.use_site(span);
+            self.error(
+                codes::EXPANSION_TOO_LARGE,
+                span,
+                format!("macro expansion makes more than {MAXIMAL_TOKENS} tokens"),
+            );
+        }
+    }
+
+    fn new_expansion(&mut self, name: &str, used_at: Span) -> ExpansionId {
+        self.sources.add_expansion(name, used_at)
+    }
+}
+
+fn line_end(tokens: &[Token], mut at: usize) -> usize {
+    while at < tokens.len() && !tokens[at].starts_line {
+        at += 1;
+    }
+    at
+}
+
+/// The source text from the first to the last of these tokens.
+fn source_text(sources: &SourceMap, tokens: &[Token]) -> String {
+    let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else { return String::new() };
+    let text = &sources.file(first.span).text;
+    text.get(first.span.start as usize..last.span.end as usize).unwrap_or("").to_string()
+}

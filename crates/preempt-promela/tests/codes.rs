@@ -1,0 +1,41 @@
+//! The table of codes keeps its word: the wrong example of each code draws it, the right one does
+//! not, and is accepted.
+
+mod support;
+
+use preempt_promela::syntax::{codes, render::render_all};
+use support::parse_text;
+
+/// Codes whose wrong example only hints at a text too long to print.
+const TOO_LONG_TO_SHOW: &[&str] = &["P0006", "P0013", "P0017", "P0021", "P0061"];
+
+#[test]
+fn ids_are_unique_and_sorted() {
+    let ids: Vec<&str> = codes::TABLE.iter().map(|c| c.id).collect();
+    let mut sorted = ids.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(ids, sorted);
+    assert!(ids.iter().all(|id| id.len() == 5 && id.starts_with('P')));
+    assert_eq!(codes::find("p0012").map(|c| c.id), Some("P0012"));
+    assert!(codes::find("P9999").is_none());
+}
+
+#[test]
+fn wrong_examples_draw_their_code_and_right_ones_do_not() {
+    for code in codes::TABLE {
+        if !TOO_LONG_TO_SHOW.contains(&code.id) {
+            let parsed = parse_text(code.wrong);
+            let text = render_all(&parsed.diagnostics, &parsed.sources, false);
+            assert!(
+                parsed.diagnostics.iter().any(|d| d.code == code.id),
+                "{} wrong:\n{text}",
+                code.id
+            );
+        }
+        let parsed = parse_text(code.right);
+        let text = render_all(&parsed.diagnostics, &parsed.sources, false);
+        assert!(parsed.model.is_some(), "{} right:\n{text}", code.id);
+        assert!(parsed.diagnostics.iter().all(|d| d.code != code.id), "{} right:\n{text}", code.id);
+    }
+}

@@ -1,0 +1,182 @@
+//! A search too simple to be wrong: depth first, states in a hash set, no reduction of any kind.
+//!
+//! Counts as Spin does: a state is stored when it is met outside of an indivisible sequence,
+//! matched when it was known; with a claim, pairs of state and claim state are stored when the
+//! claim is about to move. Where nothing can move the claim goes on alone, and of the first two
+//! moves it makes there only the second is seen, as in Spin.
+
+use preempt_core::{Enabled, Outcome, System};
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::Automaton;
+use std::collections::HashSet;
+
+/// The numbers of a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) stored: u64,
+    pub(crate) matched: u64,
+    pub(crate) errors: u64,
+    /// A step could not be completed, or there are too many states: the search ended there.
+    pub(crate) stopped: bool,
+}
+
+/// Explores everything, with the given claim if there is one.
+#[allow(dead_code)]
+pub(crate) fn explore(system: &Interpreter, claim: Option<&Automaton>, limit: u64) -> Counts {
+    let mut search = Search {
+        system,
+        claim,
+        known: HashSet::new(),
+        counts: Counts::default(),
+        limit,
+        buffers: Vec::new(),
+    };
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            // Executions are as long as the model is large; only the pages in use count.
+            .stack_size(2 << 30)
+            .spawn_scoped(scope, move || {
+                let mut state = Vec::new();
+                match system.initial(&mut state) {
+                    Outcome::Broken(_) => search.counts.stopped = true,
+                    _ => {
+                        let claim_state = search.claim.map_or(0, |c| c.entry);
+                        search.arrive(&mut state, claim_state);
+                    }
+                }
+                search.counts
+            })
+            .expect("a thread can be started")
+            .join()
+            .expect("the search does not panic")
+    })
+}
+
+struct Search<'a> {
+    system: &'a Interpreter,
+    claim: Option<&'a Automaton>,
+    known: HashSet<Vec<u8>>,
+    counts: Counts,
+    limit: u64,
+    buffers: Vec<Enabled>,
+}
+
+impl Search<'_> {
+    /// A state outside of an indivisible sequence: is it new?
+    fn is_new(&mut self, state: &[u8], claim: u32) -> bool {
+        let mut key = state.to_vec();
+        key.extend(claim.to_le_bytes());
+        if self.known.insert(key) {
+            self.counts.stored += 1;
+            self.counts.stopped |= self.counts.stored >= self.limit;
+            true
+        } else {
+            self.counts.matched += 1;
+            false
+        }
+    }
+
+    fn arrive(&mut self, state: &mut Vec<u8>, claim: u32) {
+        if self.counts.stopped {
+            return;
+        }
+        let mut enabled = self.buffers.pop().unwrap_or_default();
+        enabled.clear();
+        if self.system.is_transient(state) {
+            self.check_claim_end(claim);
+            // Asking may end the sequence: then this is a state like any other.
+            self.system.enabled(state, &mut enabled);
+            if self.system.is_transient(state) {
+                self.take_all(state, claim, &enabled);
+                self.buffers.push(enabled);
+                return;
+            }
+            enabled.clear();
+        }
+        if self.is_new(state, claim) {
+            self.check_claim_end(claim);
+            self.system.enabled(state, &mut enabled);
+            match self.claim {
+                None => self.expand(state, claim, &enabled),
+                Some(automaton) => {
+                    for next in self.claim_moves(automaton, state, claim) {
+                        self.check_claim_end(next);
+                        if enabled.is_empty() {
+                            self.stutter(automaton, state, next);
+                        } else {
+                            self.take_all(state, next, &enabled);
+                        }
+                    }
+                }
+            }
+        }
+        self.buffers.push(enabled);
+    }
+
+    fn expand(&mut self, state: &[u8], claim: u32, enabled: &Enabled) {
+        if enabled.is_empty()
+            && self.system.process_count(state) > 0
+            && !self.system.is_valid_end(state)
+        {
+            self.counts.errors += 1;
+        }
+        self.take_all(state, claim, enabled);
+    }
+
+    fn take_all(&mut self, state: &[u8], claim: u32, enabled: &Enabled) {
+        for step in enabled.steps() {
+            if self.counts.stopped {
+                return;
+            }
+            let mut next = state.to_vec();
+            match self.system.apply(&mut next, *step) {
+                Outcome::Done => {}
+                Outcome::Violated(_) => self.counts.errors += 1,
+                Outcome::Broken(_) => {
+                    self.counts.errors += 1;
+                    self.counts.stopped = true;
+                    return;
+                }
+            }
+            self.arrive(&mut next, claim);
+        }
+    }
+
+    fn check_claim_end(&mut self, claim: u32) {
+        if let Some(automaton) = self.claim
+            && automaton.states[claim as usize].is_end
+        {
+            self.counts.errors += 1;
+        }
+    }
+
+    fn claim_moves(&mut self, automaton: &Automaton, state: &[u8], claim: u32) -> Vec<u32> {
+        let mut targets = Vec::new();
+        for transition in &automaton.states[claim as usize].transitions {
+            let possible = match transition.proposition {
+                Some(p) => self.system.proposition(state, p as usize),
+                None => targets.is_empty(),
+            };
+            if possible {
+                for (p, _) in &transition.asserts {
+                    self.counts.errors += u64::from(!self.system.proposition(state, *p as usize));
+                }
+                targets.push(transition.target);
+            }
+        }
+        targets
+    }
+
+    /// The model cannot move, the claim does.
+    fn stutter(&mut self, automaton: &Automaton, state: &[u8], claim: u32) {
+        for next in self.claim_moves(automaton, state, claim) {
+            if self.counts.stopped {
+                return;
+            }
+            if self.is_new(state, next) {
+                self.check_claim_end(next);
+                self.stutter(automaton, state, next);
+            }
+        }
+    }
+}

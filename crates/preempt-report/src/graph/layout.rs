@@ -1,0 +1,129 @@
+//! Layered drawing of a state graph, after Sugiyama: layers by distance from the start, order
+//! within a layer by the average place of the neighbours, a few sweeps up and down.
+
+use super::StateGraph;
+use std::collections::VecDeque;
+
+/// Where everything goes, in pixels.
+pub(super) struct Places {
+    /// Centre of every state.
+    pub(super) centre: Vec<(f64, f64)>,
+    /// Size of every box.
+    pub(super) size: Vec<(f64, f64)>,
+    /// Size of the drawing.
+    pub(super) width: f64,
+    pub(super) height: f64,
+}
+
+const GAP: f64 = 60.0;
+const LAYER_GAP: f64 = 86.0;
+const MARGIN: f64 = 40.0;
+const LETTER: f64 = 7.3;
+const LINE: f64 = 15.0;
+const SWEEPS: usize = 12;
+
+pub(super) fn place(graph: &StateGraph) -> Places {
+    let size: Vec<(f64, f64)> = graph
+        .states
+        .iter()
+        .map(|state| {
+            let columns = state.label.lines().map(crate::fit::width).max().unwrap_or(0);
+            let lines = state.label.lines().count().max(1);
+            (columns as f64 * LETTER + 20.0, lines as f64 * LINE + 12.0)
+        })
+        .collect();
+    let mut layers = layers(graph);
+    order(graph, &mut layers);
+    let mut centre = vec![(0.0, 0.0); graph.states.len()];
+    let span = |layer: &[usize]| {
+        layer.iter().map(|&s| size[s].0).sum::<f64>() + GAP * layer.len().saturating_sub(1) as f64
+    };
+    let widest = layers.iter().map(|layer| span(layer)).fold(0.0, f64::max);
+    let mut top = MARGIN;
+    for layer in &layers {
+        let tallest = layer.iter().map(|&s| size[s].1).fold(0.0, f64::max);
+        let mut left = MARGIN + (widest - span(layer)) / 2.0;
+        for &state in layer {
+            centre[state] = (left + size[state].0 / 2.0, top + tallest / 2.0);
+            left += size[state].0 + GAP;
+        }
+        top += tallest + LAYER_GAP;
+    }
+    // Edges that go back up swing out to the right.
+    let width = widest + 2.0 * MARGIN + 60.0;
+    Places { centre, size, width, height: (top - LAYER_GAP + MARGIN).max(2.0 * MARGIN) }
+}
+
+/// Breadth-first from the initial states; what they do not reach starts anew at the top.
+fn layers(graph: &StateGraph) -> Vec<Vec<usize>> {
+    let count = graph.states.len();
+    let mut next = vec![Vec::new(); count];
+    for edge in &graph.edges {
+        next[edge.from].push(edge.to);
+    }
+    let mut depth = vec![usize::MAX; count];
+    let starts = (0..count).filter(|&s| graph.states[s].initial).chain(0..count);
+    for start in starts.collect::<Vec<_>>() {
+        if depth[start] != usize::MAX {
+            continue;
+        }
+        depth[start] = 0;
+        let mut queue = VecDeque::from([start]);
+        while let Some(state) = queue.pop_front() {
+            for &to in &next[state] {
+                if depth[to] == usize::MAX {
+                    depth[to] = depth[state] + 1;
+                    queue.push_back(to);
+                }
+            }
+        }
+    }
+    let mut layers = vec![Vec::new(); depth.iter().max().map_or(0, |d| d + 1)];
+    for (state, &d) in depth.iter().enumerate() {
+        layers[d].push(state);
+    }
+    layers
+}
+
+fn order(graph: &StateGraph, layers: &mut [Vec<usize>]) {
+    let count = graph.states.len();
+    let mut neighbours = vec![Vec::new(); count];
+    for edge in &graph.edges {
+        neighbours[edge.from].push(edge.to);
+        neighbours[edge.to].push(edge.from);
+    }
+    let mut layer_of = vec![0; count];
+    let mut place = vec![0.0; count];
+    let mark = |layer: &[usize], place: &mut [f64]| {
+        for (at, &state) in layer.iter().enumerate() {
+            place[state] = (at as f64 + 0.5) / layer.len() as f64;
+        }
+    };
+    for (depth, layer) in layers.iter().enumerate() {
+        mark(layer, &mut place);
+        layer.iter().for_each(|&s| layer_of[s] = depth);
+    }
+    for sweep in 0..SWEEPS {
+        let down = sweep % 2 == 0;
+        for step in 1..layers.len() {
+            let depth = if down { step } else { layers.len() - 1 - step };
+            let fixed = if down { depth - 1 } else { depth + 1 };
+            let weight = |state: usize| {
+                let near: Vec<f64> = neighbours[state]
+                    .iter()
+                    .filter(|&&n| layer_of[n] == fixed)
+                    .map(|&n| place[n])
+                    .collect();
+                match near.len() {
+                    0 => place[state],
+                    n => near.iter().sum::<f64>() / n as f64,
+                }
+            };
+            let mut keyed: Vec<(f64, usize)> =
+                layers[depth].iter().map(|&s| (weight(s), s)).collect();
+            keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
+            layers[depth] = keyed.into_iter().map(|(_, s)| s).collect();
+            mark(&layers[depth], &mut place);
+        }
+    }
+}

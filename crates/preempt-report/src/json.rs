@@ -1,0 +1,367 @@
+//! Machine-readable reports, schema version 1.
+//!
+//! The keys are a contract: scripts rely on them, `docs/src/reference/json.md` explains them and
+//! `docs/src/reference/report.schema.json` lets a program check them. New keys may be added within
+//! a version; none is renamed or removed.
+
+use preempt_core::{
+    BoundRow, Change, Claim, Position, Stop, Switch, Trace, TraceStep, Unreached, Value, Verdict,
+    Violation,
+};
+use serde::{Deserialize, Serialize};
+
+/// The version of everything this module writes.
+pub const SCHEMA: u32 = 1;
+
+/// What a report cannot read off a claim.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Subject<'a> {
+    /// The file that was checked.
+    pub file: &'a str,
+    /// The preemption bound that was asked for.
+    pub bound: Option<u32>,
+}
+
+/// The report as one line of JSON: the claim's object, or for several claims one object that holds
+/// them in `results`.
+pub fn report(subject: Subject<'_>, claims: &[Claim]) -> String {
+    let value = match claims {
+        [claim] => serde_json::to_string(&ReportJson::new(subject, claim)),
+        _ => serde_json::to_string(&ReportsJson {
+            schema: SCHEMA,
+            file: subject.file,
+            verdict: worst(claims).name(),
+            results: claims.iter().map(|claim| ReportJson::new(subject, claim)).collect(),
+        }),
+    };
+    // Plain structs of strings and finite numbers always serialise.
+    value.unwrap_or_default()
+}
+
+/// The verdict that decides the exit code of several.
+pub fn worst(claims: &[Claim]) -> Verdict {
+    let rank = |verdict: Verdict| match verdict {
+        Verdict::Holds => 0,
+        Verdict::HoldsWithinBound(_) => 1,
+        Verdict::Inconclusive(_) => 2,
+        Verdict::Violated => 3,
+    };
+    let mut worst = Verdict::Holds;
+    for claim in claims {
+        match (worst, claim.verdict) {
+            (Verdict::HoldsWithinBound(a), Verdict::HoldsWithinBound(b)) => {
+                worst = Verdict::HoldsWithinBound(a.min(b));
+            }
+            (a, b) if rank(b) > rank(a) => worst = b,
+            _ => {}
+        }
+    }
+    worst
+}
+
+#[derive(Serialize)]
+struct ReportsJson<'a> {
+    schema: u32,
+    file: &'a str,
+    verdict: &'static str,
+    results: Vec<ReportJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ReportJson<'a> {
+    schema: u32,
+    file: &'a str,
+    property: &'a str,
+    verdict: &'static str,
+    bound: Option<u32>,
+    claim: &'a str,
+    complete: bool,
+    stop: Option<&'static str>,
+    errors: u64,
+    states: u64,
+    matched: u64,
+    transitions: u64,
+    atomic_steps: u64,
+    depth: u64,
+    revisits: u64,
+    state_bytes: u64,
+    bytes_per_state: f64,
+    memory_bytes: u64,
+    seconds: f64,
+    compile_seconds: f64,
+    per_bound: Vec<BoundJson>,
+    unreached: Vec<UnreachedJson<'a>>,
+    notes: &'a [String],
+    violation: Option<ViolationJson<'a>>,
+}
+
+impl<'a> ReportJson<'a> {
+    fn new(subject: Subject<'a>, claim: &'a Claim) -> Self {
+        let s = &claim.statistics;
+        let (bound, complete, stop) = match claim.verdict {
+            Verdict::Holds => (subject.bound, true, None),
+            Verdict::HoldsWithinBound(bound) => (Some(bound), true, None),
+            Verdict::Violated => (subject.bound, false, None),
+            Verdict::Inconclusive(stop) => (subject.bound, false, Some(stop_name(stop))),
+        };
+        ReportJson {
+            schema: SCHEMA,
+            file: subject.file,
+            property: &claim.property,
+            verdict: claim.verdict.name(),
+            bound,
+            claim: &claim.sentence,
+            complete,
+            stop,
+            errors: s.errors,
+            states: s.states,
+            matched: s.matched,
+            transitions: s.transitions,
+            atomic_steps: s.atomic_steps,
+            depth: s.depth,
+            revisits: s.revisits,
+            state_bytes: s.state_bytes,
+            bytes_per_state: finite(s.bytes_per_state),
+            memory_bytes: s.memory_bytes,
+            seconds: finite(s.seconds),
+            compile_seconds: finite(s.compile_seconds),
+            per_bound: s.per_bound.iter().map(BoundJson::new).collect(),
+            unreached: claim.unreached.iter().map(UnreachedJson::new).collect(),
+            notes: &claim.notes,
+            violation: claim.violation.as_ref().map(ViolationJson::new),
+        }
+    }
+}
+
+fn finite(number: f64) -> f64 {
+    if number.is_finite() { number } else { 0.0 }
+}
+
+fn stop_name(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Memory => "memory",
+        Stop::Time => "time",
+        Stop::Depth => "depth",
+        Stop::Interrupted => "interrupted",
+        Stop::LossyStore => "lossy_store",
+        Stop::Sampling => "sampling",
+        Stop::Fault => "fault",
+    }
+}
+
+#[derive(Serialize)]
+struct BoundJson {
+    bound: u32,
+    states: u64,
+    transitions: u64,
+    errors: u64,
+}
+
+impl BoundJson {
+    fn new(row: &BoundRow) -> Self {
+        let BoundRow { bound, states, transitions, errors } = *row;
+        BoundJson { bound, states, transitions, errors }
+    }
+}
+
+#[derive(Serialize)]
+struct UnreachedJson<'a> {
+    process: &'a str,
+    file: &'a str,
+    line: u32,
+    text: &'a str,
+}
+
+impl<'a> UnreachedJson<'a> {
+    fn new(u: &'a Unreached) -> Self {
+        UnreachedJson { process: &u.process, file: &u.file, line: u.line, text: &u.text }
+    }
+}
+
+#[derive(Serialize)]
+struct ViolationJson<'a> {
+    kind: &'static str,
+    message: &'a str,
+    file: &'a str,
+    line: u32,
+    simplest: bool,
+    preemptions: u32,
+    switches: u32,
+    blocks: usize,
+    steps: u32,
+    trace: Vec<StepJson>,
+    cycle_start: Option<usize>,
+}
+
+impl<'a> ViolationJson<'a> {
+    fn new(violation: &'a Violation) -> Self {
+        let cost = violation.trace.cost();
+        ViolationJson {
+            kind: violation.kind.name(),
+            message: &violation.message,
+            file: &violation.file,
+            line: violation.line,
+            simplest: violation.simplest,
+            preemptions: cost.preemptions,
+            switches: cost.switches,
+            blocks: violation.trace.blocks(),
+            steps: cost.steps,
+            trace: steps(&violation.trace),
+            cycle_start: violation.trace.cycle_start,
+        }
+    }
+}
+
+pub(crate) fn steps(trace: &Trace) -> Vec<StepJson> {
+    trace.steps.iter().map(StepJson::from).collect()
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StepJson {
+    process: String,
+    pid: usize,
+    #[serde(default)]
+    partner: Option<usize>,
+    file: String,
+    line: u32,
+    text: String,
+    preemption: bool,
+    #[serde(default)]
+    switch: SwitchJson,
+    changes: Vec<ChangeJson>,
+    #[serde(default)]
+    output: String,
+}
+
+#[derive(Serialize, Deserialize, Default, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum SwitchJson {
+    #[default]
+    None,
+    Forced,
+    Preemption,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChangeJson {
+    name: String,
+    from: Option<ValueJson>,
+    to: Option<ValueJson>,
+}
+
+/// A number, a string for anything that is shown as it is, a list of strings for a channel.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum ValueJson {
+    Int(i64),
+    Name(String),
+    Queue(Vec<String>),
+}
+
+#[derive(Serialize, Deserialize)]
+pub(crate) struct PositionJson {
+    process: String,
+    pid: usize,
+    file: String,
+    line: u32,
+    text: String,
+}
+
+impl From<&TraceStep> for StepJson {
+    fn from(step: &TraceStep) -> Self {
+        StepJson {
+            process: step.process.clone(),
+            pid: step.pid,
+            partner: step.partner,
+            file: step.file.clone(),
+            line: step.line,
+            text: step.text.clone(),
+            preemption: step.switch == Switch::Preemption,
+            switch: match step.switch {
+                Switch::None => SwitchJson::None,
+                Switch::Forced => SwitchJson::Forced,
+                Switch::Preemption => SwitchJson::Preemption,
+            },
+            changes: step.changes.iter().map(ChangeJson::from).collect(),
+            output: step.output.clone(),
+        }
+    }
+}
+
+impl From<StepJson> for TraceStep {
+    fn from(step: StepJson) -> Self {
+        TraceStep {
+            process: step.process,
+            pid: step.pid,
+            partner: step.partner,
+            file: step.file,
+            line: step.line,
+            text: step.text,
+            switch: match (step.switch, step.preemption) {
+                (_, true) => Switch::Preemption,
+                (SwitchJson::Forced, _) => Switch::Forced,
+                _ => Switch::None,
+            },
+            changes: step.changes.into_iter().map(Change::from).collect(),
+            output: step.output,
+        }
+    }
+}
+
+impl From<&Change> for ChangeJson {
+    fn from(change: &Change) -> Self {
+        ChangeJson {
+            name: change.name.clone(),
+            from: change.from.as_ref().map(ValueJson::from),
+            to: change.to.as_ref().map(ValueJson::from),
+        }
+    }
+}
+
+impl From<ChangeJson> for Change {
+    fn from(change: ChangeJson) -> Self {
+        Change {
+            name: change.name,
+            from: change.from.map(Value::from),
+            to: change.to.map(Value::from),
+        }
+    }
+}
+
+impl From<&Value> for ValueJson {
+    fn from(value: &Value) -> Self {
+        match value {
+            Value::Int(n) => ValueJson::Int(*n),
+            Value::Name(s) => ValueJson::Name(s.clone()),
+            Value::Queue(q) => ValueJson::Queue(q.clone()),
+        }
+    }
+}
+
+impl From<ValueJson> for Value {
+    fn from(value: ValueJson) -> Self {
+        match value {
+            ValueJson::Int(n) => Value::Int(n),
+            ValueJson::Name(s) => Value::Name(s),
+            ValueJson::Queue(q) => Value::Queue(q),
+        }
+    }
+}
+
+impl From<&Position> for PositionJson {
+    fn from(p: &Position) -> Self {
+        PositionJson {
+            process: p.process.clone(),
+            pid: p.pid,
+            file: p.file.clone(),
+            line: p.line,
+            text: p.text.clone(),
+        }
+    }
+}
+
+impl From<PositionJson> for Position {
+    fn from(p: PositionJson) -> Self {
+        Position { process: p.process, pid: p.pid, file: p.file, line: p.line, text: p.text }
+    }
+}

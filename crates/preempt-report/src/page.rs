@@ -1,0 +1,356 @@
+//! One self-contained HTML page: the claim, the moment it went wrong, and everything around it.
+//!
+//! The page is a few assets and one island of JSON; it loads nothing, so it works from disk and in
+//! a continuous-integration artefact. Names, statements and values come from the user's program and
+//! are never markup: the island escapes `<`, the script writes text nodes only, the few strings in
+//! the skeleton are escaped here.
+//!
+//! Long traces repeat themselves, so the island interns its strings and keeps the steps as columns:
+//! a trace of 100,000 steps is a few megabytes.
+
+use crate::{Cast, MomentKind, messages, moments, xml};
+use preempt_core::{Claim, Switch, Trace, Value, Violation};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// A source file to show beside the trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The name that steps refer to.
+    pub file: String,
+    /// Its content.
+    pub text: String,
+}
+
+/// What a page shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// The file or test that was checked.
+    pub title: &'a str,
+    /// The verdict, with its counterexample if it has one.
+    pub claim: &'a Claim,
+    /// An execution to show when the claim has no counterexample (a simulation).
+    pub trace: Option<&'a Trace>,
+    /// The sources.
+    pub sources: &'a [Source],
+}
+
+/// Writes the page.
+pub fn page(page: &Page<'_>) -> String {
+    let island = island(page);
+    let mut out = String::with_capacity(SKELETON.len() + STYLE.len() + SCRIPT.len() + island.len());
+    let mut rest = SKELETON;
+    // One pass over the skeleton, so that nothing inserted is looked at again.
+    while let Some((before, after)) = rest.split_once("{{") {
+        out.push_str(before);
+        let Some((name, after)) = after.split_once("}}") else {
+            break;
+        };
+        match name {
+            "title" => out.push_str(&xml::escape(page.title)),
+            "verdict" => out.push_str(page.claim.verdict.name()),
+            "claim" => out.push_str(&xml::escape(&page.claim.sentence)),
+            "style" => out.push_str(STYLE),
+            "script" => out.push_str(SCRIPT),
+            "data" => out.push_str(&island),
+            _ => {}
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+const SKELETON: &str = include_str!("../assets/page.html");
+const STYLE: &str = include_str!("../assets/page.css");
+const SCRIPT: &str = concat!(
+    include_str!("../assets/model.js"),
+    include_str!("../assets/chart.js"),
+    include_str!("../assets/lanes.js"),
+    include_str!("../assets/overview.js"),
+    include_str!("../assets/search.js"),
+    include_str!("../assets/sources.js"),
+    include_str!("../assets/state.js"),
+    include_str!("../assets/page.js")
+);
+
+/// The data of the page, safe inside a `script` element.
+fn island(page: &Page<'_>) -> String {
+    let empty = Trace::default();
+    let violation = page.claim.violation.as_ref();
+    let trace = violation.map(|v| &v.trace).or(page.trace).unwrap_or(&empty);
+    // Plain structs of strings and whole numbers always serialise.
+    let text = serde_json::to_string(&Island::new(page, trace, violation)).unwrap_or_default();
+    text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+#[derive(Serialize)]
+struct Island<'a> {
+    title: &'a str,
+    verdict: &'static str,
+    claim: &'a str,
+    property: &'a str,
+    notes: &'a [String],
+    numbers: Numbers<'a>,
+    cost: [usize; 4],
+    processes: Vec<(usize, String)>,
+    sources: Vec<(&'a str, &'a str)>,
+    moments: Vec<MomentData>,
+    failure: Option<Failure<'a>>,
+    cycle: Option<usize>,
+    strings: Vec<&'a str>,
+    /// Names of variables, as strings.
+    variables: Vec<usize>,
+    /// Whether each variable is a channel.
+    channels: Vec<bool>,
+    /// Value at the start of each variable, -1 when it does not exist yet.
+    initial: Vec<i64>,
+    /// Values: text, or for a channel its messages.
+    values: Vec<ValueData>,
+    /// Columns of the steps.
+    pid: Vec<usize>,
+    /// Name of the process, as a string.
+    names: Vec<usize>,
+    partner: Vec<i64>,
+    file: Vec<usize>,
+    line: Vec<u32>,
+    text: Vec<usize>,
+    /// 0 goes on, 1 forced switch, 2 preemption.
+    switch: Vec<u8>,
+    /// Per step: variable, value, variable, value, …; value -1 when it is gone.
+    changes: Vec<Vec<i64>>,
+    /// Step and text of everything printed.
+    output: Vec<(usize, &'a str)>,
+    /// Label, sent at, sent by, received at, received by; -1 when not.
+    messages: Vec<(String, i64, i64, i64, i64)>,
+    rest: Vec<(usize, usize, u32, usize)>,
+}
+
+#[derive(Serialize)]
+struct Numbers<'a> {
+    states: u64,
+    matched: u64,
+    revisits: u64,
+    transitions: u64,
+    atomic: u64,
+    depth: u64,
+    errors: u64,
+    vector: u64,
+    memory: u64,
+    seconds: f64,
+    /// Bound, states, transitions, errors.
+    bounds: Vec<(u32, u64, u64, u64)>,
+    /// Process, file, line, statement.
+    unreached: Vec<(&'a str, &'a str, u32, &'a str)>,
+}
+
+impl<'a> Numbers<'a> {
+    fn new(claim: &'a Claim) -> Self {
+        let s = &claim.statistics;
+        Numbers {
+            states: s.states,
+            matched: s.matched,
+            revisits: s.revisits,
+            transitions: s.transitions,
+            atomic: s.atomic_steps,
+            depth: s.depth,
+            errors: s.errors,
+            vector: s.state_bytes,
+            memory: s.memory_bytes,
+            seconds: s.seconds,
+            bounds: s
+                .per_bound
+                .iter()
+                .map(|row| (row.bound, row.states, row.transitions, row.errors))
+                .collect(),
+            unreached: claim
+                .unreached
+                .iter()
+                .map(|u| (u.process.as_str(), u.file.as_str(), u.line, u.text.as_str()))
+                .collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct MomentData {
+    step: usize,
+    kind: &'static str,
+    title: String,
+    detail: String,
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    kind: &'static str,
+    message: &'a str,
+    file: &'a str,
+    line: u32,
+    simplest: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ValueData {
+    Int(i64),
+    Name(String),
+    Queue(Vec<String>),
+}
+
+/// Gives equal things equal numbers.
+struct Interner<'a, T: ?Sized> {
+    known: HashMap<&'a T, usize>,
+    list: Vec<&'a T>,
+}
+
+impl<'a, T: ?Sized + std::hash::Hash + Eq> Interner<'a, T> {
+    fn new() -> Self {
+        Interner { known: HashMap::new(), list: Vec::new() }
+    }
+
+    fn number(&mut self, item: &'a T) -> usize {
+        *self.known.entry(item).or_insert_with(|| {
+            self.list.push(item);
+            self.list.len() - 1
+        })
+    }
+}
+
+impl<'a> Island<'a> {
+    fn new(page: &Page<'a>, trace: &'a Trace, violation: Option<&'a Violation>) -> Self {
+        let mut strings = Interner::<str>::new();
+        let mut values = Interner::<Value>::new();
+        let mut variables = Interner::<str>::new();
+        let mut channels: Vec<bool> = Vec::new();
+        let mut initial = Vec::new();
+        let mut learn = |number: usize, value: &Value| {
+            channels.resize(channels.len().max(number + 1), false);
+            channels[number] |= matches!(value, Value::Queue(_));
+        };
+        for (name, value) in &trace.initial {
+            let number = variables.number(name);
+            learn(number, value);
+            initial.resize(initial.len().max(number + 1), -1);
+            initial[number] = values.number(value) as i64;
+        }
+        let mut changes = Vec::with_capacity(trace.steps.len());
+        for step in &trace.steps {
+            let mut list = Vec::with_capacity(2 * step.changes.len());
+            for change in &step.changes {
+                let number = variables.number(&change.name);
+                initial.resize(initial.len().max(number + 1), -1);
+                for value in [&change.from, &change.to].into_iter().flatten() {
+                    learn(number, value);
+                }
+                list.push(number as i64);
+                list.push(change.to.as_ref().map_or(-1, |v| values.number(v) as i64));
+            }
+            changes.push(list);
+        }
+        let names: Vec<usize> = variables.list.iter().map(|name| strings.number(name)).collect();
+        channels.resize(names.len(), false);
+        let cost = trace.cost();
+        Island {
+            title: page.title,
+            verdict: page.claim.verdict.name(),
+            claim: &page.claim.sentence,
+            property: &page.claim.property,
+            notes: &page.claim.notes,
+            numbers: Numbers::new(page.claim),
+            cost: [
+                cost.steps as usize,
+                cost.preemptions as usize,
+                cost.switches as usize,
+                trace.blocks(),
+            ],
+            processes: Cast::of(trace).members().into_iter().map(|m| (m.pid, m.label)).collect(),
+            sources: page.sources.iter().map(|s| (s.file.as_str(), s.text.as_str())).collect(),
+            moments: moment_data(trace, violation),
+            failure: violation.map(|v| Failure {
+                kind: v.kind.name(),
+                message: &v.message,
+                file: &v.file,
+                line: v.line,
+                simplest: v.simplest,
+            }),
+            cycle: trace.cycle_start,
+            variables: names,
+            channels,
+            initial,
+            values: values.list.iter().map(|value| value_data(value)).collect(),
+            pid: trace.steps.iter().map(|s| s.pid).collect(),
+            names: trace.steps.iter().map(|s| strings.number(&s.process)).collect(),
+            partner: trace.steps.iter().map(|s| s.partner.map_or(-1, |p| p as i64)).collect(),
+            file: trace.steps.iter().map(|s| strings.number(&s.file)).collect(),
+            line: trace.steps.iter().map(|s| s.line).collect(),
+            text: trace.steps.iter().map(|s| strings.number(&s.text)).collect(),
+            switch: trace
+                .steps
+                .iter()
+                .map(|s| match s.switch {
+                    Switch::None => 0,
+                    Switch::Forced => 1,
+                    Switch::Preemption => 2,
+                })
+                .collect(),
+            changes,
+            output: trace
+                .steps
+                .iter()
+                .enumerate()
+                .filter(|(_, s)| !s.output.is_empty())
+                .map(|(index, s)| (index, s.output.as_str()))
+                .collect(),
+            messages: message_data(trace),
+            rest: trace
+                .rest
+                .iter()
+                .map(|p| (p.pid, strings.number(&p.file), p.line, strings.number(&p.text)))
+                .collect(),
+            strings: strings.list,
+        }
+    }
+}
+
+fn value_data(value: &Value) -> ValueData {
+    // Numbers beyond what a script can hold exactly are shown as text.
+    const EXACT: i64 = 1 << 53;
+    match value {
+        Value::Int(n) if (-EXACT..=EXACT).contains(n) => ValueData::Int(*n),
+        Value::Int(n) => ValueData::Name(n.to_string()),
+        Value::Name(text) => ValueData::Name(text.clone()),
+        Value::Queue(messages) => ValueData::Queue(messages.clone()),
+    }
+}
+
+fn moment_data(trace: &Trace, violation: Option<&Violation>) -> Vec<MomentData> {
+    moments(trace, violation)
+        .into_iter()
+        .map(|m| MomentData {
+            step: m.step,
+            kind: match m.kind {
+                MomentKind::Preemption(_) => "preemption",
+                MomentKind::CycleStart => "cycle",
+                MomentKind::Failure => "failure",
+            },
+            title: m.title,
+            detail: m.detail,
+        })
+        .collect()
+}
+
+fn message_data(trace: &Trace) -> Vec<(String, i64, i64, i64, i64)> {
+    let number = |n: Option<usize>| n.map_or(-1, |n| n as i64);
+    messages(trace)
+        .into_iter()
+        .map(|m| {
+            (
+                m.label(),
+                number(m.sent.map(|e| e.step)),
+                number(m.sent.map(|e| e.pid)),
+                number(m.received.map(|e| e.step)),
+                number(m.received.map(|e| e.pid)),
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,154 @@
+//! The report at the end of a check: the claim in one sentence, then the block of numbers that
+//! users of Spin know by heart.
+//!
+//! Labels and units follow Spin 6's verifier line by line where the number has the same meaning, so
+//! that the two can be compared with `diff`; what Spin does not have (bounds, bytes per state)
+//! stands below.
+
+use crate::look::Tone;
+use crate::{Look, fit};
+use preempt_core::{BoundRow, Claim, Statistics, Unreached, Verdict};
+
+/// The whole report.
+pub fn render(claim: &Claim, look: &Look) -> String {
+    let mut out = sentence(claim, look);
+    if !claim.property.is_empty() {
+        out.push_str(&format!("property: {}\n", fit::clean(&claim.property)));
+    }
+    for note in &claim.notes {
+        for line in fit::wrap(&format!("note: {}", fit::clean(note)), look.width, 6) {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    out.push('\n');
+    out.push_str(&numbers(&claim.statistics));
+    if !claim.statistics.per_bound.is_empty() {
+        out.push('\n');
+        out.push_str(&coverage(&claim.statistics.per_bound));
+    }
+    if !claim.unreached.is_empty() {
+        out.push('\n');
+        out.push_str(&unreached(&claim.unreached));
+    }
+    out.push('\n');
+    out.push_str(&elapsed(&claim.statistics));
+    out
+}
+
+/// The claim, wrapped and marked by its verdict.
+pub fn sentence(claim: &Claim, look: &Look) -> String {
+    let (mark, tone) = match claim.verdict {
+        Verdict::Holds | Verdict::HoldsWithinBound(_) => (look.glyph("✓", "ok"), Tone::Good),
+        Verdict::Violated => (look.glyph("✗", "!!"), Tone::Bad),
+        Verdict::Inconclusive(_) => (look.glyph("?", "??"), Tone::Warning),
+    };
+    let text = format!("{mark} {}", fit::clean(claim.sentence.trim()));
+    let mut out = String::new();
+    for line in fit::wrap(&text, look.width, 2) {
+        out.push_str(&look.paint(tone, &line));
+        out.push('\n');
+    }
+    out
+}
+
+/// Spin's block: state vector, depth, errors, stored, matched, transitions, atomic steps, memory.
+pub fn numbers(statistics: &Statistics) -> String {
+    let s = statistics;
+    let mut out = format!(
+        "State-vector {} byte, depth reached {}, errors: {}\n",
+        s.state_bytes, s.depth, s.errors
+    );
+    let mut line = |number: u64, label: &str| {
+        out.push_str(&format!("{number:>9} {label}\n"));
+    };
+    line(s.states, "states, stored");
+    if s.revisits > 0 {
+        line(s.states + s.revisits, "states, visited");
+    }
+    line(s.matched, "states, matched");
+    line(
+        s.transitions,
+        if s.revisits > 0 {
+            "transitions (= visited+matched)"
+        } else {
+            "transitions (= stored+matched)"
+        },
+    );
+    line(s.atomic_steps, "atomic steps");
+    out.push('\n');
+    let megabytes = s.memory_bytes as f64 / (1024.0 * 1024.0);
+    out.push_str(&format!("{megabytes:9.3}\ttotal actual memory usage (in Megabytes)\n"));
+    if s.bytes_per_state > 0.0 {
+        out.push_str(&format!("{:9.1}\tbytes per stored state\n", s.bytes_per_state));
+    }
+    out
+}
+
+/// What each preemption bound added.
+pub fn coverage(rows: &[BoundRow]) -> String {
+    const TITLES: [&str; 5] = ["preemptions", "states", "new states", "transitions", "errors"];
+    let mut before = 0;
+    let cells: Vec<[String; 5]> = rows
+        .iter()
+        .map(|row| {
+            let new = row.states.saturating_sub(before);
+            before = row.states;
+            [
+                format!("<= {}", row.bound),
+                row.states.to_string(),
+                format!("+{new}"),
+                row.transitions.to_string(),
+                row.errors.to_string(),
+            ]
+        })
+        .collect();
+    let widths: [usize; 5] = std::array::from_fn(|column| {
+        cells.iter().map(|row| row[column].len()).max().unwrap_or(0).max(TITLES[column].len())
+    });
+    let line = |row: [&str; 5]| -> String {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        format!("{}\n", cells.join("  "))
+    };
+    let mut out = line(TITLES);
+    for row in &cells {
+        out.push_str(&line(std::array::from_fn(|column| row[column].as_str())));
+    }
+    out
+}
+
+/// Statements that no execution reached, by process type.
+pub fn unreached(list: &[Unreached]) -> String {
+    let mut out = String::new();
+    for group in list.chunk_by(|a, b| a.process == b.process) {
+        out.push_str(&format!("unreached in {}\n", group[0].process));
+        for place in group {
+            let text = fit::clean(&place.text);
+            out.push_str(&format!("\t{}:{}, \"{text}\"\n", place.file, place.line));
+        }
+        let noun = if group.len() == 1 { "statement" } else { "statements" };
+        out.push_str(&format!("\t({} {noun})\n", group.len()));
+    }
+    out
+}
+
+/// Time and rate.
+pub fn elapsed(statistics: &Statistics) -> String {
+    let s = statistics;
+    let mut out = format!("elapsed time {} seconds", seconds(s.seconds));
+    if s.compile_seconds > 0.0 {
+        out.push_str(&format!(" (and {} to compile)", seconds(s.compile_seconds)));
+    }
+    out.push('\n');
+    // A rate over a few milliseconds says nothing.
+    if s.seconds >= 0.01 {
+        let visited = (s.states + s.revisits) as f64;
+        out.push_str(&format!("rate {:9.0} states/second\n", visited / s.seconds));
+    }
+    out
+}
+
+fn seconds(seconds: f64) -> String {
+    if seconds < 1.0 { format!("{seconds:.3}") } else { format!("{seconds:.2}") }
+}

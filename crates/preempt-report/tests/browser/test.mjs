@@ -1,0 +1,248 @@
+// Opens the pages in a real browser: steps, searches, follows a link, scrolls 100,000 steps, looks
+// for errors, and takes pictures.
+//
+//   node test.mjs CHROMIUM FOLDER      FOLDER holds peterson.html, lock.html, serve.html,
+//                                      protocol.html, long.html, evil.html; pictures go there too
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [executablePath, folder] = process.argv.slice(2);
+const profile = mkdtempSync(join(tmpdir(), "preempt-browser-"));
+const context = await chromium.launchPersistentContext(profile, {
+  executablePath,
+  headless: true,
+  viewport: { width: 1440, height: 900 },
+  colorScheme: "light",
+  args: [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  ],
+});
+
+const problems = [];
+const address = (name, hash = "") => pathToFileURL(resolve(folder, name + ".html")).href + hash;
+const picture = (page, name) => page.screenshot({ path: join(folder, name + ".png") });
+const timings = [];
+
+/** Runs an action until the page has drawn, notes how long it took. */
+async function timed(page, name, action) {
+  const start = performance.now();
+  await action();
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  timings.push([name, performance.now() - start]);
+}
+
+async function open(name, hash, options = {}) {
+  const page = await context.newPage();
+  page.on("pageerror", (error) => problems.push(`${name}: ${error}`));
+  page.on("console", (message) => { if (message.type() === "error") problems.push(`${name}: ${message.text()}`); });
+  page.on("request", (request) => { if (!/^(file|data):/.test(request.url())) problems.push(`${name} loads ${request.url()}`); });
+  page.on("dialog", (dialog) => { problems.push(`${name}: dialog ${dialog.message()}`); dialog.dismiss(); });
+  if (options.colorScheme || options.media) await page.emulateMedia(options);
+  if (options.viewport) await page.setViewportSize(options.viewport);
+  await page.goto(address(name, hash));
+  return page;
+}
+
+const here = (page) => page.locator(".row.here .number").textContent();
+const text = (page, selector) => page.locator(selector).first().innerText();
+
+async function claimOnTop() {
+  const page = await open("peterson");
+  assert.match(await text(page, "h1"), /both users wait for each other/);
+  assert.match(await text(page, "#verdict"), /violated/);
+  const moments = await page.locator(".moment").allInnerTexts();
+  assert.equal(moments.length, 2);
+  assert.match(moments[0], /preemption 1[\s\S]*user \(0\) could go on but is stopped before line 10/);
+  assert.match(moments[1], /invalid end state/);
+  assert.equal(await page.locator(".row.rests .rest").count(), 2);
+  assert.equal(await page.locator(".row.failure").count(), 1);
+  assert.equal(await page.locator(".code-line.next").count(), 2);
+  await picture(page, "peterson");
+  await page.keyboard.press("t");
+  await picture(page, "peterson-dark");
+  await page.close();
+}
+
+async function stepping() {
+  const page = await open("lock");
+  assert.equal(await here(page), "9");
+  await page.keyboard.press("g");
+  assert.equal(await here(page), "0");
+  for (const [key, expected] of [["j", "1"], ["j", "2"], ["j", "3"], ["k", "2"], ["l", "7"], ["h", "2"], ["G", "9"], ["N", "7"], ["N", "2"], ["n", "7"], ["N", "2"]]) {
+    await page.keyboard.press(key);
+    assert.equal(await here(page), expected, `after ${key}`);
+  }
+  await page.waitForURL(/#step=2$/);
+  await page.keyboard.press("j");
+  assert.match(await text(page, "tr.fresh"), /locked\s+0 → 1/);
+  assert.match(await text(page, "#state-title"), /after step 3/);
+  // Where everybody stands: worker 1 just ran line 9, worker 0 was stopped before line 9.
+  const where = await page.locator(".where").allInnerTexts();
+  assert.deepEqual(where, ["next line 9", "ran line 9 · next line 10"]);
+  await page.locator("tr.fresh .spark button").click();
+  assert.match(await text(page, ".history"), /3: 0 → 1/);
+  await picture(page, "lock");
+  await page.locator(".moment.failure").click();
+  assert.equal(await here(page), "9");
+  await page.keyboard.press("?");
+  assert.equal(await page.locator("dialog[open]").count(), 1);
+  await picture(page, "keys");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("c");
+  assert.equal(await page.locator("#collapse").getAttribute("aria-pressed"), "true");
+  await page.close();
+}
+
+async function links() {
+  const page = await open("lock", "#step=4");
+  assert.equal(await here(page), "4");
+  await page.evaluate(() => { location.hash = "#step=8"; });
+  await page.waitForFunction(() => document.querySelector(".row.here .number").textContent === "8");
+  await page.goto(address("lock", "#step=999999"));
+  assert.equal(await here(page), "9");
+  await page.close();
+}
+
+async function searching() {
+  const page = await open("lock", "#step=1");
+  await page.keyboard.press("/");
+  await page.keyboard.type("inside++");
+  await page.keyboard.press("Enter");
+  assert.equal(await here(page), "4");
+  assert.equal(await text(page, "#found"), "1 of 2");
+  await page.keyboard.press("Enter");
+  assert.equal(await here(page), "8");
+  await page.keyboard.press("Shift+Enter");
+  assert.equal(await here(page), "4");
+  await page.locator("#search").fill("no such thing");
+  await page.waitForFunction(() => document.getElementById("found").textContent === "nothing found");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("j");
+  assert.equal(await here(page), "5");
+  await page.close();
+}
+
+async function messages() {
+  const page = await open("protocol");
+  await picture(page, "protocol");
+  // Four names, three channels.
+  assert.equal(await page.locator(".channel").count(), 3);
+  assert.match(await text(page, ".channel >> nth=1"), /to_receiver[\s\S]*data,3[\s\S]*also sender\(0\):out/);
+  await page.keyboard.press("m");
+  assert.equal(await page.locator(".message").count(), 5);
+  await picture(page, "protocol-chart");
+  await page.locator(".chart-row").nth(4).click({ position: { x: 20, y: 15 } });
+  assert.match(await text(page, "#position"), /^5 of 9/);
+  assert.match(await text(page, ".channel.fresh"), /to_sender/);
+  await page.close();
+}
+
+async function cycle() {
+  const page = await open("serve");
+  assert.equal(await here(page), "3");
+  assert.equal(await page.locator(".row.cycle").count(), 2);
+  assert.equal(await page.locator(".row.step.in-cycle").count(), 2);
+  await picture(page, "serve");
+  await page.close();
+}
+
+async function otherReaders() {
+  const narrow = await open("lock", "", { viewport: { width: 420, height: 900 } });
+  const overflow = await narrow.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(overflow <= 0, `${overflow} pixels too wide`);
+  await picture(narrow, "lock-narrow");
+  await narrow.close();
+  const dark = await open("protocol", "#step=5", { colorScheme: "dark" });
+  await picture(dark, "protocol-dark");
+  await dark.close();
+  const crowd = await open("crowd");
+  const lane = await crowd.locator(".row.here .cell").boundingBox();
+  const list = await crowd.locator("#scroll").boundingBox();
+  assert.ok(lane.x > list.x && lane.x + lane.width < list.x + list.width, "the lane of the step is in view");
+  await picture(crowd, "crowd");
+  await crowd.close();
+  const bound = await open("bound");
+  assert.match(await text(bound, "#verdict"), /holds within the bound/);
+  assert.equal(await bound.locator(".meter").count(), 3);
+  assert.match(await text(bound, "#figures"), /code that no execution reached/);
+  await picture(bound, "bound");
+  await bound.close();
+  const paper = await open("lock");
+  await paper.pdf({ path: join(folder, "lock.pdf"), landscape: true });
+  await paper.close();
+}
+
+/** Names, values and statements that try to be markup. */
+async function hostile() {
+  const page = await open("evil");
+  assert.equal(await page.locator("img").count(), 0);
+  assert.equal(await page.evaluate(() => window.hacked), undefined);
+  await page.keyboard.press("g");
+  await page.keyboard.press("m");
+  await page.close();
+}
+
+async function hundredThousand() {
+  const page = await context.newPage();
+  page.on("pageerror", (error) => problems.push(`long: ${error}`));
+  await timed(page, "open 100,000 steps", () => page.goto(address("long")));
+  assert.equal(await here(page), "100000");
+  const rows = await page.locator(".rows .row").count();
+  assert.ok(rows < 120, `${rows} rows in the document`);
+  await picture(page, "long");
+  await timed(page, "go to the start", () => page.keyboard.press("g"));
+  await timed(page, "one step", () => page.keyboard.press("j"));
+  await timed(page, "50 steps", async () => { for (let i = 0; i < 50; i++) await page.keyboard.press("j"); });
+  await timed(page, "next preemption", () => page.keyboard.press("n"));
+  await timed(page, "go to the end", () => page.keyboard.press("G"));
+  await timed(page, "scroll to the middle", () => page.evaluate(() => {
+    const box = document.getElementById("scroll");
+    box.scrollTop = box.scrollHeight / 2;
+  }));
+  const middle = Number(await page.locator(".row.step .number").first().textContent());
+  assert.ok(middle > 40_000 && middle < 60_000, `row ${middle} in the middle`);
+  await timed(page, "scroll 40 pages", () => page.evaluate(async () => {
+    const box = document.getElementById("scroll");
+    for (let i = 0; i < 40; i++) {
+      box.scrollTop += box.clientHeight;
+      await new Promise(requestAnimationFrame);
+    }
+  }));
+  await timed(page, "search, 12,000 hits", () => page.evaluate(() => {
+    const box = document.getElementById("search");
+    box.focus();
+    box.value = "time = (time";
+    box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  }));
+  assert.match(await text(page, "#found"), /of 1\d,\d{3}$/);
+  await timed(page, "next hit", () => page.keyboard.press("Enter"));
+  await page.keyboard.press("Escape");
+  await timed(page, "message chart", () => page.keyboard.press("m"));
+  assert.ok(await page.locator(".message").count() > 3);
+  await picture(page, "long-chart");
+  await page.keyboard.press("m");
+  await page.keyboard.press("m");
+  await timed(page, "collapse runs", () => page.keyboard.press("c"));
+  await timed(page, "deep link", async () => {
+    await page.evaluate(() => { location.hash = "#step=54321"; });
+    await page.waitForFunction(() => document.querySelector(".row.here .number")?.textContent === "54321");
+  });
+  await page.close();
+}
+
+try {
+  for (const scenario of [claimOnTop, stepping, links, searching, messages, cycle, otherReaders, hostile, hundredThousand]) {
+    await scenario();
+    console.log(`ok ${scenario.name}`);
+  }
+  for (const [name, time] of timings) console.log(`${time.toFixed(0).padStart(6)} ms  ${name}`);
+  assert.deepEqual(problems, []);
+} finally {
+  await context.close();
+  rmSync(profile, { recursive: true, force: true });
+}
