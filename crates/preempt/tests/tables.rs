@@ -9,7 +9,7 @@ use preempt::{Check, Strategy};
 #[test]
 fn reduction_pays_more_with_every_bound() {
     println!("size bound cb-dfs cb-por");
-    for (size, bounds) in [(3, 4), (4, 4), (5, 3)] {
+    for (size, bounds) in [(3, 4), (4, 4), (5, 4)] {
         let body = || bodies::work_stealing(size, Steal::Correct);
         let plain =
             Check::new().strategy(Strategy::ContextBoundedDfs).preemptions(bounds).run(body);
