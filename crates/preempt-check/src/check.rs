@@ -126,8 +126,9 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 
     /// Searches, and says what was found.
     pub fn run(self) -> Answer {
-        let mut budget = Budget::unlimited()
-            .memory(self.options.memory.unwrap_or_else(|| available_memory() / 8 * 7));
+        let available = available_memory() / 16 * 15;
+        let memory = self.options.memory.unwrap_or(available);
+        let mut budget = Budget::unlimited().memory(memory.min(available));
         if let Some(time) = self.options.time {
             budget = budget.time(time);
         }
@@ -147,7 +148,14 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
             }
             simplify(self.system, &self.options, &mut finding, &mut more);
         }
-        conclude(self.system, &self.options.property, finding)
+        let mut answer = conclude(self.system, &self.options.property, finding);
+        if memory > available {
+            answer.claim.notes.push(format!(
+                "the memory limit was lowered to the {} MiB that are available",
+                available >> 20
+            ));
+        }
+        answer
     }
 }
 
