@@ -6,13 +6,13 @@ use preempt_ltl::{
     Error, Word, accepts, disjoint, holds, parse, read_hoa, read_never, translate, translate_both,
     write_dot, write_hoa, write_never,
 };
-use random::{Random, formula};
+use random::{Random, cases, formula};
 
 #[test]
 fn written_automata_read_back() {
     let mut random = Random::new(6);
     let names: Vec<String> = ["p", "q", "(x > 3)", "len(c)==2"].map(String::from).to_vec();
-    for _ in 0..200 {
+    for _ in 0..cases(200) {
         let size = 2 + (random.next() % 9) as usize;
         let candidate = formula(&mut random, size, 4, true);
         let (yes, no) = translate_both(&candidate).unwrap();

@@ -5,7 +5,7 @@ mod random;
 use preempt_ltl::{
     Word, accepts, disjoint, holds, parse, translate, translate_both, translate_generalized,
 };
-use random::{Random, formula};
+use random::{Random, cases, formula};
 
 /// Formula, states of ltl3ba's Büchi automaton, its edges, its generalised states, Spin's states.
 const SIZES: &str = include_str!("sizes.tsv");
@@ -88,12 +88,10 @@ fn the_tables_formulas_are_translated_rightly() {
     }
 }
 
-/// `PREEMPT_LTL_CASES` makes the campaign longer.
 #[test]
 fn random_formulas_are_translated_rightly() {
-    let cases = std::env::var("PREEMPT_LTL_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
     let mut random = Random::new(2);
-    for _ in 0..cases {
+    for _ in 0..cases(400) {
         let size = 2 + (random.next() % 11) as usize;
         let candidate = formula(&mut random, size, 4, true);
         check(&candidate.to_string(), &candidate, &mut random);

@@ -47,17 +47,17 @@ const laneView = (() => {
     let statement = 0, changes = 0;
     const stride = Math.max(1, Math.floor(count / 2000));
     for (let step = 0; step < count; step += stride) {
-      const text = model.changesOf(step).map(model.changeText).join("  ");
+      const text = model.changeTexts(step).join("  ");
       statement = Math.max(statement, data.strings[data.text[step]].length + 6);
       changes = Math.max(changes, text.length);
     }
     const bounded = (length) => Math.max(16, Math.min(34, length));
     return [bounded(statement), bounded(changes + 2)];
   })();
-  const CHANGES = 150;
+  const CHANGES = 150, LANE = data.processes.length > 3 ? 128 : 150;
 
   function template() {
-    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(150px, ${laneShare}fr)) minmax(${CHANGES}px, ${changesShare}fr)`;
+    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(${LANE}px, ${laneShare}fr)) minmax(${CHANGES}px, ${changesShare}fr)`;
   }
 
   function names() {
@@ -70,7 +70,7 @@ const laneView = (() => {
       row.append(cell);
     });
     row.append(make("div", "name changes", "changes"));
-    $("spacer").style.minWidth = row.style.minWidth = 72 + 150 * data.processes.length + CHANGES + "px";
+    $("spacer").style.minWidth = row.style.minWidth = 72 + LANE * data.processes.length + CHANGES + "px";
   }
 
   function laneClass(lane) { return `lane-${lane % 8}`; }
@@ -100,7 +100,8 @@ const laneView = (() => {
   function stepRow(row, step) {
     const lane = lanes.get(data.pid[step]);
     const partner = data.partner[step] >= 0 ? lanes.get(data.partner[step]) : -1;
-    const text = data.strings[data.text[step]];
+    // Of a rendezvous `c!x => c?y` each side gets its half.
+    const [text, receives] = partner < 0 ? [data.strings[data.text[step]]] : data.strings[data.text[step]].split(" => ");
     row.classList.add("step");
     option(row, step, `step ${step + 1}, ${model.describe(step)}${data.switch[step] === 2 ? ", after a preemption" : ""}`);
     row.setAttribute("aria-posinset", step + 1);
@@ -117,14 +118,12 @@ const laneView = (() => {
     if (data.failure && step === count - 1 && data.cycle === null && !deadlock) cell.classList.add("failing");
     if (partner >= 0) {
       const sign = lane < partner ? "⇒" : "⇐";
-      place(row, make("div", `cell partner ${laneClass(partner)}`, `${sign} receives`), partner + 2);
+      place(row, make("div", `cell partner ${laneClass(partner)}`, `${sign} ${receives || "receives"}`), partner + 2);
     }
     const box = place(row, make("div", "changes"), data.processes.length + 2);
-    // What a channel holds follows from the statement; what a variable holds does not.
-    const list = model.changesOf(step);
-    list.sort((a, b) => data.channels[a.variable] - data.channels[b.variable]);
-    for (const change of list) box.append(make("span", "change", model.changeText(change)));
-    box.title = list.map(model.changeText).join("\n");
+    const changes = model.changeTexts(step);
+    for (const change of changes) box.append(make("span", "change", change));
+    box.title = changes.join("\n");
     if (found.length && found[model.after(found, step) - 1] === step) row.classList.add("found");
   }
 

@@ -65,12 +65,28 @@ const model = (() => {
 
   function nameOf(variable) { return data.strings[data.variables[variable]]; }
 
-  function changeText(change) {
-    const name = nameOf(change.variable);
-    if (data.channels[change.variable]) return `${name} = [${change.to < 0 ? "" : show(change.to)}]`.replace("[empty]", "[]");
-    if (change.from < 0) return `${name} = ${show(change.to)}`;
+  function changeText(change, mover) {
+    // In the lane of its owner a variable needs no owner: `worker(1):n` is `n` there.
+    const full = nameOf(change.variable);
+    const name = mover && full.startsWith(mover + ":") ? full.slice(mover.length + 1) : full;
     if (change.to < 0) return `${name} is gone`;
-    return `${name}: ${show(change.from)} → ${show(change.to)}`;
+    if (data.channels[change.variable]) return `${name} = [${show(change.to)}]`.replace("[empty]", "[]");
+    return change.from < 0 ? `${name} = ${show(change.to)}` : `${name}: ${show(change.from)} → ${show(change.to)}`;
+  }
+
+  /** The changes of a step as people read them: variables before channels, a channel that goes by
+      several names once, variables that end with their process only counted. */
+  function changeTexts(step) {
+    const mover = data.names[step];
+    const all = changesOf(step), variables = [], channels = [], gone = [];
+    for (const change of all) {
+      if (change.to < 0) gone.push(change);
+      else if (!data.channels[change.variable]) variables.push(change);
+      else if (change.from < 0 || !channels.some((c) => c.from === change.from && c.to === change.to)) channels.push(change);
+    }
+    const texts = [...variables, ...channels, ...(gone.length === 1 ? gone : [])].map((c) => changeText(c, data.strings[mover]));
+    if (gone.length > 1) texts.push(`${gone.length} variables are gone`);
+    return texts;
   }
 
   /** Where a process stands after `step`. */
@@ -97,6 +113,27 @@ const model = (() => {
     place.file = known ? known.file : own === undefined ? null : data.file[own];
     return place;
   }
+
+  /** Whether channel `b` is another name of channel `a`: it has a message at some time, and the same
+      content whenever it exists. */
+  function sameChannel(a, b) {
+    let used = false;
+    const agree = (step) => {
+      const value = valueAt(b, step);
+      used = used || (value >= 0 && Array.isArray(data.values[value]) && data.values[value].length > 0);
+      return value < 0 || value === valueAt(a, step);
+    };
+    return agree(-1) && changedAt[b].every(agree) && changedAt[a].every(agree) && used;
+  }
+
+  // Channels by the first of their names, with the others.
+  const channelNames = new Map();
+  data.channels.forEach((is, index) => {
+    if (!is) return;
+    const first = channelNames.size > 200 ? undefined : [...channelNames.keys()].find((known) => sameChannel(known, index));
+    if (first === undefined) channelNames.set(index, []);
+    else channelNames.get(first).push(index);
+  });
 
   function describe(step) {
     if (step < 0) return "start";
@@ -130,8 +167,8 @@ const model = (() => {
   }
 
   return {
-    data, count, lanes, moves, changedAt, changedTo, preemptions, runs, output, rest,
-    after, valueAt, show, changesOf, changeText, nameOf, standsAt, describe, search,
+    data, count, lanes, moves, changedAt, changedTo, preemptions, runs, output, rest, channelNames,
+    after, valueAt, show, changeTexts, nameOf, standsAt, describe, search,
   };
 })();
 

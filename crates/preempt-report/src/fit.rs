@@ -46,7 +46,7 @@ pub(crate) fn pad(text: &str, columns: usize) -> String {
     out
 }
 
-/// Lines of at most `columns`, broken at spaces where possible; lines after the first start with
+/// Lines of at most `columns`, broken at spaces or else after punctuation where possible; lines after the first start with
 /// `indent` spaces.
 pub(crate) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
     let columns = columns.max(4);
@@ -63,9 +63,13 @@ pub(crate) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
         }
         let head = take(rest, room);
         // A break in the first half would waste more space than a broken word costs.
-        let at = match head.rfind(' ') {
-            Some(at) if width(&head[..at]) * 2 >= room => at,
-            _ => head.len(),
+        let good = |at: usize| width(&head[..at]) * 2 >= room;
+        let space = head.rfind(' ').filter(|&at| good(at));
+        let mark = head.rfind([',', ';', '(', '!', '?']).map(|at| at + 1).filter(|&at| good(at));
+        let at = if rest[head.len()..].starts_with(' ') {
+            head.len()
+        } else {
+            space.or(mark).unwrap_or(head.len())
         };
         // One character wider than the room would loop for ever.
         let at = if at == 0 { rest.chars().next().map_or(rest.len(), char::len_utf8) } else { at };

@@ -11,8 +11,9 @@ mod cell;
 mod layout;
 
 use crate::look::Tone;
+use crate::message::halves;
 use crate::{Cast, Look, fit};
-use cell::{change_text, net_changes};
+use cell::{change_texts, net_changes};
 use layout::Layout;
 use preempt_core::{Change, Switch, Trace, TraceStep, Violation};
 
@@ -77,9 +78,13 @@ impl Lanes {
     pub fn step(&mut self, step: &TraceStep) -> String {
         let mut out = self.admit(step);
         out.push_str(&self.arrow(step));
+        let shown = match step.partner {
+            Some(_) if !self.layout.is_rails() => halves(&step.text).0,
+            _ => &step.text,
+        };
         let mut text = match step.line {
-            0 => fit::clean(&step.text),
-            line => format!("{line} {}", fit::clean(&step.text)),
+            0 => fit::clean(shown),
+            line => format!("{line} {}", fit::clean(shown)),
         };
         if let Some(partner) = step.partner.filter(|_| self.layout.is_rails()) {
             text.push_str(&format!(" {} {}", self.look.glyph("⇒", "=>"), self.cast.label(partner)));
@@ -144,8 +149,9 @@ impl Lanes {
 
     fn row(&self, step: &TraceStep, number: &str, cell: &[String], changes: &[Change]) -> String {
         let lane = self.cast.lane(step.pid).unwrap_or(0);
-        let partner = step.partner.and_then(|p| self.cast.lane(p));
-        let changes: Vec<String> = changes.iter().map(change_text).collect();
+        let receives = halves(&step.text).1.unwrap_or("receives");
+        let partner = step.partner.and_then(|p| self.cast.lane(p)).map(|p| (p, receives));
+        let changes = change_texts(changes, &step.process);
         let name = self.cast.label(step.pid);
         let rows = self.layout.row(lane, partner, &name, cell, &changes, &self.look);
         let mut out = String::new();
@@ -255,7 +261,10 @@ fn start_values(trace: &Trace, look: &Look) -> String {
     let values: Vec<String> = trace
         .initial
         .iter()
-        .filter(|(name, _)| touched.contains(name.as_str()))
+        .filter(|(name, value)| {
+            let empty = matches!(value, preempt_core::Value::Queue(q) if q.is_empty());
+            touched.contains(name.as_str()) && !empty
+        })
         .map(|(name, value)| format!("{name} = {value}"))
         .collect();
     if values.is_empty() {

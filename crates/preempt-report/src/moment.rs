@@ -1,5 +1,6 @@
 //! The moments that explain a trace: its preemptions, the start of its cycle, its failure.
 
+use crate::message::halves;
 use crate::{Cast, fit};
 use preempt_core::{Switch, Trace, Violation, ViolationKind};
 use std::collections::HashMap;
@@ -88,9 +89,13 @@ fn preemptions(trace: &Trace, cast: &Cast) -> Vec<Moment> {
             });
             left = left.saturating_sub(1);
         }
-        next.insert(step.pid, (step.line, &step.text));
+        let (send, receive) = match step.partner {
+            Some(_) => halves(&step.text),
+            None => (step.text.as_str(), None),
+        };
+        next.insert(step.pid, (step.line, send));
         if let Some(partner) = step.partner {
-            next.insert(partner, (0, &step.text));
+            next.insert(partner, (0, receive.unwrap_or(send)));
         }
     }
     out.reverse();

@@ -109,6 +109,8 @@ struct Island<'a> {
     values: Vec<ValueData>,
     /// Columns of the steps.
     pid: Vec<usize>,
+    /// Name of the process, as a string.
+    names: Vec<usize>,
     partner: Vec<i64>,
     file: Vec<usize>,
     line: Vec<u32>,
@@ -277,6 +279,7 @@ impl<'a> Island<'a> {
             initial,
             values: values.list.iter().map(|value| value_data(value)).collect(),
             pid: trace.steps.iter().map(|s| s.pid).collect(),
+            names: trace.steps.iter().map(|s| strings.number(&s.process)).collect(),
             partner: trace.steps.iter().map(|s| s.partner.map_or(-1, |p| p as i64)).collect(),
             file: trace.steps.iter().map(|s| strings.number(&s.file)).collect(),
             line: trace.steps.iter().map(|s| s.line).collect(),

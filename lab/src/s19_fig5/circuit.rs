@@ -2,9 +2,8 @@
 //!
 //! Gates are shared by their inputs, so that equal subcircuits cost nothing.
 
-use batsat::{Callbacks, Solver, SolverInterface, SolverOpts, lbool};
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A variable number, negative if negated; never 0.
 pub(crate) type Lit = i32;
@@ -109,11 +108,10 @@ impl Circuit {
         }
     }
 
-    /// What can be reached from `start` in `steps` or more edges, start not included
-    /// unless it is reached again. Gates are exact in both directions.
-    pub(crate) fn reachable(&mut self, edges: &[Vec<Lit>], start: usize) -> Vec<Lit> {
+    /// What can be reached by any number of edges from the set `start`, which is included.
+    pub(crate) fn reachable(&mut self, edges: &[Vec<Lit>], start: &[Lit]) -> Vec<Lit> {
         let states = edges.len();
-        let mut reached: Vec<Lit> = edges[start].clone();
+        let mut reached: Vec<Lit> = start.to_vec();
         for _ in 1..states {
             reached = (0..states)
                 .map(|y| {
@@ -132,12 +130,29 @@ impl Circuit {
 
     /// A model, none, or no answer within `limit`.
     pub(crate) fn solve(&self, limit: Duration) -> Answer {
+        solver::solve(self.variables, &self.clauses, limit)
+    }
+}
+
+/// What the solver says.
+pub(crate) enum Answer {
+    Satisfiable(Model),
+    Unsatisfiable,
+    OutOfTime,
+}
+
+#[cfg(not(feature = "cadical"))]
+mod solver {
+    use super::{Answer, Lit, Model};
+    use batsat::{Callbacks, Solver, SolverInterface, SolverOpts, lbool};
+    use std::time::{Duration, Instant};
+
+    pub(super) fn solve(count: i32, clauses: &[Vec<Lit>], limit: Duration) -> Answer {
         let deadline = Deadline(Instant::now() + limit);
         let mut solver = Solver::new(SolverOpts::default(), deadline);
-        let variables: Vec<batsat::Var> =
-            (0..=self.variables).map(|_| solver.new_var_default()).collect();
+        let variables: Vec<batsat::Var> = (0..=count).map(|_| solver.new_var_default()).collect();
         let mut clause = Vec::new();
-        for literals in &self.clauses {
+        for literals in clauses {
             clause.clear();
             clause.extend(
                 literals
@@ -155,22 +170,37 @@ impl Circuit {
         if result != lbool::TRUE {
             return Answer::OutOfTime;
         }
-        let values = variables.iter().map(|v| solver.value_var(*v) == lbool::TRUE).collect();
-        Answer::Satisfiable(Model(values))
+        let value = |v: &batsat::Var| solver.value_var(*v) == lbool::TRUE;
+        Answer::Satisfiable(Model(variables.iter().map(value).collect()))
+    }
+
+    struct Deadline(Instant);
+
+    impl Callbacks for Deadline {
+        fn stop(&self) -> bool {
+            Instant::now() >= self.0
+        }
     }
 }
 
-/// What the solver says.
-pub(crate) enum Answer {
-    Satisfiable(Model),
-    Unsatisfiable,
-    OutOfTime,
-}
+#[cfg(feature = "cadical")]
+mod solver {
+    use super::{Answer, Lit, Model};
+    use std::time::Duration;
 
-struct Deadline(Instant);
-
-impl Callbacks for Deadline {
-    fn stop(&self) -> bool {
-        Instant::now() >= self.0
+    pub(super) fn solve(count: i32, clauses: &[Vec<Lit>], limit: Duration) -> Answer {
+        let mut solver: cadical::Solver = cadical::Solver::new();
+        solver.set_callbacks(Some(cadical::Timeout::new(limit.as_secs_f32())));
+        for clause in clauses {
+            solver.add_clause(clause.iter().copied());
+        }
+        match solver.solve() {
+            None => Answer::OutOfTime,
+            Some(false) => Answer::Unsatisfiable,
+            Some(true) => {
+                let value = |v: i32| v != 0 && solver.value(v) == Some(true);
+                Answer::Satisfiable(Model((0..=count).map(value).collect()))
+            }
+        }
     }
 }

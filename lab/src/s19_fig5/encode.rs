@@ -247,17 +247,23 @@ impl Encoding {
             }
         }
         let c = &mut self.circuit;
-        let mut from_start = c.reachable(&whole, 0);
+        let mut from_start = c.reachable(&whole, &whole[0]);
         from_start[0] = TRUE;
-        let mut cycles = Vec::new();
+        // The accepting state on the cycle is guessed, so one search is enough.
+        let chosen: Vec<Lit> = (0..size).map(|_| c.fresh()).collect();
+        c.exactly_one(&chosen);
+        let first: Vec<Lit> = (0..size)
+            .map(|y| {
+                let ways: Vec<Lit> = (0..size).map(|x| c.and([chosen[x], whole[x][y]])).collect();
+                c.or(ways)
+            })
+            .collect();
+        let again = c.reachable(&whole, &first);
         for x in 0..size {
-            let accepting = self.accepting[x % states];
-            if accepting != -TRUE {
-                let again = c.reachable(&whole, x)[x];
-                cycles.push(c.and([accepting, from_start[x], again]));
-            }
+            c.require([-chosen[x], self.accepting[x % states]]);
+            c.require([-chosen[x], from_start[x]]);
+            c.require([-chosen[x], again[x]]);
         }
-        c.require(cycles);
         let reached: Vec<Lit> = (0..size).map(|_| c.fresh()).collect();
         c.require([reached[0]]);
         for x in 0..size {

@@ -49,3 +49,9 @@ pub(crate) fn formula(random: &mut Random, size: usize, propositions: u64, next:
         _ => f.until(g),
     }
 }
+
+/// How many random cases to try: `PREEMPT_LTL_CASES` makes a campaign of the test suite.
+pub(crate) fn cases(usual: usize) -> usize {
+    let wanted = std::env::var("PREEMPT_LTL_CASES").ok();
+    wanted.and_then(|n| n.parse().ok()).unwrap_or(usual)
+}

@@ -33,18 +33,22 @@ impl Interpreter {
         list.into_iter().map(|(_, unreached)| unreached).collect()
     }
 
-    /// Where a process stands, and what it would do next.
+    /// Where a process stands, and what it may do next.
     pub(super) fn tell_position(
         &self,
         state: &[u8],
         process: usize,
     ) -> Option<(String, u32, String)> {
         let control = self.state_of(state, process)?;
-        let next = control.moves.iter().map(|id| self.program.move_of(*id)).next();
-        let text = next.map_or_else(String::new, text_of);
-        let statement = Statement { span: control.span, text: String::new() };
-        let (file, line) = self.source(&statement);
-        Some((file, line, text))
+        let moves: Vec<&Move> = control.moves.iter().map(|id| self.program.move_of(*id)).collect();
+        let first = moves.first()?;
+        let (file, line) = self.place_of(first);
+        if matches!(first.kind, MoveKind::End) {
+            return Some((file, line, "-end-".into()));
+        }
+        let mut texts: Vec<String> = moves.iter().map(|step| text_of(step)).collect();
+        texts.dedup();
+        Some((file, line, texts.join(" / ")))
     }
 
     /// What a step prints.

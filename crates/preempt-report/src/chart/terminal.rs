@@ -2,7 +2,7 @@
 
 use super::Chart;
 use crate::look::Tone;
-use crate::{Cast, Look, Message, fit};
+use crate::{Cast, Event, Look, Message, fit};
 use preempt_core::Trace;
 
 const NARROWEST_COLUMN: usize = 14;
@@ -29,9 +29,11 @@ pub fn terminal(trace: &Trace, look: &Look) -> String {
                 (Some(from), Some(to)) => canvas.arrow(from.pid, to.pid, &message.label(), true),
                 (Some(from), None) => match message.received {
                     Some(to) => canvas.arrow(from.pid, to.pid, &message.label(), false),
-                    None => canvas.mark(from.pid, &format!("{} (never received)", message.label())),
+                    None => {
+                        canvas.mark(from.pid, &[format!("{} (never received)", message.label())])
+                    }
                 },
-                (None, Some(to)) => canvas.mark(to.pid, &arrival(message)),
+                (None, Some(to)) => canvas.mark(to.pid, &arrivals(message)),
                 (None, None) => continue,
             };
             out.push_str(&canvas.line(&(step + 1).to_string(), &text));
@@ -43,18 +45,27 @@ pub fn terminal(trace: &Trace, look: &Look) -> String {
     out
 }
 
-fn arrival(message: &Message) -> String {
-    let sent = match message.sent {
-        Some(event) => format!("sent at {}", event.step + 1),
-        None => "there from the start".into(),
-    };
-    format!("{}?{} ({sent})", message.channel, message.text)
+/// What to say where a message arrives, the longest first.
+fn arrivals(message: &Message) -> [String; 3] {
+    let Message { channel, text, .. } = message;
+    match message.sent {
+        Some(Event { step, .. }) => [
+            format!("{channel}?{text} (sent at {})", step + 1),
+            format!("?{text} (sent at {})", step + 1),
+            format!("?{text} ({})", step + 1),
+        ],
+        None => [
+            format!("{channel}?{text} (there from the start)"),
+            format!("{channel}?{text}"),
+            format!("?{text}"),
+        ],
+    }
 }
 
 fn list(chart: &Chart, cast: &Cast, look: &Look) -> String {
     let mut out = String::new();
     for message in &chart.messages {
-        let end = |event: Option<crate::Event>| match event {
+        let end = |event: Option<Event>| match event {
             Some(event) => format!("{} at {}", cast.label(event.pid), event.step + 1),
             None => "nobody".into(),
         };
@@ -123,9 +134,12 @@ impl Canvas<'_> {
         out
     }
 
-    /// Lifelines with a text beside one of them.
-    fn mark(&self, pid: usize, text: &str) -> String {
-        self.mark_lane(self.lane(pid), text)
+    /// Lifelines with the first text that fits beside one of them.
+    fn mark(&self, pid: usize, texts: &[String]) -> String {
+        let lane = self.lane(pid);
+        let room = self.look.width.saturating_sub(self.gutter + lane * self.column + 2);
+        let fits = texts.iter().find(|text| fit::width(text) <= room);
+        self.mark_lane(lane, fits.or(texts.last()).map_or("", |text| text))
     }
 
     fn mark_lane(&self, lane: usize, text: &str) -> String {

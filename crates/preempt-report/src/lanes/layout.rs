@@ -37,10 +37,14 @@ impl Layout {
         let mut changes = 0;
         let mut lane = 0;
         for step in &trace.steps {
-            let text: usize =
-                step.changes.iter().map(|c| fit::width(&super::change_text(c)) + 2).sum();
+            let texts = super::change_texts(&step.changes, &step.process);
+            let text = texts.iter().map(|t| fit::width(t) + 2).sum();
             changes = changes.max(text);
-            lane = lane.max(fit::width(&step.text) + 7);
+            let statement = match step.partner {
+                Some(_) => crate::message::halves(&step.text).0,
+                None => &step.text,
+            };
+            lane = lane.max(fit::width(statement) + 7);
         }
         for member in cast.members() {
             lane = lane.max(fit::width(&member.label) + 2);
@@ -147,7 +151,7 @@ impl Layout {
     pub(super) fn row(
         &self,
         lane: usize,
-        partner: Option<usize>,
+        partner: Option<(usize, &str)>,
         name: &str,
         cell: &[String],
         changes: &[String],
@@ -177,11 +181,12 @@ impl Layout {
                 let empty = String::new();
                 let text = cells.get(at).unwrap_or(&empty);
                 let change = side.get(at).unwrap_or(&empty);
-                let mut row = self.before(lane, partner, at == 0, look);
+                let mut row = self.before(lane, partner.map(|p| p.0), at == 0, look);
                 row.push_str(&look.paint(Tone::Lane(lane), text));
                 let mut used = lead.before + fit::width(text);
-                if let (0, Some(width), Some(partner)) = (at, self.lane, partner) {
-                    let (from, cell) = (partner * width, joined(lane, partner, look));
+                if let (0, Some(width), Some((partner, text))) = (at, self.lane, partner) {
+                    let cell = joined(lane < partner, text, width - 2, look);
+                    let (from, cell) = (partner * width, cell.as_str());
                     if from > used {
                         row.push_str(&" ".repeat(from - used));
                         row.push_str(&look.paint(Tone::Lane(partner), cell));
@@ -224,11 +229,12 @@ impl Layout {
 }
 
 /// What stands in the lane of the receiver of a rendezvous.
-fn joined(sender: usize, receiver: usize, look: &Look) -> &'static str {
-    match sender < receiver {
-        true => look.glyph("⇒ receives", "=> receives"),
-        false => look.glyph("⇐ receives", "<= receives"),
-    }
+fn joined(rightwards: bool, text: &str, columns: usize, look: &Look) -> String {
+    let arrow = match rightwards {
+        true => look.glyph("⇒", "=>"),
+        false => look.glyph("⇐", "<="),
+    };
+    fit::cut(&format!("{arrow} {}", fit::clean(text)), columns, "..")
 }
 
 struct Lead {

@@ -13,8 +13,10 @@ use crate::model::{
     TypedefId, Variable,
 };
 
-/// Flattened messages and structures longer than this are refused.
+/// Structures with more elements than this are refused.
 const MAXIMAL_FIELDS: usize = 100_000;
+/// Messages with more fields than this, structures flattened, are refused.
+pub(super) const MAXIMAL_MESSAGE: usize = 1_000;
 
 impl Checker<'_> {
     pub(super) fn mtype_set(&mut self, set: ast::MtypeSet) {
@@ -121,12 +123,25 @@ impl Checker<'_> {
             let one = ast::Declaration { variables: vec![variable.clone()], ..declaration.clone() };
             for resolved in self.variables(&one, self.body.is_nested()) {
                 let name = &variable.name;
-                if let Some(old) = self.body.find_here(&name.name) {
-                    let first = self.body.variables[old.0 as usize].span;
+                // No hiding: Spin 6.5.2 refuses a name that is visible already, from whatever block.
+                let visible = match (self.body.find(&name.name), self.globals.get(&name.name)) {
+                    (Some(id), _) => Some(self.body.variables[id.0 as usize].span),
+                    (None, Some(id)) => Some(self.model.globals[id.0 as usize].span),
+                    (None, None) => None,
+                };
+                if let Some(first) = visible {
                     self.redeclared(name, first);
                     continue;
                 }
                 if self.is_reserved(name) {
+                    continue;
+                }
+                if matches!(resolved.init, Some(Initializer::Channel(_))) && self.body.started {
+                    let message = format!(
+                        "channel `{}` must be created at the start of the process, before any statement",
+                        name.name
+                    );
+                    self.error(codes::CHANNEL_PLACEMENT, name.span, message);
                     continue;
                 }
                 ids.push(self.body.declare(name.name.clone(), resolved));
@@ -154,6 +169,18 @@ impl Checker<'_> {
                 name.span,
                 format!("`{}` is a symbolic constant and cannot name a variable", name.name),
             );
+            return true;
+        }
+        let kind = if self.typedefs.contains_key(&name.name) {
+            Some("a structure")
+        } else if self.proctypes.get(&name.name).is_some_and(|id| id.0 < self.proctypes_seen) {
+            Some("a process type")
+        } else {
+            None
+        };
+        if let Some(kind) = kind {
+            let message = format!("`{}` already names {kind}", name.name);
+            self.error(codes::REDECLARED, name.span, message);
             return true;
         }
         if matches!(&*name.name, "_" | "_pid" | "_nr_pr" | "_last" | "_priority") {
@@ -282,6 +309,16 @@ impl Checker<'_> {
                 for field in fields {
                     types.push(self.resolve_type(field).ok()?);
                 }
+                let length =
+                    types.iter().map(|t| self.scalar_count(t)).fold(0, usize::saturating_add);
+                if length > MAXIMAL_MESSAGE {
+                    self.error(
+                        codes::MESSAGE_LENGTH,
+                        *span,
+                        format!("a message has at most {MAXIMAL_MESSAGE} fields, not {length}"),
+                    );
+                    return None;
+                }
                 Some(Initializer::Channel(ChannelInit {
                     capacity: capacity as u32,
                     fields: types,
@@ -405,7 +442,8 @@ impl Checker<'_> {
         }
     }
 
-    fn scalar_count(&self, ty: &Type) -> usize {
+    /// How many scalars a type consists of.
+    pub(super) fn scalar_count(&self, ty: &Type) -> usize {
         let Type::Struct(id) = ty else { return 1 };
         let fields = &self.model.typedefs[id.0 as usize].fields;
         fields
@@ -434,7 +472,7 @@ fn truncate(ty: &Type, value: i32) -> i32 {
         Type::Bit | Type::Bool => value & 1,
         Type::Byte | Type::Pid | Type::Mtype(_) => value & 255,
         Type::Short => i32::from(value as i16),
-        Type::Unsigned(bits) if *bits < 32 => value & ((1i32 << bits) - 1),
+        Type::Unsigned(bits) if *bits < 32 => (value as u32 & ((1u32 << bits) - 1)) as i32,
         Type::Unsigned(_) | Type::Int | Type::Chan | Type::Struct(_) => value,
     }
 }

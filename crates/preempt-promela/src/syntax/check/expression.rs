@@ -4,7 +4,7 @@ use super::super::ast;
 use super::super::codes;
 use super::super::diagnostic::Diagnostic;
 use super::super::suggest;
-use super::place::Use;
+use super::place::{Use, shape_of};
 use super::{Checked, Checker};
 use crate::model::{
     Base, BinaryOp, Expr, ExprKind, Model, ProctypeId, ReceiveArgument, Type, UnaryOp,
@@ -18,22 +18,13 @@ impl Checker<'_> {
             ast::ExprKind::Const(value) => ExprKind::Const(*value),
             ast::ExprKind::Reference(reference) => return self.read(reference),
             ast::ExprKind::Unary(operator, operand) => {
-                let operand = self.operand(operand)?;
+                let operand = self.expression(operand)?;
+                if *operator != UnaryOp::Not {
+                    self.demand_number(&operand)?;
+                }
                 ExprKind::Unary(*operator, Box::new(operand))
             }
-            ast::ExprKind::Binary(operator, left, right) => {
-                let arithmetic = !matches!(
-                    operator,
-                    BinaryOp::And | BinaryOp::Or | BinaryOp::Equal | BinaryOp::NotEqual
-                );
-                // Both sides are checked before giving up, to find the errors of both.
-                let (left, right) = if arithmetic {
-                    (self.operand(left), self.operand(right))
-                } else {
-                    (self.expression(left), self.expression(right))
-                };
-                ExprKind::Binary(*operator, Box::new(left?), Box::new(right?))
-            }
+            ast::ExprKind::Binary(..) => return self.chain(expression),
             ast::ExprKind::Conditional(condition, then, otherwise) => {
                 let condition = self.expression(condition);
                 let then = self.expression(then);
@@ -53,16 +44,27 @@ impl Checker<'_> {
                 return self.run(expression, proctype, arguments, priority.as_deref());
             }
             ast::ExprKind::Enabled(process) => {
+                self.warn_outside_claim("enabled", expression);
                 ExprKind::Enabled(Box::new(self.expression(process)?))
             }
             ast::ExprKind::PcValue(process) => {
+                self.warn_outside_claim("pc_value", expression);
                 ExprKind::PcValue(Box::new(self.expression(process)?))
             }
             ast::ExprKind::GetPriority(process) => {
                 ExprKind::GetPriority(Box::new(self.expression(process)?))
             }
             ast::ExprKind::Timeout => ExprKind::Timeout,
-            ast::ExprKind::NonProgress => ExprKind::NonProgress,
+            ast::ExprKind::NonProgress => {
+                if !self.in_claim && !self.in_formula {
+                    return Err(self.error(
+                        codes::CLAIM_ONLY,
+                        span,
+                        "`np_` can only be asked in a never claim",
+                    ));
+                }
+                ExprKind::NonProgress
+            }
             ast::ExprKind::RemoteLabel { proctype, pid, label } => {
                 let id = self.find_proctype(proctype)?;
                 let pid = self.optional(pid.as_deref())?;
@@ -76,33 +78,78 @@ impl Checker<'_> {
                 ExprKind::RemoteVariable { proctype: id, pid, place }
             }
             ast::ExprKind::TemporalUnary(..) | ast::ExprKind::TemporalBinary(..) => {
-                return Err(self.error(
-                    codes::TEMPORAL_OPERAND,
-                    span,
-                    "a temporal formula has no value that could be computed with",
+                return Err(self.report(
+                    Diagnostic::error(
+                        codes::TEMPORAL_OPERAND,
+                        span,
+                        "a temporal formula has no value that could be compared or computed with",
+                    )
+                    .suggest("`[]`, `<>` and `X` bind as tightly as `!`: write `[] (x < 3)`, with parentheses"),
                 ));
             }
         };
         Ok(Expr { kind, span })
     }
 
+    /// Operators in a row, `a + b + c …`, from the innermost out: such rows are long in generated
+    /// models, and recursion would use up the stack.
+    fn chain(&mut self, expression: &ast::Expr) -> Checked<Expr> {
+        let mut row = Vec::new();
+        let mut leftmost = expression;
+        while let ast::ExprKind::Binary(operator, left, right) = &leftmost.kind {
+            row.push((*operator, &**right, leftmost.span));
+            leftmost = left;
+        }
+        let mut result = self.expression(leftmost);
+        for (operator, right, span) in row.into_iter().rev() {
+            // Both sides are checked before giving up, to find the errors of both.
+            let right = self.expression(right);
+            let (Ok(left), Ok(right)) = (result, right) else {
+                result = Err(super::Wrong);
+                continue;
+            };
+            let compares = matches!(
+                operator,
+                BinaryOp::And | BinaryOp::Or | BinaryOp::Equal | BinaryOp::NotEqual
+            );
+            if !compares {
+                self.demand_number(&left)?;
+                self.demand_number(&right)?;
+            }
+            result = Ok(Expr {
+                kind: ExprKind::Binary(operator, Box::new(left), Box::new(right)),
+                span,
+            });
+        }
+        result
+    }
+
     fn optional(&mut self, expression: Option<&ast::Expr>) -> Checked<Option<Box<Expr>>> {
         expression.map(|e| self.expression(e).map(Box::new)).transpose()
     }
 
-    /// An operand of arithmetic: no channel.
-    fn operand(&mut self, expression: &ast::Expr) -> Checked<Expr> {
-        let resolved = self.expression(expression)?;
-        if let ExprKind::Read(place) = &resolved.kind
+    fn warn_outside_claim(&mut self, name: &str, expression: &ast::Expr) {
+        if !self.in_claim && !self.in_formula {
+            self.findings.push(Diagnostic::warning(
+                codes::CLAIM_ONLY,
+                expression.span,
+                format!("`{name}` is meant for never claims"),
+            ));
+        }
+    }
+
+    /// An operand of arithmetic is no channel.
+    fn demand_number(&mut self, operand: &Expr) -> Checked<()> {
+        if let ExprKind::Read(place) = &operand.kind
             && place.ty == Type::Chan
         {
             return Err(self.error(
                 codes::CHANNEL_ARITHMETIC,
-                resolved.span,
+                operand.span,
                 "a channel cannot be computed with",
             ));
         }
-        Ok(resolved)
+        Ok(())
     }
 
     fn read(&mut self, reference: &ast::Reference) -> Checked<Expr> {
@@ -138,8 +185,7 @@ impl Checker<'_> {
             if variable && !self.mtypes.contains_key(name) {
                 let place = self.place(reference, Use::Value)?;
                 if let Type::Struct(_) = place.ty {
-                    let mut places = Vec::new();
-                    self.flatten_place(place, &mut places);
+                    let places = self.scalars(place)?;
                     into.extend(
                         places.into_iter().map(|p| Expr { span: p.span, kind: ExprKind::Read(p) }),
                     );
@@ -248,9 +294,9 @@ impl Checker<'_> {
             }
             return Err(self.report(diagnostic));
         };
-        let variable = locals[position].clone();
+        let shape = shape_of(&locals[position]);
         let place =
-            self.path(Base::Local(crate::model::LocalId(position as u32)), &variable, reference)?;
+            self.path(Base::Local(crate::model::LocalId(position as u32)), shape, reference)?;
         self.demand_scalar(&place)?;
         Ok(place)
     }
@@ -292,8 +338,7 @@ impl Checker<'_> {
                         result.push(ReceiveArgument::Ignore);
                         continue;
                     }
-                    let mut places = Vec::new();
-                    self.flatten_place(place, &mut places);
+                    let places = self.scalars(place)?;
                     result.extend(places.into_iter().map(ReceiveArgument::Store));
                 }
             }

@@ -23,7 +23,7 @@ use super::token::{Kind, Token};
 /// Statements, parentheses and unary operators may nest this deep.
 const MAXIMAL_NESTING: usize = 120;
 /// Operators in a row: `a + b + c …` makes a tree this high.
-const MAXIMAL_HEIGHT: u32 = 1_000;
+const MAXIMAL_HEIGHT: u32 = 500;
 
 /// Parses a whole model.
 pub(crate) fn parse(
@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
     fn unexpected(&mut self, wanted: &str) -> Reported {
         let token = self.token();
         let found = match &token.kind {
-            Kind::End => "the end of the file".to_string(),
+            Kind::End => "the end of the text".to_string(),
             Kind::Name(name) if KEYWORDS.contains(&&**name) => format!("keyword `{name}`"),
             _ => format!("`{}`", token.text()),
         };

@@ -55,7 +55,7 @@ impl Preprocessor<'_> {
         while let Some(mut token) = next(&mut stack, &mut disabled) {
             token.starts_line |= std::mem::take(&mut line_started);
             self.work += 1;
-            if self.aborted || self.work > 4 * MAXIMAL_TOKENS {
+            if self.aborted || self.work > 2 * MAXIMAL_TOKENS {
                 self.abort_too_large(token.span);
                 return result;
             }
@@ -172,7 +172,7 @@ impl Preprocessor<'_> {
                 None => result.push(Token { span: own_span, starts_line: false, ..token.clone() }),
             }
             at += 1;
-            if self.work > 4 * MAXIMAL_TOKENS {
+            if self.work > 2 * MAXIMAL_TOKENS {
                 break;
             }
         }

@@ -24,8 +24,8 @@ pub type Loader<'a> = dyn Fn(&str, &str) -> io::Result<Vec<u8>> + 'a;
 
 const MAXIMAL_INCLUDE_DEPTH: usize = 64;
 const MAXIMAL_FILES: usize = 2_000;
-/// Tokens that come out; about 100 times the largest model known to us.
-const MAXIMAL_TOKENS: usize = 2_000_000;
+/// Tokens that come out; about 50 times the largest model known to us.
+const MAXIMAL_TOKENS: usize = 1_000_000;
 
 /// A macro.
 #[derive(Clone, Debug)]
