@@ -1,4 +1,4 @@
-/* expect: violated kind=assertion preemptions=2
+/* expect: violated kind=assertion preemptions=1
  * A server that keeps transactions in a table: one thread commits a transaction, another flushes
  * those that have timed out, and a third begins new ones.
  *

@@ -1,4 +1,4 @@
-/* expect: violated kind=assertion preemptions=1
+/* expect: violated kind=assertion preemptions=2
  * A work-stealing queue as in Cilk: its owner pushes and pops at one end without a lock,
  * thieves steal at the other under a lock, and only for the last item do the two have to agree.
  * No item may be taken twice.

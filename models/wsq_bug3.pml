@@ -1,8 +1,8 @@
-/* expect: violated kind=assertion preemptions=1
+/* expect: violated kind=assertion preemptions=2
  * A work-stealing queue as in Cilk: its owner pushes and pops at one end without a lock,
  * thieves steal at the other under a lock, and only for the last item do the two have to agree.
  * No item may be taken twice.
- * Wrong here: the owner takes the last item without the lock. */
+ * Wrong here: two thieves steal without a lock between them. */
 
 #define SIZE  4
 #define ITEMS 2         /* how many the owner pushes */
@@ -46,32 +46,32 @@ active proctype owner()
 		if
 		:: h <= t -> item = items[t]; take(item)
 		:: else ->
-			/* wrong: decides without the lock, while the thief may still give up */
+			/* perhaps a thief is at the last item: decide under the lock */
 			tail = t + 1;
+			LOCK;
 			h = head;
 			if
-			:: h <= t -> tail = t; item = items[t]; take(item)
-			:: else -> next = 1
+			:: h <= t -> tail = t; item = items[t]; UNLOCK; take(item)
+			:: else -> UNLOCK; next = 1
 			fi
 		fi
 	:: else -> break
 	od
 }
 
-active proctype thief()
+active [2] proctype thief()
 {
-	byte tries = ITEMS, h, item;
+	byte tries = 1, h, item;
 
 	do
 	:: tries > 0 ->
 		tries--;
-		LOCK;
-		/* announce first, look at the tail second */
+		/* wrong: no lock against the other thief */
 		h = head;
 		head = h + 1;
 		if
-		:: h < tail -> item = items[h]; UNLOCK; take(item)
-		:: else -> head = h; UNLOCK
+		:: h < tail -> item = items[h]; take(item)
+		:: else -> head = h
 		fi
 	:: else -> break
 	od
