@@ -75,7 +75,7 @@ use std::time::Duration;
 /// let answer = Check::new(&Stack).run();
 /// assert_eq!(answer.verdict(), Verdict::Violated);
 /// let trace = &answer.claim.violation.expect("a violation has a trace").trace;
-/// assert_eq!(trace.cost().preemptions, 1);
+/// assert!(trace.cost().preemptions >= 1);
 /// ```
 pub struct Check<'a, S: System + ?Sized> {
     system: &'a S,
@@ -230,8 +230,7 @@ fn search_alone<S: System + ?Sized>(
                 "about {:.1e} states are expected to have been taken for others",
                 store.expected_omissions()
             ));
-            finding.stop = finding.stop.or(Some(Stop::LossyStore));
-            finding
+            weaken(finding)
         }
         Storage::Bitstate { bits, hashes } => {
             // Half of the memory is left to the stack.
@@ -248,10 +247,16 @@ fn search_alone<S: System + ?Sized>(
                 100.0 * store.expected_coverage(),
                 store.expected_misses()
             ));
-            finding.stop = finding.stop.or(Some(Stop::LossyStore));
-            finding
+            weaken(finding)
         }
     }
+}
+
+/// What a lossy store permits to say.
+fn weaken(mut finding: Finding) -> Finding {
+    finding.stop = finding.stop.or(Some(Stop::LossyStore));
+    finding.unreached.clear();
+    finding
 }
 
 fn search_with<S: System + ?Sized, T: Store>(
@@ -269,8 +274,9 @@ fn search_with<S: System + ?Sized, T: Store>(
     let depth = match options.search {
         Search::Depth => true,
         Search::Breadth | Search::Random { .. } | Search::IterativeDepth { .. } => false,
-        // Without the states a way back has to be remembered: the stack does that for nothing.
-        Search::Auto => !store.is_exact(),
+        // A stack lets reduction skip more than a queue does, and remembers the way back where
+        // the store does not keep the states.
+        Search::Auto => options.reduction != Reduction::None || !store.is_exact(),
     };
     let mut finding = match depth {
         true => depth_first(system, store, options, budget),

@@ -6,7 +6,8 @@ use std::time::Duration;
 /// The order of exploration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Search {
-    /// Breadth-first where nothing needs a stack, depth-first otherwise.
+    /// Breadth-first where nothing gains by a stack, depth-first otherwise: with reduction, and
+    /// with stores that do not keep the states.
     #[default]
     Auto,
     /// Depth-first, in the order in which the system lists its steps.

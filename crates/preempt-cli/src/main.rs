@@ -4,41 +4,66 @@
 //! is a bug in preempt and ends with 101.
 
 mod arguments;
+mod boolean;
+mod explain;
+mod failure;
+mod graph;
+mod ltl;
+mod output;
+mod promela;
+mod replay;
+mod simulate;
 mod spin_flags;
+mod terminal;
 
 use arguments::{Cli, Command};
 use clap::{CommandFactory, Parser};
-use std::io::Write;
+use failure::Failure;
 use std::process::ExitCode;
 
-/// Bad input or usage.
-const USAGE: u8 = 2;
+/// A bug in preempt.
+const BUG: u8 = 101;
 
 fn main() -> ExitCode {
-    run(Cli::parse())
+    terminal::listen_for_interrupts();
+    // A panic is a bug in preempt; the default message stays, the exit code says so.
+    std::panic::catch_unwind(|| run(Cli::parse())).unwrap_or(ExitCode::from(BUG))
 }
 
 fn run(cli: Cli) -> ExitCode {
-    match cli.command {
-        Command::Spin { arguments } => match spin_flags::translate(&arguments) {
-            Ok(line) => run(Cli::parse_from(line)),
-            Err(unknown) => {
-                anstream::eprintln!("error: {unknown}");
-                ExitCode::from(USAGE)
-            }
+    dispatch(cli.command).unwrap_or_else(|failure| failure.tell())
+}
+
+fn dispatch(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Check(arguments) => match arguments.model.file.extension() {
+            Some(extension) if extension == "bp" => boolean::run(&arguments),
+            _ => promela::check::run(&arguments),
         },
+        Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
+        Command::Ltl(arguments) => ltl::run(&arguments),
+        Command::Explain { code } => explain::run(code.as_deref()),
+        Command::Spin { arguments } => {
+            let line = spin_flags::translate(&arguments)
+                .map_err(|unknown| Failure::Input(unknown.to_string()))?;
+            anstream::eprintln!("{}", line.join(" "));
+            Ok(run(Cli::parse_from(line)))
+        }
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "preempt", &mut std::io::stdout());
-            ExitCode::SUCCESS
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "preempt", &mut text);
+            output::print(&String::from_utf8_lossy(&text));
+            Ok(ExitCode::SUCCESS)
         }
         Command::Man => {
             let mut page = Vec::new();
-            let written = clap_mangen::Man::new(Cli::command()).render(&mut page);
-            match written.and_then(|()| std::io::stdout().write_all(&page)) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(_) => ExitCode::from(USAGE),
-            }
+            clap_mangen::Man::new(Cli::command())
+                .render(&mut page)
+                .map_err(|error| Failure::Input(error.to_string()))?;
+            output::print(&String::from_utf8_lossy(&page));
+            Ok(ExitCode::SUCCESS)
         }
-        _ => ExitCode::from(USAGE),
     }
 }

@@ -16,7 +16,7 @@ mod verdict;
 
 pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
-pub use replay::{ReplayError, replay};
+pub use replay::{ReplayError, changes_between, replay, tell};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{Label, Successors, System};

@@ -4,7 +4,8 @@
 //! is enabled where it is taken, on a system other than the one that found it.
 
 use crate::{
-    Change, Enabled, Outcome, Position, ProcessId, Step, System, Trace, TraceStep, Value, classify,
+    Change, Enabled, Outcome, Position, ProcessId, Step, Switch, System, Trace, TraceStep, Value,
+    classify,
 };
 
 /// The steps do not form an execution.
@@ -46,30 +47,19 @@ pub fn replay<S: System + ?Sized>(
             return Err(ReplayError { at, message: format!("{step:?} is not enabled") });
         }
         let switch = classify(last, &enabled, &step);
-        let process = system.process_name(&state, step.process);
-        let (file, line, text) = system.describe(&state, step);
         // A broken step leaves no state to ask: the processes stand where they stood before it.
         let rest = (at + 1 == steps.len()).then(|| positions(system, &state));
+        let before = state.clone();
         outcome = system.apply(&mut state, step);
-        let mut changes = Vec::new();
+        let mut told = tell(system, &before, step, switch);
         if matches!(outcome, Outcome::Broken(_)) {
             trace.rest = rest.unwrap_or_default();
         } else {
             let after = system.variables(&state);
-            changes = changes_between(&variables, &after);
+            told.changes = changes_between(&variables, &after);
             variables = after;
         }
-        trace.steps.push(TraceStep {
-            process,
-            pid: step.process.index(),
-            partner: step.partner.map(|p| p.index()),
-            file,
-            line,
-            text,
-            switch,
-            changes,
-            output: String::new(),
-        });
+        trace.steps.push(told);
         last = Some(step.mover());
     }
     trace.raw = steps.to_vec();
@@ -77,6 +67,27 @@ pub fn replay<S: System + ?Sized>(
         trace.rest = positions(system, &state);
     }
     Ok((trace, state, outcome))
+}
+
+/// A step taken from `before`, as a trace tells it; what it changed is left out.
+pub fn tell<S: System + ?Sized>(
+    system: &S,
+    before: &[u8],
+    step: Step,
+    switch: Switch,
+) -> TraceStep {
+    let (file, line, text) = system.describe(before, step);
+    TraceStep {
+        process: system.process_name(before, step.process),
+        pid: step.process.index(),
+        partner: step.partner.map(|p| p.index()),
+        file,
+        line,
+        text,
+        switch,
+        changes: Vec::new(),
+        output: system.output(before, step),
+    }
 }
 
 /// Where every process of `state` stands, as far as the system can tell.
@@ -91,7 +102,7 @@ fn positions<S: System + ?Sized>(system: &S, state: &[u8]) -> Vec<Position> {
 }
 
 /// The variables that differ, appear or disappear.
-fn changes_between(before: &[(String, Value)], after: &[(String, Value)]) -> Vec<Change> {
+pub fn changes_between(before: &[(String, Value)], after: &[(String, Value)]) -> Vec<Change> {
     let find = |list: &[(String, Value)], at: usize, name: &str| {
         // Lists of neighbouring states are almost always aligned.
         match list.get(at) {

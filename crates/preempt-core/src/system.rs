@@ -218,6 +218,11 @@ pub trait System: Sync {
         (String::new(), 0, format!("transition {}", step.transition))
     }
 
+    /// What a step prints when it is taken in a state.
+    fn output(&self, _state: &[u8], _step: Step) -> String {
+        String::new()
+    }
+
     /// Where a process stands: source file, line, and the statement it would take next; `None` when
     /// unknown.
     fn position(&self, _state: &[u8], _process: ProcessId) -> Option<(String, u32, String)> {

@@ -79,7 +79,17 @@ pub(crate) fn covered(cube: Cube, cover: &[Cube]) -> bool {
 }
 
 /// Shortens a disjunction: joins cubes that differ in one sign, drops contained ones.
+///
+/// Long lists are only sorted: shortening them costs more than it saves.
 pub(crate) fn simplify(cubes: &mut Vec<Cube>) {
+    const LONG: usize = 64;
+    if cubes.len() > LONG {
+        cubes.sort_unstable();
+        cubes.dedup();
+    }
+    if cubes.len() > LONG {
+        return;
+    }
     let mut changed = true;
     while changed {
         changed = false;

@@ -1,4 +1,25 @@
-//! Linear temporal logic for preempt: formulas to Büchi automata.
+//! Linear temporal logic for preempt: formulas to Büchi automata, and what reduction needs of them.
+//!
+//! ```
+//! use preempt_ltl::{NormalForm, parse, translate, write_never};
+//!
+//! let parsed = parse("[](request -> <>granted)").unwrap();
+//! // A checker looks for executions that satisfy the negation.
+//! let violation = translate(&parsed.formula.clone().not()).unwrap();
+//! assert_eq!(violation.len(), 2);
+//! println!("{}", write_never(&violation, &parsed.names, "!([](request -> <>granted))"));
+//!
+//! // With partial-order reduction it runs the SI normal form instead.
+//! let property = NormalForm::new(&violation).unwrap();
+//! let mut next = Vec::new();
+//! property.next(property.initial().unwrap(), 0b01, &mut next); // request, not granted
+//! assert!(next.iter().any(|state| property.accepting(*state)));
+//! ```
+//!
+//! The way of a formula: [`parse`] gives a [`Formula`] over numbered propositions; `rewrite` its
+//! negation normal form; `alternating` a generalised automaton; `simulation` and `merge` make it
+//! small; `degeneralize` makes it an [`Automaton`]. [`holds`] is the meaning of formulas by
+//! definition, which all of this is tested against. `stutter` and `invariance` belong to [S19].
 
 mod alternating;
 mod automaton;

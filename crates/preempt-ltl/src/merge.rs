@@ -12,7 +12,7 @@ use crate::generalized::{Generalized, MarkedEdge};
 use crate::simulation::{Acceptance, reduce};
 
 /// Product edges that may be spent on one automaton: milliseconds.
-const BUDGET: usize = 1_500_000;
+const BUDGET: usize = 600_000;
 
 /// Merges pairs of states of `automaton` as long as `negation` agrees.
 pub(crate) fn merge(automaton: &mut Generalized, negation: &Generalized, acceptance: Acceptance) {

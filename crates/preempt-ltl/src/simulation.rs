@@ -7,9 +7,12 @@
 
 use crate::generalized::{Generalized, MarkedEdge};
 use crate::label::{Cube, covered};
+use rustc_hash::FxHashMap;
 
-/// Beyond this many states the quadratic relation is not worth its time.
+/// Beyond these sizes the quadratic relation is not worth its time, and only states with
+/// equal edges are merged.
 const MAX_STATES: usize = 400;
+const MAX_EDGES: usize = 2_500;
 
 /// Where acceptance lives, which decides what may be merged.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,7 +27,8 @@ pub(crate) enum Acceptance {
 pub(crate) fn reduce(automaton: &mut Generalized, acceptance: Acceptance) {
     automaton.trim();
     automaton.tidy_edges();
-    if automaton.len() > MAX_STATES {
+    merge_equal(automaton);
+    if automaton.len() > MAX_STATES || edge_count(automaton) > MAX_EDGES {
         return;
     }
     loop {
@@ -37,6 +41,30 @@ pub(crate) fn reduce(automaton: &mut Generalized, acceptance: Acceptance) {
         if (automaton.len(), edge_count(automaton)) == before {
             return;
         }
+    }
+}
+
+/// Merges states with equal edges until there are none.
+fn merge_equal(automaton: &mut Generalized) {
+    loop {
+        let mut first: FxHashMap<&[MarkedEdge], u32> = FxHashMap::default();
+        let class: Vec<u32> = automaton
+            .edges
+            .iter()
+            .enumerate()
+            .map(|(state, edges)| *first.entry(edges).or_insert(state as u32))
+            .collect();
+        if first.len() == automaton.len() {
+            return;
+        }
+        for edge in automaton.edges.iter_mut().flatten() {
+            edge.target = class[edge.target as usize];
+        }
+        for state in &mut automaton.initial {
+            *state = class[*state as usize];
+        }
+        automaton.trim();
+        automaton.tidy_edges();
     }
 }
 

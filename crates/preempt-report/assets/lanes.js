@@ -54,10 +54,10 @@ const laneView = (() => {
     const bounded = (length) => Math.max(16, Math.min(34, length));
     return [bounded(statement), bounded(changes + 2)];
   })();
-  const CHANGES = 150;
+  const CHANGES = 150, LANE = data.processes.length > 3 ? 128 : 150;
 
   function template() {
-    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(150px, ${laneShare}fr)) minmax(${CHANGES}px, ${changesShare}fr)`;
+    return `72px repeat(${Math.max(1, data.processes.length)}, minmax(${LANE}px, ${laneShare}fr)) minmax(${CHANGES}px, ${changesShare}fr)`;
   }
 
   function names() {
@@ -70,7 +70,7 @@ const laneView = (() => {
       row.append(cell);
     });
     row.append(make("div", "name changes", "changes"));
-    $("spacer").style.minWidth = row.style.minWidth = 72 + 150 * data.processes.length + CHANGES + "px";
+    $("spacer").style.minWidth = row.style.minWidth = 72 + LANE * data.processes.length + CHANGES + "px";
   }
 
   function laneClass(lane) { return `lane-${lane % 8}`; }

@@ -114,6 +114,27 @@ const model = (() => {
     return place;
   }
 
+  /** Whether channel `b` is another name of channel `a`: it has a message at some time, and the same
+      content whenever it exists. */
+  function sameChannel(a, b) {
+    let used = false;
+    const agree = (step) => {
+      const value = valueAt(b, step);
+      used = used || (value >= 0 && Array.isArray(data.values[value]) && data.values[value].length > 0);
+      return value < 0 || value === valueAt(a, step);
+    };
+    return agree(-1) && changedAt[b].every(agree) && changedAt[a].every(agree) && used;
+  }
+
+  // Channels by the first of their names, with the others.
+  const channelNames = new Map();
+  data.channels.forEach((is, index) => {
+    if (!is) return;
+    const first = channelNames.size > 200 ? undefined : [...channelNames.keys()].find((known) => sameChannel(known, index));
+    if (first === undefined) channelNames.set(index, []);
+    else channelNames.get(first).push(index);
+  });
+
   function describe(step) {
     if (step < 0) return "start";
     const line = data.line[step] ? `line ${data.line[step]} ` : "";
@@ -146,7 +167,7 @@ const model = (() => {
   }
 
   return {
-    data, count, lanes, moves, changedAt, changedTo, preemptions, runs, output, rest,
+    data, count, lanes, moves, changedAt, changedTo, preemptions, runs, output, rest, channelNames,
     after, valueAt, show, changeTexts, nameOf, standsAt, describe, search,
   };
 })();

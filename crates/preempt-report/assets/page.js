@@ -182,6 +182,7 @@
   }
 
   header();
+  document.querySelector("main").classList.toggle("crowded", data.processes.length > 3);
   laneView.open((step) => go(step));
   chart.open($("chart-scroll"), (step) => go(step));
   overview.open((step) => go(step));

@@ -6,10 +6,21 @@ const state = (() => {
 
   function open(onChoose) {
     go = onChoose;
+    let lastOwner = "";
     const variable = (index, body) => {
       const row = make("tr");
-      const name = make("th", "", model.nameOf(index));
+      const [owner, short] = ownerOf(index);
+      if (owner !== lastOwner && owner) {
+        const heading = make("tr", "owner");
+        const cell = make("th", "", owner);
+        cell.colSpan = 3;
+        heading.append(cell);
+        body.append(heading);
+      }
+      lastOwner = owner;
+      const name = make("th", "", short);
       name.scope = "row";
+      name.title = model.nameOf(index);
       const value = make("td", "value"), history = make("td", "spark");
       row.append(name, value, history);
       body.append(row);
@@ -34,11 +45,18 @@ const state = (() => {
       box.hidden = false;
       box.querySelector("summary").textContent = still.length === 1 ? "1 variable never changes" : `${still.length} variables never change`;
       const table = box.querySelector("tbody");
+      lastOwner = "";
       still.slice(0, 500).forEach((index) => variable(index, table));
     }
   }
 
-  const WIDTH = 110, HEIGHT = 22;
+  /** `worker(1):n` belongs to `worker(1)`; a global belongs to nobody. */
+  function ownerOf(index) {
+    const name = model.nameOf(index), at = name.indexOf(":");
+    return at > 0 ? [name.slice(0, at), name.slice(at + 1)] : ["", name];
+  }
+
+  const WIDTH = 90, HEIGHT = 22;
 
   /** A step line of all values; words are ranked in the order of their first appearance. */
   function spark(view) {
@@ -120,8 +138,7 @@ const state = (() => {
 
   function channels() {
     const list = [];
-    data.channels.forEach((is, index) => {
-      if (!is) return;
+    model.channelNames.forEach((others, index) => {
       const value = model.valueAt(index, current);
       const messages = queueOf(value);
       const at = model.after(model.changedAt[index], current);
@@ -137,6 +154,7 @@ const state = (() => {
       });
       if (!messages.length) queue.append(make("li", "none", "empty"));
       box.append(queue);
+      if (others.length) box.append(make("small", "", "also " + others.map(model.nameOf).join(", ")));
       list.push(box);
     });
     $("channels").replaceChildren(...(list.length ? [make("h3", "", "channels"), ...list] : []));

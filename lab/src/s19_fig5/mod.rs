@@ -115,7 +115,8 @@ pub(crate) fn run(options: &Options) -> Result<String> {
             let _ = writeln!(notes, "\n{title}: {}", describe(instance));
             if let Some(folder) = &options.emit {
                 std::fs::create_dir_all(folder)?;
-                let file = folder.join(format!("{:?}-{}.pml", row.scheme, row.name).to_lowercase());
+                let file =
+                    folder.join(format!("{:?}-{}.pml", row.scheme, &row.name[..2]).to_lowercase());
                 std::fs::write(&file, promela::model(instance, &title))
                     .with_context(|| file.display().to_string())?;
             }
@@ -202,7 +203,7 @@ fn rows(size: Size) -> Vec<Row> {
     for scheme in [Scheme::V0, Scheme::V1] {
         rows.push(Row {
             scheme,
-            name: "B5",
+            name: "B5 (≤ 4 states, ≤ 3 letters, ≤ 6 edges)",
             automata: (1..=4)
                 .map(|states| Automaton::AnyNormalForm { states, letters: 3, edges: 6 })
                 .collect(),

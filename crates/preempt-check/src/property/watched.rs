@@ -161,6 +161,10 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         self.system.describe(self.inner(state), step)
     }
 
+    fn output(&self, state: &[u8], step: Step) -> String {
+        self.system.output(self.inner(state), step)
+    }
+
     fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
         self.system.position(self.inner(state), process)
     }

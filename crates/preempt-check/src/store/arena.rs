@@ -96,17 +96,6 @@ impl Arena {
         }
     }
 
-    /// Gives back the segments that hold only states before `at`. These must not be read again.
-    pub(crate) fn release_before(&mut self, at: usize) {
-        let segment = match &self.places {
-            None => at >> self.shift,
-            Some(places) => (places[at] >> 24) as usize / SEGMENT,
-        };
-        if segment > 0 && !self.segments[segment - 1].is_empty() {
-            self.segments[segment - 1] = Vec::new();
-        }
-    }
-
     fn offset_of(&self, at: usize) -> usize {
         (at >> self.shift) * SEGMENT + (at & ((1 << self.shift) - 1)) * self.length
     }

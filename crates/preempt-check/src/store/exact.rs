@@ -44,13 +44,11 @@ impl Exact {
         self.arena.get(id.index())
     }
 
-    /// Moves all states into a tree, in the order of their numbers, giving memory back on the way.
-    pub(crate) fn into_tree(mut self, limit: usize) -> Result<Tree, StoreFull> {
-        self.index = Vec::new();
+    /// Copies all states into a tree of at most `limit` bytes, in the order of their numbers.
+    pub(crate) fn to_tree(&self, limit: usize) -> Result<Tree, StoreFull> {
         let mut tree = Tree::new(limit);
         for at in 0..self.arena.len() {
             tree.insert(self.arena.get(at))?;
-            self.arena.release_before(at);
         }
         Ok(tree)
     }
@@ -125,8 +123,10 @@ impl Exact {
             let at = self.find(hash, state).0;
             return self.put(at, hash, state);
         }
-        self.index.copy_within(at..end, at + 1);
-        self.index[at] = (hash >> 32) << 32 | (id as u64 + 1);
+        let mut moved = (hash >> 32) << 32 | (id as u64 + 1);
+        for slot in &mut self.index[at..=end] {
+            moved = std::mem::replace(slot, moved);
+        }
         self.arena.push(state);
         Ok(Inserted { id: StateId(id as u32), new: true })
     }

@@ -130,6 +130,9 @@ async function searching() {
 async function messages() {
   const page = await open("protocol");
   await picture(page, "protocol");
+  // Four names, three channels.
+  assert.equal(await page.locator(".channel").count(), 3);
+  assert.match(await text(page, ".channel >> nth=1"), /to_receiver[\s\S]*data,3[\s\S]*also sender\(0\):out/);
   await page.keyboard.press("m");
   assert.equal(await page.locator(".message").count(), 5);
   await picture(page, "protocol-chart");

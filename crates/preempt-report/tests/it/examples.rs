@@ -246,7 +246,7 @@ active proctype receiver()
 }
 ";
 
-/// A handshake, then messages through buffers.
+/// A handshake, then messages through buffers. The sender knows one of them by a second name.
 pub(crate) fn protocol() -> Claim {
     let (sender, receiver) = ((0, "sender"), (1, "receiver"));
     let mut story = Story::new(
@@ -255,26 +255,40 @@ pub(crate) fn protocol() -> Claim {
             ("line", queue(&[])),
             ("to_receiver", queue(&[])),
             ("to_sender", queue(&[])),
+            ("sender(0):out", queue(&[])),
             ("receiver(1):n", int(0)),
         ],
     );
     story
         .step(sender, 8, "line!hello => line?hello", GOES_ON, &[])
         .joined_by(1)
-        .step(sender, 9, "to_receiver!data,1", FORCED, &[("to_receiver", queue(&["data,1"]))])
+        .step(
+            sender,
+            9,
+            "to_receiver!data,1",
+            FORCED,
+            &[("to_receiver", queue(&["data,1"])), ("sender(0):out", queue(&["data,1"]))],
+        )
         .step(
             sender,
             10,
             "to_receiver!data,2",
             GOES_ON,
-            &[("to_receiver", queue(&["data,1", "data,2"]))],
+            &[
+                ("to_receiver", queue(&["data,1", "data,2"])),
+                ("sender(0):out", queue(&["data,1", "data,2"])),
+            ],
         )
         .step(
             receiver,
             19,
             "to_receiver?data,n",
             FORCED,
-            &[("to_receiver", queue(&["data,2"])), ("receiver(1):n", int(1))],
+            &[
+                ("to_receiver", queue(&["data,2"])),
+                ("sender(0):out", queue(&["data,2"])),
+                ("receiver(1):n", int(1)),
+            ],
         )
         .step(receiver, 20, "to_sender!ack", GOES_ON, &[("to_sender", queue(&["ack"]))])
         .step(sender, 11, "to_sender?ack", PREEMPTED, &[("to_sender", queue(&[]))])
@@ -283,14 +297,21 @@ pub(crate) fn protocol() -> Claim {
             12,
             "to_receiver!data,3",
             GOES_ON,
-            &[("to_receiver", queue(&["data,2", "data,3"]))],
+            &[
+                ("to_receiver", queue(&["data,2", "data,3"])),
+                ("sender(0):out", queue(&["data,2", "data,3"])),
+            ],
         )
         .step(
             receiver,
             21,
             "to_receiver?data,n",
             FORCED,
-            &[("to_receiver", queue(&["data,3"])), ("receiver(1):n", int(2))],
+            &[
+                ("to_receiver", queue(&["data,3"])),
+                ("sender(0):out", queue(&["data,3"])),
+                ("receiver(1):n", int(2)),
+            ],
         )
         .step(receiver, 22, "assert(n == 1)", GOES_ON, &[])
         .stands(sender, 13, "-end-")

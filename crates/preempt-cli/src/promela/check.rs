@@ -1,0 +1,364 @@
+//! `preempt check model.pml`: which properties, with which engine.
+
+use super::claim::{NeverClaim, as_buchi};
+use super::cycles::{self, Question};
+use super::{Beside, add_formula, interpreter, load, safety, sources};
+use crate::arguments::{Backend, CheckArguments, Compat, Switch};
+use crate::failure::Failure;
+use crate::output::{self, Report};
+use preempt_check::property::{
+    Buchi, NonProgress, Product, Property, PropertyMove, Stutter, StutterInvariant,
+};
+use preempt_check::search::nested::Scheme;
+use preempt_core::{Claim, Fault, FaultKind, Locality, System, ViolationKind};
+use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
+use preempt_native::Native;
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::model::{self, Model};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// One property to check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Selected {
+    /// Assertions and invalid ends.
+    Safety,
+    /// Cycles through accept labels of processes.
+    Acceptance,
+    /// Cycles without progress.
+    NonProgress,
+    /// A never claim of the model.
+    Claim(usize),
+    /// An ltl block of the model, or the formula of the command line.
+    Formula(usize),
+}
+
+/// Checks a model, reports, and gives the exit code.
+pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    let mut model = load(&arguments.model, arguments.quiet || arguments.json.is_some())?;
+    if let Some(text) = &arguments.formula {
+        add_formula(&mut model, text)?;
+    }
+    let selected = select(&model, arguments)?;
+    let mut claims = Vec::new();
+    for property in selected {
+        claims.push(check_one(&model, arguments, property)?);
+    }
+    if let Some(path) = &arguments.graph {
+        let interpreter = interpreter(&model, &arguments.model, Beside::Nothing)?;
+        crate::graph::write(&interpreter, path)?;
+    }
+    let sources = sources(&model);
+    output::report(&Report { arguments, claims: &claims, sources: &sources })
+}
+
+/// What to check, as the command line says; by default the model's own properties.
+fn select(model: &Model, arguments: &CheckArguments) -> Result<Vec<Selected>, Failure> {
+    let plain = match (arguments.non_progress, arguments.acceptance) {
+        (true, _) => Selected::NonProgress,
+        (false, true) => Selected::Acceptance,
+        (false, false) => Selected::Safety,
+    };
+    if arguments.formula.is_some() {
+        return Ok(vec![Selected::Formula(model.formulas.len() - 1)]);
+    }
+    if let Some(name) = arguments.ltl.as_ref().or(arguments.claim.as_ref()) {
+        return named(model, name).map(|found| vec![found]);
+    }
+    if arguments.no_claim || plain == Selected::NonProgress {
+        return Ok(vec![plain]);
+    }
+    let claims = (0..model.claims.len()).map(Selected::Claim);
+    let mut all: Vec<_> = claims.chain((0..model.formulas.len()).map(Selected::Formula)).collect();
+    if all.is_empty() {
+        all.push(plain);
+    }
+    Ok(all)
+}
+
+fn named(model: &Model, name: &str) -> Result<Selected, Failure> {
+    let is_it = |candidate: &Option<String>| candidate.as_deref() == Some(name);
+    let formula = model.formulas.iter().position(|f| is_it(&f.name)).map(Selected::Formula);
+    let claim = model.claims.iter().position(|c| is_it(&c.name)).map(Selected::Claim);
+    formula.or(claim).ok_or_else(|| {
+        let names =
+            model.formulas.iter().map(|f| &f.name).chain(model.claims.iter().map(|c| &c.name));
+        let names: Vec<_> = names.flatten().cloned().collect();
+        let known = match names.is_empty() {
+            true => "the model has no named ltl block or never claim".to_string(),
+            false => format!("the model has {}", names.join(", ")),
+        };
+        Failure::Input(format!("there is no ltl block or never claim `{name}`; {known}"))
+    })
+}
+
+fn check_one(
+    model: &Model,
+    arguments: &CheckArguments,
+    selected: Selected,
+) -> Result<Claim, Failure> {
+    let start = Instant::now();
+    let beside = match selected {
+        Selected::Claim(_) | Selected::Formula(_) => Beside::Claim,
+        Selected::NonProgress => Beside::NonProgress,
+        Selected::Safety | Selected::Acceptance => Beside::Nothing,
+    };
+    let interpreter = interpreter(model, &arguments.model, beside)?;
+    let mut notes = interpreter.program().notes.clone();
+    if arguments.compat == Some(Compat::Spin) {
+        notes.push(
+            "--compat spin: does as Spin 6.5.2 does, also where that is wrong; the guarantee does not hold".into(),
+        );
+    }
+    let native = match arguments.backend {
+        Backend::Interp => None,
+        Backend::Native => match Native::new(&interpreter) {
+            Ok(native) => Some(native),
+            Err(error) => {
+                notes.push(format!("interpreted: {error}"));
+                None
+            }
+        },
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    let job = Job { model, arguments, interpreter: &interpreter };
+    let mut claim = match &native {
+        Some(native) => job.check(native, selected),
+        None => job.check(&interpreter as &dyn System, selected),
+    }?;
+    claim.statistics.compile_seconds = seconds;
+    claim.notes.splice(0..0, notes);
+    Ok(claim)
+}
+
+/// Acceptance by labels of processes alone: an automaton that only watches.
+struct Bystander;
+
+impl Property for Bystander {
+    fn initial(&self) -> u32 {
+        0
+    }
+
+    fn moves(
+        &self,
+        state: u32,
+        _holds: &mut dyn FnMut(usize) -> bool,
+        emit: &mut dyn FnMut(PropertyMove),
+    ) {
+        emit(PropertyMove::To(state));
+    }
+
+    fn is_accepting(&self, _state: u32) -> bool {
+        false
+    }
+
+    fn assertion(&self, _number: u32) -> Fault {
+        Fault { kind: FaultKind::Claim, message: String::new(), file: String::new(), line: 0 }
+    }
+}
+
+struct Job<'a> {
+    model: &'a Model,
+    arguments: &'a CheckArguments,
+    interpreter: &'a Interpreter,
+}
+
+impl Job<'_> {
+    fn check<S: System + ?Sized>(&self, system: &S, selected: Selected) -> Result<Claim, Failure> {
+        match selected {
+            Selected::Safety => {
+                let property = self.safety_in_words();
+                let options = safety::options(self.arguments, property, false);
+                safety::check(system, self.interpreter, options, self.arguments)
+            }
+            Selected::Acceptance => {
+                let notes = Vec::new();
+                let property = "no acceptance cycle, no assertion violated".to_string();
+                let kind = ViolationKind::AcceptanceCycle;
+                let question = self.question(property, kind, Stutter::Extend, self.scheme(), notes);
+                cycles::check(system, self.interpreter, &Bystander, question)
+            }
+            Selected::NonProgress => {
+                let stalled = self.interpreter.program().propositions.len() - 1;
+                let property = "no cycle without progress, no assertion violated".to_string();
+                let kind = ViolationKind::NonProgressCycle;
+                let question =
+                    self.question(property, kind, Stutter::End, Scheme::Full, Vec::new());
+                cycles::check(system, self.interpreter, &NonProgress { stalled }, question)
+            }
+            Selected::Claim(index) => self.check_claim(system, index),
+            Selected::Formula(index) => self.check_formula(system, index),
+        }
+    }
+
+    fn safety_in_words(&self) -> String {
+        match (self.arguments.no_assert, self.arguments.no_deadlock) {
+            (false, false) => "no assertion violated, no invalid end state",
+            (true, false) => "no invalid end state",
+            (false, true) => "no assertion violated",
+            (true, true) => "no runtime error",
+        }
+        .to_string()
+    }
+
+    fn question<'q>(
+        &'q self,
+        property: String,
+        kind: ViolationKind,
+        stutter: Stutter,
+        scheme: Scheme,
+        notes: Vec<String>,
+    ) -> Question<'q> {
+        Question { property, kind, stutter, scheme, notes, arguments: self.arguments }
+    }
+
+    /// How to reduce, if the property allows it.
+    fn scheme(&self) -> Scheme {
+        let bounded = self.arguments.bound.is_some() || self.arguments.iterate.is_some();
+        match (self.arguments.por, self.arguments.compat) {
+            (Some(Switch::Off), _) => Scheme::Full,
+            (_, Some(Compat::Spin)) => Scheme::IntermediateState,
+            // Under a bound a reordered switch may become a preemption.
+            _ if bounded => Scheme::Full,
+            // Under fairness a step executed early may remove the moments at which another
+            // process is disabled.
+            _ if self.arguments.fair => Scheme::SourceState(Locality::Local),
+            _ => Scheme::SourceState(Locality::Safe),
+        }
+    }
+
+    fn check_claim<S: System + ?Sized>(&self, system: &S, index: usize) -> Result<Claim, Failure> {
+        let automaton = &self.interpreter.program().claims[index];
+        let raw = NeverClaim::new(automaton, self.interpreter);
+        let name = automaton.name.as_ref().map_or(String::new(), |name| format!(" {name}"));
+        if !self.arguments.acceptance {
+            let property = format!("the never claim{name} is not completed, no assertion violated");
+            let options = safety::options(self.arguments, property, true);
+            let claim_property: &dyn Property = &raw;
+            let fast = Product::new(system, claim_property, Stutter::Extend);
+            let reference = Product::new(self.interpreter, claim_property, Stutter::Extend);
+            let mut claim = safety::check(&fast, &reference, options, self.arguments)?;
+            if automaton.states.iter().any(|state| state.is_accept) {
+                claim.notes.push(
+                    "the claim has accept labels: add --acceptance to look for cycles, too".into(),
+                );
+            }
+            return Ok(claim);
+        }
+        let property = format!("the never claim{name} accepts no execution, no assertion violated");
+        let mut notes = Vec::new();
+        let scheme = self.scheme();
+        let kind = ViolationKind::AcceptanceCycle;
+        if let Scheme::SourceState(_) = scheme {
+            let converted = as_buchi(automaton)
+                .filter(|(buchi, _)| automaton_invariance(buchi) == Invariance::Invariant);
+            let normal = converted
+                .and_then(|(buchi, propositions)| StutterInvariant::new(&buchi, propositions));
+            if let Some(normal) = normal {
+                let question = self.question(property, kind, Stutter::Extend, scheme, notes);
+                return cycles::check(system, self.interpreter, &normal, question);
+            }
+            notes.push(
+                "no partial-order reduction: the never claim is not known to be stutter invariant"
+                    .into(),
+            );
+        }
+        let scheme = if let Scheme::SourceState(_) = scheme { Scheme::Full } else { scheme };
+        let question = self.question(property, kind, Stutter::Extend, scheme, notes);
+        cycles::check(system, self.interpreter, &raw, question)
+    }
+
+    fn check_formula<S: System + ?Sized>(
+        &self,
+        system: &S,
+        index: usize,
+    ) -> Result<Claim, Failure> {
+        let block = &self.model.formulas[index];
+        let uses = &self.interpreter.program().formulas[index].propositions;
+        let mut leaves = uses.iter().map(|p| *p as usize);
+        let mut propositions = Vec::new();
+        let formula = convert(&block.formula, &mut leaves, &mut propositions);
+        let too_large = |error: preempt_ltl::Error| Failure::Input(format!("the formula: {error}"));
+        let negated = formula.not();
+        let automaton = translate(&negated).map_err(too_large)?;
+        let text = block.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let property = match &block.name {
+            Some(name) => format!("ltl {name}: {text}"),
+            None => format!("ltl: {text}"),
+        };
+        let kind = ViolationKind::AcceptanceCycle;
+        let mut notes = Vec::new();
+        let mut scheme = self.scheme();
+        if let Scheme::SourceState(_) = scheme {
+            let invariant =
+                formula_invariance(&negated).map_err(too_large)? == Invariance::Invariant;
+            let normal = invariant
+                .then(|| StutterInvariant::new(&automaton, propositions.clone()))
+                .flatten();
+            if let Some(normal) = normal {
+                let question = self.question(property, kind, Stutter::Extend, scheme, notes);
+                return cycles::check(system, self.interpreter, &normal, question);
+            }
+            notes.push("no partial-order reduction: the formula is not stutter invariant".into());
+            scheme = Scheme::Full;
+        }
+        let raw = Buchi::new(automaton, propositions);
+        let question = self.question(property, kind, Stutter::Extend, scheme, notes);
+        cycles::check(system, self.interpreter, &raw, question)
+    }
+}
+
+/// The formula over numbered propositions; `leaves` gives the system's number of each state
+/// expression from left to right, `known` collects those in use.
+fn convert(
+    formula: &model::Formula,
+    leaves: &mut dyn Iterator<Item = usize>,
+    known: &mut Vec<usize>,
+) -> Formula {
+    use model::Formula as F;
+    let mut both = |a: &F, b: &F| (convert(a, leaves, known), convert(b, leaves, known));
+    match formula {
+        F::Const(true) => Formula::True,
+        F::Const(false) => Formula::False,
+        F::And(a, b) => {
+            let (a, b) = both(a, b);
+            a.and(b)
+        }
+        F::Or(a, b) => {
+            let (a, b) = both(a, b);
+            a.or(b)
+        }
+        F::Implies(a, b) => {
+            let (a, b) = both(a, b);
+            a.implies(b)
+        }
+        F::Equivalent(a, b) => {
+            let (a, b) = both(a, b);
+            a.equivalent(b)
+        }
+        F::Until(a, b) => {
+            let (a, b) = both(a, b);
+            a.until(b)
+        }
+        F::WeakUntil(a, b) => {
+            let (a, b) = both(a, b);
+            a.weak_until(b)
+        }
+        F::Release(a, b) => {
+            let (a, b) = both(a, b);
+            a.release(b)
+        }
+        F::Not(a) => convert(a, leaves, known).not(),
+        F::Next(a) => convert(a, leaves, known).next(),
+        F::Always(a) => convert(a, leaves, known).always(),
+        F::Eventually(a) => convert(a, leaves, known).eventually(),
+        F::Prop(_) => {
+            let Some(index) = leaves.next() else { return Formula::True };
+            let at = known.iter().position(|k| *k == index).unwrap_or_else(|| {
+                known.push(index);
+                known.len() - 1
+            });
+            Formula::Prop(at as u32)
+        }
+    }
+}

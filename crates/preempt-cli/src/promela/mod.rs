@@ -1,0 +1,113 @@
+//! Promela models: from a file to an interpreter, and what is asked of it.
+
+pub(crate) mod check;
+mod claim;
+mod cycles;
+mod safety;
+mod verify;
+
+use crate::arguments::ModelArguments;
+use crate::failure::Failure;
+use crate::terminal;
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::{Expr, LowerOptions, lower};
+use preempt_promela::model::{Ltl, Model};
+use preempt_promela::syntax::diagnostic::Diagnostic;
+use preempt_promela::syntax::span::SourceMap;
+use preempt_promela::syntax::{ParseOptions, parse, parse_formula, render};
+use preempt_report::Source;
+use std::path::Path;
+
+/// Reads a model; diagnostics go to standard error.
+pub(crate) fn load(arguments: &ModelArguments, quiet: bool) -> Result<Model, Failure> {
+    let path = &arguments.file;
+    let text = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+    let loader = |including: &str, name: &str| {
+        let folder = Path::new(including).parent().unwrap_or(Path::new(""));
+        std::fs::read(folder.join(name))
+    };
+    let options = ParseOptions { defines: defines(&arguments.define), loader: &loader };
+    let parsed = parse(&path.to_string_lossy(), text, &options);
+    let shown: Vec<_> =
+        parsed.diagnostics.iter().filter(|d| d.is_error() || !quiet).cloned().collect();
+    show_diagnostics(&shown, &parsed.sources);
+    parsed.model.ok_or(Failure::Reported)
+}
+
+fn show_diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) {
+    if !diagnostics.is_empty() {
+        let text = render::render_all(diagnostics, sources, terminal::colour_on_stderr());
+        eprintln!("{}", text.trim_end());
+    }
+}
+
+/// `-D NAME` means `-D NAME=1`, as for a C preprocessor.
+fn defines(list: &[String]) -> Vec<(String, String)> {
+    list.iter()
+        .map(|define| match define.split_once('=') {
+            Some((name, value)) => (name.trim().to_string(), value.to_string()),
+            None => (define.clone(), "1".to_string()),
+        })
+        .collect()
+}
+
+/// Adds a formula from the command line to the model's own.
+pub(crate) fn add_formula(model: &mut Model, text: &str) -> Result<(), Failure> {
+    match parse_formula(text, model) {
+        Ok(formula) => {
+            model.formulas.push(Ltl {
+                name: None,
+                formula,
+                text: text.to_string(),
+                span: Default::default(),
+            });
+            Ok(())
+        }
+        Err(errors) => {
+            show_diagnostics(&errors.diagnostics, &errors.sources);
+            Err(Failure::Reported)
+        }
+    }
+}
+
+/// What runs beside a model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Beside {
+    /// Nothing.
+    Nothing,
+    /// A claim, which Spin's `_nr_pr` counts.
+    Claim,
+    /// The search for cycles without progress: the last proposition says where there is none.
+    NonProgress,
+}
+
+/// Makes a model runnable.
+pub(crate) fn interpreter(
+    model: &Model,
+    arguments: &ModelArguments,
+    beside: Beside,
+) -> Result<Interpreter, Failure> {
+    let options = LowerOptions {
+        merge: !arguments.no_merge,
+        reset_dead: !arguments.no_reset,
+        hide_unread: !arguments.no_hide,
+        count_claim: beside == Beside::Claim,
+    };
+    let mut program = lower(model, options).map_err(|error| {
+        let place = model.sources.use_site(error.span);
+        let (line, column) = model.sources.line_column(place);
+        let file = &model.sources.file(place).name;
+        Failure::Input(format!("{file}:{line}:{column}: {}", error.message))
+    })?;
+    if beside == Beside::NonProgress {
+        let stalled = program.add_expr(Expr::NonProgress);
+        program.add_proposition(stalled);
+    }
+    Ok(Interpreter::new(program))
+}
+
+/// The sources of a model, for the HTML page.
+pub(crate) fn sources(model: &Model) -> Vec<Source> {
+    let files = model.sources.files.iter();
+    files.map(|file| Source { file: file.name.clone(), text: file.text.clone() }).collect()
+}

@@ -1,0 +1,63 @@
+//! The independent check of every counterexample, on the reference interpreter.
+
+use crate::failure::Failure;
+use preempt_check::Counterexample;
+use preempt_core::{Enabled, Label, Outcome, System, ViolationKind, replay};
+
+/// Replays `found` on `reference`: each step is enabled where it is taken, and the end is as bad as
+/// was claimed.
+pub(super) fn verify(reference: &dyn System, found: &Counterexample) -> Result<(), Failure> {
+    let bug =
+        |message: String| Failure::Bug(format!("the counterexample does not hold: {message}"));
+    let (_, mut state, outcome) =
+        replay(reference, &found.steps).map_err(|error| bug(error.to_string()))?;
+    if let Some(fault) = found.fault {
+        return match outcome {
+            Outcome::Violated(seen) | Outcome::Broken(seen) if seen == fault => Ok(()),
+            _ => Err(bug(format!("the last step ends in {outcome:?}, not in fault {fault}"))),
+        };
+    }
+    if let Some(start) = found.cycle_start {
+        return verify_cycle(reference, found, start).map_err(bug);
+    }
+    let mut enabled = Enabled::new();
+    reference.enabled(&mut state, &mut enabled);
+    match found.kind {
+        ViolationKind::InvalidEnd if !enabled.is_empty() => {
+            Err(bug("a process can still move at its end".into()))
+        }
+        ViolationKind::InvalidEnd if reference.is_valid_end(&state) => {
+            Err(bug("its end is valid".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The part from `start` on returns to where it began, and accepts on the way.
+fn verify_cycle(
+    reference: &dyn System,
+    found: &Counterexample,
+    start: usize,
+) -> Result<(), String> {
+    let mut state = Vec::new();
+    reference.initial(&mut state);
+    let mut enabled = Enabled::new();
+    let mut first = None;
+    let mut accepts = false;
+    for (at, step) in found.steps.iter().enumerate() {
+        enabled.clear();
+        reference.enabled(&mut state, &mut enabled);
+        if at == start {
+            first = Some(state.clone());
+        }
+        accepts |= at >= start && reference.has_label(&state, Label::Accept);
+        reference.apply(&mut state, *step);
+    }
+    enabled.clear();
+    reference.enabled(&mut state, &mut enabled);
+    match first {
+        Some(first) if first == state && accepts => Ok(()),
+        Some(first) if first == state => Err("its cycle does not accept".into()),
+        _ => Err("its cycle does not close".into()),
+    }
+}

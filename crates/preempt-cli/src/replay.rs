@@ -1,0 +1,60 @@
+//! `preempt replay`: a saved trace, taken again step by step.
+
+use crate::arguments::ReplayArguments;
+use crate::failure::Failure;
+use crate::output::{print, write};
+use crate::promela::{self, Beside};
+use crate::terminal;
+use preempt_core::{Claim, ProcessId, Statistics, Step, Stop, Verdict, replay};
+use preempt_report::{Page, SavedTrace, lanes, page};
+use std::process::ExitCode;
+
+/// Runs `preempt replay`.
+pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
+    let path = &arguments.trace;
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
+    let saved = SavedTrace::from_json(&text)
+        .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
+    let model = promela::load(&arguments.model, true)?;
+    let interpreter = promela::interpreter(&model, &arguments.model, Beside::Nothing)?;
+    let steps: Vec<Step> = saved
+        .trace
+        .raw
+        .iter()
+        .filter(|step| step.process != ProcessId::PROPERTY)
+        .map(|step| Step { choice: 0, ..*step })
+        .collect();
+    let (mut trace, _, _) = replay(&interpreter, &steps).map_err(|error| {
+        Failure::Input(format!(
+            "{} is no execution of {}: {error} (has the model changed?)",
+            path.display(),
+            arguments.model.file.display()
+        ))
+    })?;
+    trace.cycle_start = saved.trace.cycle_start.filter(|start| *start < trace.steps.len());
+    if arguments.json {
+        let saved = SavedTrace { trace: trace.clone(), ..saved.clone() };
+        print(&(saved.to_json() + "\n"));
+    } else {
+        print(&lanes::render(&trace, None, &terminal::look()));
+        print(&format!("{}\n", saved.message));
+    }
+    if let Some(path) = &arguments.html {
+        let claim = Claim {
+            property: saved.property.clone(),
+            verdict: Verdict::Inconclusive(Stop::Sampling),
+            sentence: saved.message.clone(),
+            violation: None,
+            statistics: Statistics::default(),
+            unreached: Vec::new(),
+            notes: Vec::new(),
+        };
+        let sources = promela::sources(&model);
+        let title = arguments.model.file.to_string_lossy();
+        write(
+            path,
+            &page(&Page { title: &title, claim: &claim, trace: Some(&trace), sources: &sources }),
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

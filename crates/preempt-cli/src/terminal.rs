@@ -1,0 +1,104 @@
+//! What the terminal can do, how progress is shown on it, and Ctrl-C.
+
+use preempt_check::Progress;
+use preempt_report::Look;
+use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Set by Ctrl-C. Searches end with what they have; a second Ctrl-C ends the process.
+pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Exit code of a process that was interrupted twice: a partial answer was not awaited.
+const INCONCLUSIVE: i32 = 3;
+
+/// Starts listening for Ctrl-C.
+pub(crate) fn listen_for_interrupts() {
+    // Without a handler Ctrl-C just ends the process, which is fine.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(INCONCLUSIVE);
+        }
+    });
+}
+
+/// How text on standard output should look.
+pub(crate) fn look() -> Look {
+    let terminal = std::io::stdout().is_terminal();
+    let width = match terminal_size::terminal_size() {
+        Some((width, _)) if terminal => usize::from(width.0).max(40),
+        _ => 100,
+    };
+    Look::plain(width).with_color(terminal && colour_wanted())
+}
+
+/// Whether diagnostics on standard error may be coloured.
+pub(crate) fn colour_on_stderr() -> bool {
+    std::io::stderr().is_terminal() && colour_wanted()
+}
+
+fn colour_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// Shows how far a search is: a line that is rewritten on a terminal, a plain line every ten seconds
+/// elsewhere.
+pub(crate) struct ProgressLine {
+    terminal: bool,
+    shown: bool,
+    last: Instant,
+    silent: bool,
+}
+
+const PLAIN_EVERY: Duration = Duration::from_secs(10);
+
+impl ProgressLine {
+    pub(crate) fn new(silent: bool) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        ProgressLine { terminal, shown: false, last: Instant::now(), silent }
+    }
+
+    pub(crate) fn show(&mut self, progress: &Progress) {
+        if self.silent || (!self.terminal && self.last.elapsed() < PLAIN_EVERY) {
+            return;
+        }
+        self.last = Instant::now();
+        let text = format!(
+            "{} states, {}/s, depth {}, queue {}, {} MB, {:.0} s",
+            grouped(progress.states),
+            grouped(progress.rate() as u64),
+            grouped(progress.depth),
+            grouped(progress.queue),
+            grouped((progress.memory >> 20) as u64),
+            progress.elapsed.as_secs_f64(),
+        );
+        let mut error = std::io::stderr();
+        let written = match self.terminal {
+            true => write!(error, "\r{text}\x1b[K"),
+            false => writeln!(error, "{text}"),
+        };
+        self.shown |= written.is_ok();
+    }
+
+    /// Removes the line from the terminal.
+    pub(crate) fn clear(&mut self) {
+        if self.shown && self.terminal {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+        self.shown = false;
+    }
+}
+
+/// `12,345,678`
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,410 @@
+//! Promela as machine code.
+//!
+//! [`Native`] is a [`System`] like the reference interpreter and gives the same answers, step for
+//! step; it only gives them faster. What has no machine code it passes on to the interpreter it was
+//! made from, process by process and step by step. Translation takes milliseconds and needs no C
+//! compiler; what a search does not use is not translated.
+//!
+//! **Invariant:** every vector handed to machine code was produced by this system or its interpreter,
+//! so offsets computed from it stay inside it.
+
+mod build;
+mod channel;
+mod code;
+mod control;
+mod moves;
+mod rendezvous;
+mod room;
+mod shape;
+mod successors;
+mod support;
+mod value;
+
+pub use code::CodeError;
+
+use build::{Expanding, Proposition, Stepping};
+use code::Executable;
+use control::Control;
+use preempt_core::{
+    Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, Successors,
+    System, Unreached, Value,
+};
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::Program;
+use room::{ASK_STEP, Entry, Meeting, PIECE, Room, both_halves};
+use shape::{Frame, Shape, length_of};
+use std::sync::OnceLock;
+use value::Tables;
+
+/// A program as machine code, with the interpreter for the rest.
+pub struct Native<'p> {
+    reference: &'p Interpreter,
+    program: &'p Program,
+    shape: Box<Shape>,
+    tables: Box<Tables>,
+    meeting: Box<Meeting>,
+    control: Control,
+    propositions: Vec<Option<Proposition>>,
+    /// Per move: how many bytes it can add, if it can change the length of the vector.
+    growth: Vec<Option<u32>>,
+    most_growth: usize,
+    /// The most entries that one process can have.
+    most_successors: usize,
+    stepping: OnceLock<Option<Stepping>>,
+    expanding: OnceLock<Option<Expanding>>,
+    _code: Executable,
+}
+
+// SAFETY: the raw pointers inside point at tables that this value owns and never changes.
+unsafe impl Sync for Native<'_> {}
+// SAFETY: nothing in it belongs to a thread.
+unsafe impl Send for Native<'_> {}
+
+impl<'p> Native<'p> {
+    /// Translates the program of an interpreter.
+    pub fn new(reference: &'p Interpreter) -> Result<Self, CodeError> {
+        build::native(reference)
+    }
+
+    fn stepping(&self) -> Option<&Stepping> {
+        self.stepping.get_or_init(|| Stepping::new(self.program, &self.tables).ok()).as_ref()
+    }
+
+    fn expanding(&self) -> Option<&Expanding> {
+        self.expanding.get_or_init(|| Expanding::new(self.program, &self.tables).ok()).as_ref()
+    }
+
+    /// Visits the processes that may move, in order, until the rounds are over. `visit` tells
+    /// whether it found a step.
+    #[inline(always)]
+    fn rounds(
+        &self,
+        state: &mut Vec<u8>,
+        mut visit: impl FnMut(&mut Room, &mut Vec<u8>, usize, bool) -> bool,
+    ) {
+        let mut room = Room::new(&self.shape, &self.meeting);
+        room.enter(&self.shape, state);
+        if let Some(alone) = state[0].checked_sub(1) {
+            let alone = usize::from(alone);
+            if alone < room.process_count() && visit(&mut room, state, alone, false) {
+                return;
+            }
+            state[0] = 0;
+        }
+        for timeout in [false, true] {
+            let mut found = false;
+            for pid in (0..room.process_count()).rev() {
+                found |= visit(&mut room, state, pid, timeout);
+            }
+            if found || !self.program.uses_timeout {
+                return;
+            }
+        }
+    }
+
+    /// Takes a step in place; `None` when the interpreter must take it from the state as it was.
+    #[inline]
+    fn take(&self, stepping: &Stepping, state: &mut Vec<u8>, step: Step) -> Option<Outcome> {
+        let pid = step.process.index();
+        let frame = self.shape.frame(state, pid)?;
+        let proctype = usize::from(frame.proctype);
+        let before = state.len();
+        if let Some(partner) = step.partner {
+            let other = self.shape.frame(state, partner.index())?;
+            self.meeting.halves.get(step.transition.max(step.partner_transition) as usize)?;
+            state.resize(before + self.meeting.growth, 0);
+            let mut room = Room::new(&self.shape, &self.meeting);
+            // SAFETY: the frames are those of this vector, and there is room for what the step
+            // adds.
+            let result = unsafe {
+                both_halves(
+                    &self.meeting,
+                    (state.as_mut_ptr(), &raw mut room),
+                    (proctype, frame.at as usize, pid, step.transition),
+                    (other, partner.index(), step.partner_transition),
+                )
+            };
+            return self.fit_length(state, before, result, self.meeting.growth > 0);
+        }
+        let growth = *self.growth.get(step.transition as usize)?;
+        if let Some(growth) = growth {
+            state.resize(before + growth as usize, 0);
+        }
+        let base = state.as_mut_ptr();
+        // SAFETY: `frame` is a frame of this vector.
+        let at = unsafe { base.add(frame.at as usize) };
+        let take = stepping.take[proctype];
+        let result = take(base, at, pid as u32, step.transition, std::ptr::null_mut());
+        self.fit_length(state, before, result, growth.is_some())
+    }
+
+    /// Cuts the vector to its length after a step, and reads the result.
+    #[inline]
+    fn fit_length(
+        &self,
+        state: &mut Vec<u8>,
+        before: usize,
+        result: u32,
+        resized: bool,
+    ) -> Option<Outcome> {
+        if result == ASK_STEP {
+            state.truncate(before);
+            return None;
+        }
+        if resized {
+            state.truncate(length_of(&raw const *self.shape, state.as_ptr()) as usize);
+        }
+        Some(outcome(result))
+    }
+
+    /// Adds the successors of one process; says whether there are any.
+    #[inline(always)]
+    fn expand_process(
+        &self,
+        expanding: &Expanding,
+        room: &mut Room,
+        (state, pid, timeout): (&[u8], usize, bool),
+        (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
+    ) -> bool {
+        let frame = room.frame(pid);
+        let expand = expanding.expand[usize::from(frame.proctype)];
+        out.bytes.reserve(Room::reserve_for(state.len(), self.most_successors, self.most_growth));
+        let start = out.bytes.len();
+        // SAFETY: the reserved bytes begin there, and `frame` is a frame of this vector.
+        let at = unsafe {
+            room.out = out.bytes.as_mut_ptr().add(start);
+            state.as_ptr().add(frame.at as usize)
+        };
+        let count = expand(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *room);
+        let Ok(count) = usize::try_from(count) else {
+            return self.expand_by_reference((state, pid, timeout), (enabled, scratch, out));
+        };
+        let first = out.list.len();
+        let (mut end, mut ask) = (start, false);
+        for at in 0..count {
+            let entry = room.entry(at);
+            let begin = end;
+            end += entry.length as usize;
+            ask |= entry.result == ASK_STEP;
+            out.list.push((step_of(pid, entry), outcome(entry.result), begin..end));
+        }
+        // SAFETY: machine code wrote as many bytes as its entries tell, within what was reserved.
+        unsafe { out.bytes.set_len(end) };
+        if ask {
+            for at in 0..count {
+                if room.entry(at).result == ASK_STEP {
+                    let step = out.list[first + at].0;
+                    out.list[first + at] = self.successor(state, step, scratch, &mut out.bytes);
+                }
+            }
+        }
+        count > 0
+    }
+
+    #[cold]
+    fn expand_by_reference(
+        &self,
+        (state, pid, timeout): (&[u8], usize, bool),
+        (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
+    ) -> bool {
+        enabled.clear();
+        self.reference.enabled_of(state, ProcessId(pid as u16), timeout, enabled);
+        for &step in enabled.steps() {
+            let successor = self.successor(state, step, scratch, &mut out.bytes);
+            out.list.push(successor);
+        }
+        !enabled.is_empty()
+    }
+
+    /// Appends the successor under one step, as the interpreter makes it.
+    fn successor(
+        &self,
+        state: &[u8],
+        step: Step,
+        scratch: &mut Vec<u8>,
+        bytes: &mut Vec<u8>,
+    ) -> (Step, Outcome, std::ops::Range<usize>) {
+        scratch.clear();
+        scratch.extend_from_slice(state);
+        let outcome = self.reference.apply(scratch, step);
+        let start = bytes.len();
+        bytes.extend_from_slice(scratch);
+        (step, outcome, start..bytes.len())
+    }
+
+    fn frames<'a>(&'a self, state: &'a [u8]) -> impl Iterator<Item = Frame> + 'a {
+        self.shape.frames(state)
+    }
+}
+
+#[inline(always)]
+fn step_of(pid: usize, entry: Entry) -> Step {
+    let process = ProcessId(pid as u16);
+    match entry.partner.checked_sub(1) {
+        None => Step::new(process, entry.transition),
+        Some(partner) => Step {
+            process,
+            partner: Some(ProcessId(partner as u16)),
+            transition: entry.transition,
+            partner_transition: entry.partner_transition,
+            choice: 0,
+        },
+    }
+}
+
+#[inline(always)]
+fn outcome(result: u32) -> Outcome {
+    match (result, result & 3) {
+        (0, _) => Outcome::Done,
+        (_, 1) => Outcome::Violated(result >> 2),
+        _ => Outcome::Broken(result >> 2),
+    }
+}
+
+impl System for Native<'_> {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        self.reference.initial(state)
+    }
+
+    fn process_count(&self, state: &[u8]) -> usize {
+        usize::from(state[1])
+    }
+
+    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+        let Some(stepping) = self.stepping() else {
+            return self.reference.enabled(state, enabled);
+        };
+        self.rounds(state, |room, state, pid, timeout| {
+            let frame = room.frame(pid);
+            let list = stepping.list[usize::from(frame.proctype)];
+            // SAFETY: `frame` is a frame of this vector.
+            let at = unsafe { state.as_ptr().add(frame.at as usize) };
+            let count = list(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *room);
+            let Ok(count) = usize::try_from(count) else {
+                let before = enabled.steps().len();
+                self.reference.enabled_of(state, ProcessId(pid as u16), timeout, enabled);
+                return enabled.steps().len() > before;
+            };
+            for at in 0..count {
+                enabled.push(step_of(pid, room.entry(at)));
+            }
+            count > 0
+        });
+    }
+
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        let taken = self.stepping().and_then(|stepping| self.take(stepping, state, step));
+        match taken {
+            Some(outcome) => outcome,
+            None => self.reference.apply(state, step),
+        }
+    }
+
+    fn expand(
+        &self,
+        state: &mut Vec<u8>,
+        enabled: &mut Enabled,
+        scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) {
+        let Some(expanding) = self.expanding() else {
+            return self.reference.expand(state, enabled, scratch, out);
+        };
+        // States are copied in whole pieces: what lies behind this one must at least be readable.
+        state.reserve(PIECE);
+        self.rounds(state, |room, state, pid, timeout| {
+            self.expand_process(expanding, room, (state, pid, timeout), (enabled, scratch, out))
+        });
+    }
+
+    fn is_transient(&self, state: &[u8]) -> bool {
+        state[0] != 0
+    }
+
+    fn proposition(&self, state: &[u8], index: usize) -> bool {
+        match self.propositions.get(index) {
+            Some(Some(evaluate)) => evaluate(state.as_ptr()) != 0,
+            _ => self.reference.proposition(state, index),
+        }
+    }
+
+    fn depth_of(&self, step: Step) -> u32 {
+        self.reference.depth_of(step)
+    }
+
+    fn transition_count(&self) -> usize {
+        self.reference.transition_count()
+    }
+
+    fn transition_key(&self, step: Step) -> usize {
+        self.reference.transition_key(step)
+    }
+
+    fn partner_key(&self, step: Step) -> Option<usize> {
+        self.reference.partner_key(step)
+    }
+
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        self.reference.unreached(taken)
+    }
+
+    fn is_valid_end(&self, state: &[u8]) -> bool {
+        self.frames(state).all(|frame| self.control.is_end(state, frame))
+    }
+
+    fn has_label(&self, state: &[u8], label: Label) -> bool {
+        self.control.knows(label)
+            && self.frames(state).any(|frame| self.control.has_label(state, frame, label))
+    }
+
+    fn proposition_count(&self) -> usize {
+        self.reference.proposition_count()
+    }
+
+    fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
+        self.shape
+            .frame(state, process.index())
+            .and_then(|frame| self.control.locality(state, frame, process.index()))
+            .unwrap_or_else(|| self.reference.locality(state, process))
+    }
+
+    fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
+        self.reference.is_visible(state, process)
+    }
+
+    fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        self.reference.present(state, process)
+    }
+
+    fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {
+        self.reference.footprint(state, step)
+    }
+
+    fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        self.reference.future(state, process)
+    }
+
+    fn observed(&self) -> Option<&ObjectSet> {
+        self.reference.observed()
+    }
+
+    fn fault(&self, number: u32) -> Fault {
+        self.reference.fault(number)
+    }
+
+    fn process_name(&self, state: &[u8], process: ProcessId) -> String {
+        self.reference.process_name(state, process)
+    }
+
+    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
+        self.reference.describe(state, step)
+    }
+
+    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
+        self.reference.position(state, process)
+    }
+
+    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
+        self.reference.variables(state)
+    }
+}
