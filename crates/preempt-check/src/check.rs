@@ -1,6 +1,8 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::search::{bounded, breadth_first, depth_first, parallel, simplify};
+use crate::search::{
+    bounded, breadth_first, depth_first, iterative_depth, parallel, random_walk, simplify, swarm,
+};
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
     Answer, Budget, Compatibility, Finding, Options, Preemptions, Progress, Reduction, Search,
@@ -164,9 +166,17 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 const SIMPLEST_AT_LEAST: Duration = Duration::from_secs(10);
 
 fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
+    if let Some(seed) = options.swarm {
+        return swarm(system, seed, options, budget);
+    }
+    if let Search::IterativeDepth { step } = options.search {
+        return iterative_depth(system, step, options, budget);
+    }
     let limit = budget.memory_limit();
     let mut notes = Vec::new();
-    if options.threads > 1 && !is_bounded(options) {
+    let searches_its_own_way =
+        is_bounded(options) || matches!(options.search, Search::Random { .. });
+    if options.threads > 1 && !searches_its_own_way {
         match why_not_parallel(options) {
             None => return search_in_parallel(system, options, budget),
             Some(reason) => notes.push(format!("one thread was used: {reason}")),
@@ -263,6 +273,9 @@ fn search_with<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
+    if let Search::Random { seed } = options.search {
+        return random_walk(system, store, seed, options, budget);
+    }
     if is_bounded(options) {
         return bounded(system, store, options, budget);
     }
