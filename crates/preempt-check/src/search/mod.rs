@@ -2,6 +2,7 @@
 
 mod bounded;
 mod bounded_reduced;
+mod bounded_spin;
 mod bounded_stack;
 mod bounded_walk;
 mod breadth;
@@ -10,10 +11,13 @@ mod depth;
 mod expansion;
 mod frontier;
 mod iterative;
+mod iterative_parallel;
 mod marks;
 pub mod nested;
 mod parallel;
 mod preemption_bound;
+mod settle;
+mod shorten;
 mod simplest;
 mod tally;
 mod trace;
@@ -24,4 +28,5 @@ pub(crate) use breadth::breadth_first;
 pub(crate) use depth::depth_first;
 pub(crate) use parallel::parallel;
 pub(crate) use preemption_bound::bounded;
+pub(crate) use simplest::simplify;
 pub use simplest::{Simplest, simplest};

@@ -74,6 +74,13 @@ impl Tally {
         self.deadlocks && enabled.is_empty() && !system.is_valid_end(state)
     }
 
+    /// Forgets the first error, so that the next one takes its place.
+    pub(crate) fn forget_if(&mut self, forget: bool) {
+        if forget {
+            self.first = None;
+        }
+    }
+
     /// Counts an error; `example` tells its story if it is the first. Says whether to stop.
     pub(crate) fn error(&mut self, example: impl FnOnce() -> Counterexample) -> bool {
         self.errors += 1;

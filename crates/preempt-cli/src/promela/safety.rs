@@ -5,11 +5,14 @@ use crate::arguments::{CheckArguments, Compat, SearchOrder, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::{
-    Budget, Check, Finding, Options, Preemptions, Reduction, Search, Storage, conclude, simplest,
+    Budget, Check, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage,
+    conclude, simplest,
 };
 use preempt_core::{Claim, System};
 use std::time::Duration;
 
+/// The first depth of iterative depth bounding, and by how much it grows.
+const DEPTH_STEP: u64 = 20;
 /// The least time that the search for the simplest counterexample gets.
 const SIMPLEST: Duration = Duration::from_secs(10);
 
@@ -25,8 +28,10 @@ pub(super) fn options(arguments: &CheckArguments, property: String, observed: bo
         search: match arguments.search {
             SearchOrder::Dfs => Search::Depth,
             SearchOrder::Bfs => Search::Breadth,
-            _ if arguments.compat.is_some() => Search::Depth,
-            _ => Search::Auto,
+            SearchOrder::Random => Search::Random { seed: arguments.seed },
+            SearchOrder::Idfs => Search::IterativeDepth { step: DEPTH_STEP },
+            SearchOrder::Auto if arguments.compat.is_some() => Search::Depth,
+            SearchOrder::Auto => Search::Auto,
         },
         storage: storage(arguments),
         reduction,
@@ -35,6 +40,13 @@ pub(super) fn options(arguments: &CheckArguments, property: String, observed: bo
             (None, Some(last)) => Preemptions::Iterate { last, extra: arguments.csb },
             (None, None) => Preemptions::Any,
         },
+        compatibility: match arguments.compat {
+            Some(Compat::Spin) => Compatibility::Spin,
+            None => Compatibility::None,
+        },
+        free_cycles: arguments.free_cycles,
+        shorten: arguments.shorten,
+        first: arguments.first,
         observed,
         assertions: !arguments.no_assert,
         deadlocks: !arguments.no_deadlock,
@@ -60,9 +72,9 @@ pub(super) fn storage(arguments: &CheckArguments) -> Storage {
 }
 
 /// Checks `system`; what is found is confirmed on `reference`, another implementation of the same.
-pub(super) fn check<S: System, R: System>(
+pub(super) fn check<S: System + ?Sized>(
     system: &S,
-    reference: &R,
+    reference: &dyn System,
     options: Options,
     arguments: &CheckArguments,
 ) -> Result<Claim, Failure> {
@@ -95,7 +107,7 @@ pub(super) fn check<S: System, R: System>(
 }
 
 /// Looks for the counterexample with the fewest preemptions, then the fewest steps.
-fn simplify<S: System>(system: &S, options: &Options, finding: &mut Finding) {
+fn simplify<S: System + ?Sized>(system: &S, options: &Options, finding: &mut Finding) {
     let time = SIMPLEST.max(Duration::from_secs_f64(finding.statistics.seconds));
     let memory = options.memory.unwrap_or_else(|| preempt_check::available_memory() / 2);
     let mut budget = Budget::unlimited().memory(memory).time(time).interrupt(&INTERRUPTED);

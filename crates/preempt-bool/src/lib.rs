@@ -1,0 +1,24 @@
+//! Concurrent recursive Boolean programs.
+#![allow(dead_code)]
+mod check;
+mod diagnostic;
+mod direct;
+mod explicit;
+mod flow;
+mod limits;
+mod replay;
+mod sequentialize;
+mod symbolic;
+mod syntax;
+mod witness;
+pub use check::{Method, Options, Report, Switches, check};
+pub use diagnostic::{CODES, Diagnostic, Severity};
+pub use explicit::Machine;
+pub use flow::{Program, parse};
+pub use limits::{Limits, Progress};
+pub use replay::Context;
+pub use sequentialize::sequentialize;
+pub use syntax::Dialect;
+
+#[cfg(test)]
+mod torture;

@@ -1,0 +1,434 @@
+//! Executing one visible operation on a world.
+//!
+//! Invariant: everything a thread can find out from an operation enters its history, as the
+//! version of what it read (the last write, the last release, the final history of a joined
+//! thread), never as a value: two writers may write equal numbers after unequal plain data.
+//! What is absorbed is a function of the happens-before graph, so the number of histories never
+//! exceeds the number of graphs.
+
+use crate::mix::{mix, mix3, term};
+use crate::mutation::{self, Mutation};
+use crate::recorded::POINTER;
+use crate::world::{Channel, ONCE_RUNNING, WRITER, Watch};
+use crate::{Action, Move, Object, ObjectId, Operation, ThreadId, World};
+
+/// How an operation touches the objects, in the sense of dependence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Touch {
+    pub(crate) object: ObjectId,
+    pub(crate) write: bool,
+    /// A second object, always written.
+    pub(crate) second: ObjectId,
+    /// Distinguishes alternatives that touch the same.
+    pub(crate) stamp: u64,
+}
+
+/// How the release side of an operation changes the version of its object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Publish {
+    Nothing,
+    /// Whoever reads from here on reads from this thread only.
+    Replace,
+    /// Whoever reads from here on reads from this thread and its predecessors.
+    Append,
+    /// A reader of a read-write lock lets go.
+    Reader,
+}
+
+/// What an operation did.
+struct Done {
+    result: u64,
+    /// Absorbed by the history.
+    observed: u64,
+    publish: Publish,
+    changed: bool,
+}
+
+impl World {
+    /// The hash of the graph after `step`, without executing it.
+    pub fn graph_after(&self, step: Move) -> u128 {
+        self.hash ^ self.term_of(step.thread, self.touch(step))
+    }
+
+    /// Executes the pending operation of a thread. Returns what the thread sees.
+    pub fn apply(&mut self, step: Move) -> u64 {
+        let id = step.thread;
+        let touch = self.touch(step);
+        let operation = self.threads[id.index()].operation;
+        self.record(id, touch);
+        let done = self.execute(step, &operation);
+        let thread = &mut self.threads[id.index()];
+        // The operation itself follows from the history so far; numbers follow from the version.
+        let seen = if operation.action.is_number() { 0 } else { done.result };
+        thread.history = mix3(thread.history, done.observed, seen);
+        thread.steps += 1;
+        let history = thread.history;
+        self.publish(id, &operation, done.publish, history);
+        if self.rules.watch {
+            self.follow(id, touch, &operation, done.changed);
+        }
+        if self.urgent == Some(id) {
+            self.urgent = None;
+        }
+        if step.choice == Move::TIMEOUT {
+            self.fired += 1;
+        }
+        done.result
+    }
+
+    /// The history of a thread after its pending comparison, which does not hold the outcome.
+    pub(crate) fn history_after_compare(&self, id: ThreadId) -> u64 {
+        let thread = &self.threads[id.index()];
+        let version = self.objects[thread.operation.object.index()].version;
+        mix3(thread.history, version, 0)
+    }
+
+    /// Whether two moves of different threads do not commute.
+    pub fn depend(&self, a: Move, b: Move) -> bool {
+        if a.choice == Move::TIMEOUT || b.choice == Move::TIMEOUT {
+            return true;
+        }
+        let (x, y) = (self.touch(a), self.touch(b));
+        let meets = |object: ObjectId, write: bool, t: &Touch| {
+            object != ObjectId::NONE
+                && ((object == t.object && (write || t.write)) || object == t.second)
+        };
+        meets(x.object, x.write, &y) || meets(x.second, true, &y)
+    }
+
+    pub(crate) fn touch(&self, step: Move) -> Touch {
+        let thread = &self.threads[step.thread.index()];
+        let operation = &thread.operation;
+        let object = operation.object;
+        let on = |write| Touch { object, write, second: ObjectId::NONE, stamp: 0 };
+        let alone =
+            |stamp| Touch { object: ObjectId::NONE, write: false, second: ObjectId::NONE, stamp };
+        let value = || self.objects[object.index()].value;
+        match operation.action {
+            Action::Load | Action::ReadLock | Action::ReadUnlock | Action::TryReadLock => on(false),
+            Action::TryLock => on(value() == 0),
+            Action::OnceEnter => on(value() != 2),
+            Action::Wait => Touch { second: operation.condition(), ..on(true) },
+            Action::Reacquire if step.choice == Move::TIMEOUT => {
+                Touch { second: operation.condition(), stamp: 1, ..on(true) }
+            }
+            Action::NotifyOne => {
+                let woken = self.waiter(object, step.choice);
+                Touch { stamp: woken.map_or(0, |t| self.threads[t.index()].key), ..on(true) }
+            }
+            Action::Join => alone(self.threads[operation.target().index()].key),
+            Action::Yield => alone(0),
+            Action::Leave => alone(value() >> 32),
+            Action::AwaitTaken => alone(operation.first),
+            Action::Choose => alone(u64::from(step.choice)),
+            _ if step.choice == Move::TIMEOUT => Touch { stamp: 1, ..on(true) },
+            _ => on(true),
+        }
+    }
+
+    fn action_name(&self, id: ThreadId) -> u64 {
+        let thread = &self.threads[id.index()];
+        mix(thread.key, u64::from(thread.steps))
+    }
+
+    fn term_of(&self, id: ThreadId, touch: Touch) -> u128 {
+        let name = self.action_name(id);
+        let mut hash = term(name, touch.stamp, 0, 0);
+        if touch.object != ObjectId::NONE {
+            let object = &self.objects[touch.object.index()];
+            let reads = if touch.write { object.reads } else { 0 };
+            hash =
+                term(name, touch.stamp, object.last_write, reads.wrapping_add(touch.write.into()));
+        }
+        if touch.second != ObjectId::NONE {
+            let object = &self.objects[touch.second.index()];
+            hash ^= term(name, 3, object.last_write, object.reads);
+        }
+        hash
+    }
+
+    fn record(&mut self, id: ThreadId, touch: Touch) {
+        self.hash ^= self.term_of(id, touch);
+        let name = self.action_name(id);
+        if touch.object != ObjectId::NONE {
+            let object = &mut self.objects[touch.object.index()];
+            if touch.write {
+                object.last_write = name;
+                object.reads = 0;
+            } else {
+                object.reads = object.reads.wrapping_add(name);
+            }
+        }
+        if touch.second != ObjectId::NONE {
+            let object = &mut self.objects[touch.second.index()];
+            object.last_write = name;
+            object.reads = 0;
+        }
+    }
+
+    fn execute(&mut self, step: Move, operation: &Operation) -> Done {
+        let id = step.thread;
+        let holder = u64::from(id.0) + 1;
+        let timeout = step.choice == Move::TIMEOUT;
+        if operation.object == ObjectId::NONE {
+            return self.execute_alone(step, operation);
+        }
+        let hint = self.hint.take();
+        let object = &mut self.objects[operation.object.index()];
+        let version = object.version;
+        let old = object.value;
+        // Addresses differ between executions: whether they change must not be looked at.
+        let pointer = operation.second == POINTER || operation.action == Action::ComparePointer;
+        let sees =
+            |result| Done { result, observed: version, publish: Publish::Nothing, changed: false };
+        let blind = Done { result: 0, observed: 0, publish: Publish::Append, changed: true };
+        match operation.action {
+            Action::Load => sees(old),
+            Action::Store => {
+                object.value = operation.first;
+                Done {
+                    publish: Publish::Replace,
+                    changed: pointer || old != operation.first,
+                    ..blind
+                }
+            }
+            Action::Update(update, bits) => {
+                object.value = update.compute(old, operation.first, bits);
+                let changed = pointer || object.value != old;
+                Done { publish: Publish::Replace, changed, ..sees(old) }
+            }
+            Action::CompareExchange | Action::ComparePointer => {
+                if hint.unwrap_or(old == operation.first) {
+                    object.value = operation.second;
+                    let changed = pointer || operation.first != operation.second;
+                    Done { publish: Publish::Replace, changed, ..sees(old) }
+                } else {
+                    sees(old)
+                }
+            }
+            Action::Lock | Action::TryLock | Action::Reacquire => {
+                let free = old == 0;
+                if free {
+                    object.value = holder;
+                }
+                if operation.action == Action::Reacquire {
+                    self.threads[id.index()].waiting = ObjectId::NONE;
+                    return Done { changed: true, ..sees(u64::from(timeout)) };
+                }
+                let observed = if mutation::is(Mutation::ForgetRelease) { 0 } else { version };
+                Done { changed: free, observed, ..sees(u64::from(free)) }
+            }
+            Action::Unlock | Action::WriteUnlock => {
+                object.value = 0;
+                Done { publish: Publish::Replace, ..blind }
+            }
+            Action::ReadLock | Action::TryReadLock => {
+                let free = old & WRITER == 0;
+                object.value += u64::from(free);
+                Done { changed: free, ..sees(u64::from(free)) }
+            }
+            Action::ReadUnlock => {
+                object.value -= 1;
+                Done { publish: Publish::Reader, ..blind }
+            }
+            Action::WriteLock | Action::TryWriteLock => {
+                let free = old == 0;
+                // Which readers were in the way is a fact of the graph that the version does
+                // not hold.
+                let observed = mix3(version, object.readers, if free { 0 } else { object.reads });
+                if free {
+                    object.value = WRITER | holder;
+                    object.readers = 0;
+                }
+                Done { observed, changed: free, ..sees(u64::from(free)) }
+            }
+            Action::Wait => {
+                object.value = 0;
+                self.threads[id.index()].waiting = operation.condition();
+                Done { publish: Publish::Replace, ..blind }
+            }
+            Action::NotifyOne => {
+                if let Some(woken) = self.waiter(operation.object, step.choice) {
+                    self.threads[woken.index()].waiting = ObjectId::NONE;
+                }
+                // The pick is no business of the notifier.
+                Done { publish: Publish::Nothing, ..blind }
+            }
+            Action::NotifyAll => {
+                for thread in &mut self.threads {
+                    if thread.waiting == operation.object {
+                        thread.waiting = ObjectId::NONE;
+                    }
+                }
+                Done { publish: Publish::Nothing, ..blind }
+            }
+            Action::TakeToken if timeout => Done { publish: Publish::Nothing, result: 1, ..blind },
+            Action::TakeToken => {
+                object.value = 0;
+                Done { changed: true, ..sees(0) }
+            }
+            Action::GiveToken => {
+                object.value = 1;
+                Done { changed: old == 0, ..blind }
+            }
+            Action::Arrive => {
+                let arrived = (old as u32) + 1;
+                let generation = old >> 32;
+                if u64::from(arrived) >= operation.first {
+                    object.value = (generation + 1) << 32;
+                    Done {
+                        publish: Publish::Append,
+                        ..Done { changed: true, ..sees(generation << 1 | 1) }
+                    }
+                } else {
+                    object.value = generation << 32 | u64::from(arrived);
+                    Done { result: generation << 1, ..blind }
+                }
+            }
+            Action::Leave => Done { observed: object.readers, ..sees(0) },
+            Action::OnceEnter => {
+                let begins = old == 0 || old == 3 && operation.first == 1;
+                if begins {
+                    object.value = ONCE_RUNNING;
+                }
+                Done { changed: begins, ..sees(old) }
+            }
+            Action::OnceExit => {
+                object.value = operation.first;
+                Done { publish: Publish::Replace, ..blind }
+            }
+            _ => execute_channel(object, operation, timeout),
+        }
+    }
+
+    fn execute_alone(&mut self, step: Move, operation: &Operation) -> Done {
+        let quiet = Done { result: 0, observed: 0, publish: Publish::Nothing, changed: false };
+        match operation.action {
+            Action::Join => {
+                let target = operation.target();
+                if let Some(clocks) = &mut self.clocks {
+                    clocks.join(step.thread, target);
+                }
+                let observed = self.threads[target.index()].history;
+                let observed = if mutation::is(Mutation::ForgetJoined) { 0 } else { observed };
+                Done { observed, ..quiet }
+            }
+            Action::Choose => Done { result: u64::from(step.choice), ..quiet },
+            _ => quiet,
+        }
+    }
+
+    fn publish(&mut self, id: ThreadId, operation: &Operation, publish: Publish, history: u64) {
+        if operation.object == ObjectId::NONE {
+            if let Some(clocks) = &mut self.clocks {
+                clocks.tick(id);
+            }
+            return;
+        }
+        let object = &mut self.objects[operation.object.index()];
+        match publish {
+            Publish::Nothing => {}
+            Publish::Replace => object.version = mix(history, 5),
+            Publish::Append => object.version = mix3(object.version, history, 6),
+            Publish::Reader => object.readers = object.readers.wrapping_add(mix(history, 7)),
+        }
+        if operation.action == Action::Arrive && object.value as u32 == 0 {
+            object.readers = object.version;
+        }
+        if let Some(clocks) = &mut self.clocks {
+            let acquires = !matches!(
+                operation.action,
+                Action::Store
+                    | Action::Unlock
+                    | Action::WriteUnlock
+                    | Action::ReadUnlock
+                    | Action::Wait
+                    | Action::NotifyOne
+                    | Action::NotifyAll
+            );
+            if acquires {
+                clocks.acquire(id, operation.object);
+            }
+            match publish {
+                Publish::Nothing => {}
+                Publish::Replace => clocks.release(id, operation.object, true),
+                Publish::Append | Publish::Reader => clocks.release(id, operation.object, false),
+            }
+            clocks.tick(id);
+        }
+    }
+
+    /// Keeps, for each thread, what it has read since it last yielded.
+    fn follow(&mut self, id: ThreadId, touch: Touch, operation: &Operation, changed: bool) {
+        if operation.action == Action::Yield {
+            self.watches.retain(|w| w.thread != id);
+            self.threads[id.index()].dirty = false;
+            return;
+        }
+        for object in [touch.object, touch.second] {
+            if object == ObjectId::NONE {
+                continue;
+            }
+            if changed {
+                self.objects[object.index()].changes += 1;
+                self.threads[id.index()].dirty = true;
+            } else if !self.watches.iter().any(|w| w.thread == id && w.object == object) {
+                let changes = self.objects[object.index()].changes;
+                self.watches.push(Watch { thread: id, object, changes });
+            }
+        }
+    }
+}
+
+fn execute_channel(object: &mut Object, operation: &Operation, timeout: bool) -> Done {
+    let version = object.version;
+    let mut channel = Channel::from_value(object.value);
+    let mut done = Done { result: 0, observed: version, publish: Publish::Nothing, changed: true };
+    match operation.action {
+        Action::Send | Action::TrySend => {
+            let room =
+                operation.first == 0 || u64::from(channel.length) < (operation.first - 1).max(1);
+            done.observed = 0;
+            done.result = match (channel.receiver, room) {
+                (true, true) => 0,
+                (true, false) => 1,
+                (false, _) => 2,
+            };
+            if done.result == 0 {
+                channel.length += 1;
+                done.publish = Publish::Append;
+            }
+            done.changed = done.result == 0;
+        }
+        Action::AwaitTaken => {
+            done.result = u64::from(object.readers < operation.first);
+            done.observed = 0;
+            done.changed = false;
+        }
+        Action::Receive | Action::TryReceive if timeout => done.result = 3,
+        Action::Receive | Action::TryReceive => {
+            done.result = match (channel.length, channel.senders) {
+                (0, 0) => 2,
+                (0, _) => 1,
+                _ => 0,
+            };
+            if done.result == 0 {
+                channel.length -= 1;
+                object.readers += 1;
+            }
+            done.changed = done.result == 0;
+        }
+        Action::CloseSender => {
+            channel.senders -= 1;
+            done.observed = 0;
+            done.publish = Publish::Append;
+        }
+        _ => {
+            channel.receiver = false;
+            done.observed = 0;
+            done.publish = Publish::Append;
+        }
+    }
+    object.value = channel.value();
+    done
+}

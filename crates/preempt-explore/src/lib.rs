@@ -1,0 +1,43 @@
+//! Systematic exploration of controlled executions.
+//!
+//! A program under test is anything that implements [`Program`]: it can be executed again and
+//! again, tells its [`Run`] about every visible [`Operation`], and lets a [`Driver`] decide who
+//! moves. A strategy explores its executions in a [`Session`] and leaves a [`Tally`]: how many
+//! happens-before graphs there are, with how many preemptions, and the first failure.
+//!
+//! This crate knows threads, objects, actions and schedules. It knows no coroutine and no
+//! standard library facade; those live in the crate `preempt`.
+
+pub mod caching;
+mod effect;
+pub mod forward;
+mod identity;
+pub mod iterative;
+mod mix;
+mod mutation;
+mod operation;
+pub mod partial_order;
+pub mod pct;
+mod race;
+pub mod random;
+mod recorded;
+mod run;
+pub mod sampling;
+mod schedule;
+mod segment;
+mod session;
+pub mod sleep_sets;
+mod world;
+
+#[cfg(test)]
+mod random_programs;
+
+pub use identity::{Names, ObjectId, ThreadId};
+pub use operation::{Action, Move, Operation, Site, Update};
+pub use race::{Access, Race};
+pub use recorded::POINTER;
+pub use run::{Command, Driver, Ending, Event, Mismatch, Program, Run};
+pub use schedule::{Replay, Schedule, ScheduleError, without_preemption};
+pub use segment::{Effect, Next, Segment};
+pub use session::{Finding, Halt, Limits, Row, Session, Tally, Terminal};
+pub use world::{Channel, Object, Rules, Status, Thread, World};

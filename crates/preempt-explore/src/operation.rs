@@ -1,0 +1,262 @@
+//! The visible operations: everything through which threads can influence each other.
+//!
+//! An operation is a plain value with its operands, known before it is executed. That is what
+//! allows a search to look ahead, to decide whether it is enabled, and to execute it on a state
+//! without running the program.
+
+use crate::{ObjectId, ThreadId};
+use std::panic::Location;
+
+/// A read-modify-write on a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Update {
+    /// Replace.
+    Swap,
+    /// Wrapping addition.
+    Add,
+    /// Wrapping subtraction.
+    Sub,
+    /// Bitwise and.
+    And,
+    /// Bitwise not-and.
+    Nand,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Unsigned maximum.
+    Max,
+    /// Unsigned minimum.
+    Min,
+    /// Signed maximum.
+    SignedMax,
+    /// Signed minimum.
+    SignedMin,
+}
+
+impl Update {
+    /// The new value for `old` and `operand`, both zero-extended from `bits` bits.
+    pub fn compute(self, old: u64, operand: u64, bits: u8) -> u64 {
+        let mask = u64::MAX >> (64 - u32::from(bits));
+        let sign = |x: u64| (x << (64 - u32::from(bits))) as i64;
+        let value = match self {
+            Update::Swap => operand,
+            Update::Add => old.wrapping_add(operand),
+            Update::Sub => old.wrapping_sub(operand),
+            Update::And => old & operand,
+            Update::Nand => !(old & operand),
+            Update::Or => old | operand,
+            Update::Xor => old ^ operand,
+            Update::Max => old.max(operand),
+            Update::Min => old.min(operand),
+            Update::SignedMax if sign(operand) > sign(old) => operand,
+            Update::SignedMin if sign(operand) < sign(old) => operand,
+            Update::SignedMax | Update::SignedMin => old,
+        };
+        value & mask
+    }
+}
+
+/// What a visible operation does. `object`, `first` and `second` are the fields of [`Operation`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Action {
+    /// Read a number.
+    Load,
+    /// Write `first`.
+    Store,
+    /// Update by `first`, on a number of this many bits.
+    Update(Update, u8),
+    /// If equal to `first`, write `second`.
+    CompareExchange,
+    /// The same for a number that differs from execution to execution, such as an address.
+    ComparePointer,
+    /// Acquire a mutex; disabled while held.
+    Lock,
+    /// Acquire a mutex if free.
+    TryLock,
+    /// Release a mutex.
+    Unlock,
+    /// Acquire a read-write lock for reading.
+    ReadLock,
+    /// Acquire for reading if no writer holds it.
+    TryReadLock,
+    /// Release after reading.
+    ReadUnlock,
+    /// Acquire a read-write lock for writing.
+    WriteLock,
+    /// Acquire for writing if free.
+    TryWriteLock,
+    /// Release after writing.
+    WriteUnlock,
+    /// Release mutex `object` and start to wait on condition variable `first`.
+    Wait,
+    /// After a wait on condition variable `first`: re-acquire mutex `object`. May time out if
+    /// `second` is 1.
+    Reacquire,
+    /// Wake one waiter: a choice when there are several.
+    NotifyOne,
+    /// Wake all waiters.
+    NotifyAll,
+    /// Wait for thread `first` to end.
+    Join,
+    /// Let others run. Disabled until something read since the last yield has changed, if the
+    /// thread has changed nothing itself.
+    Yield,
+    /// Take a token (park, an awaited waker); disabled while there is none. May time out if
+    /// `second` is 1.
+    TakeToken,
+    /// Make a token available.
+    GiveToken,
+    /// Send to a channel with capacity `first` - 1, or unbounded if `first` is 0.
+    Send,
+    /// Send if there is room.
+    TrySend,
+    /// Wait until the `first`-th message of a channel was received (rendezvous channels).
+    AwaitTaken,
+    /// Receive; disabled while empty and some sender is left. May time out if `second` is 1.
+    Receive,
+    /// Receive if there is a message.
+    TryReceive,
+    /// A sender goes away.
+    CloseSender,
+    /// The receiver goes away.
+    CloseReceiver,
+    /// Arrive at a barrier for `first` threads.
+    Arrive,
+    /// Leave generation `first` of a barrier.
+    Leave,
+    /// Begin a one-time initialisation; disabled while another thread runs it. A poisoned one is
+    /// begun again if `first` is 1.
+    OnceEnter,
+    /// End it; the new state is `first`.
+    OnceExit,
+    /// Choose one of `first` alternatives.
+    Choose,
+}
+
+impl Action {
+    /// Whether a switch before this operation is never a preemption.
+    pub fn is_voluntary(self) -> bool {
+        matches!(self, Action::Yield | Action::TakeToken)
+    }
+
+    /// Whether the result is the value of a number, as opposed to a fact about the schedule.
+    pub fn is_number(self) -> bool {
+        matches!(
+            self,
+            Action::Load
+                | Action::Store
+                | Action::Update(..)
+                | Action::CompareExchange
+                | Action::ComparePointer
+        )
+    }
+
+    /// In words, for traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Load => "load",
+            Action::Store => "store",
+            Action::Update(Update::Swap, _) => "swap",
+            Action::Update(Update::Add, _) => "fetch_add",
+            Action::Update(Update::Sub, _) => "fetch_sub",
+            Action::Update(Update::And, _) => "fetch_and",
+            Action::Update(Update::Nand, _) => "fetch_nand",
+            Action::Update(Update::Or, _) => "fetch_or",
+            Action::Update(Update::Xor, _) => "fetch_xor",
+            Action::Update(Update::Max | Update::SignedMax, _) => "fetch_max",
+            Action::Update(Update::Min | Update::SignedMin, _) => "fetch_min",
+            Action::CompareExchange | Action::ComparePointer => "compare_exchange",
+            Action::Lock => "lock",
+            Action::TryLock => "try_lock",
+            Action::Unlock => "unlock",
+            Action::ReadLock => "read",
+            Action::TryReadLock => "try_read",
+            Action::ReadUnlock => "unlock (read)",
+            Action::WriteLock => "write",
+            Action::TryWriteLock => "try_write",
+            Action::WriteUnlock => "unlock (write)",
+            Action::Wait => "wait",
+            Action::Reacquire => "wake and lock again",
+            Action::NotifyOne => "notify_one",
+            Action::NotifyAll => "notify_all",
+            Action::Join => "join",
+            Action::Yield => "yield",
+            Action::TakeToken => "park",
+            Action::GiveToken => "unpark",
+            Action::Send => "send",
+            Action::TrySend => "try_send",
+            Action::AwaitTaken => "wait for the receiver",
+            Action::Receive => "recv",
+            Action::TryReceive => "try_recv",
+            Action::CloseSender => "drop a sender of",
+            Action::CloseReceiver => "drop the receiver of",
+            Action::Arrive => "arrive at",
+            Action::Leave => "leave",
+            Action::OnceEnter => "begin initialisation of",
+            Action::OnceExit => "end initialisation of",
+            Action::Choose => "choose",
+        }
+    }
+}
+
+/// A place in the source.
+pub type Site = &'static Location<'static>;
+
+/// A visible operation with its operands.
+#[derive(Clone, Copy, Debug)]
+pub struct Operation {
+    /// What.
+    pub action: Action,
+    /// On which object.
+    pub object: ObjectId,
+    /// First operand.
+    pub first: u64,
+    /// Second operand.
+    pub second: u64,
+    /// Issued while unwinding: no other thread runs before it.
+    pub urgent: bool,
+    /// Where in the source.
+    pub site: Site,
+}
+
+/// Two operations are the same if they do the same; the place does not count.
+impl PartialEq for Operation {
+    fn eq(&self, other: &Self) -> bool {
+        let key = |o: &Self| (o.action, o.object, o.first, o.second, o.urgent);
+        key(self) == key(other)
+    }
+}
+
+impl Eq for Operation {}
+
+impl Operation {
+    /// An operation on an object.
+    pub fn new(action: Action, object: ObjectId, first: u64, second: u64, site: Site) -> Self {
+        Operation { action, object, first, second, urgent: false, site }
+    }
+
+    /// The thread that a [`Action::Join`] waits for.
+    pub fn target(&self) -> ThreadId {
+        ThreadId(self.first as u32)
+    }
+
+    /// The condition variable of a [`Action::Wait`] or [`Action::Reacquire`].
+    pub fn condition(&self) -> ObjectId {
+        ObjectId(self.first as u32)
+    }
+}
+
+/// One scheduling decision: a thread, and which of the alternatives of its operation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Move {
+    /// Who moves.
+    pub thread: ThreadId,
+    /// Which alternative: a waiter to wake, a number to choose, [`Move::TIMEOUT`].
+    pub choice: u32,
+}
+
+impl Move {
+    /// The alternative that stands for a timeout.
+    pub const TIMEOUT: u32 = u32::MAX;
+}

@@ -1,0 +1,140 @@
+//! Data races on plain cells, by vector clocks.
+//!
+//! Two accesses to a cell race if one is a write and neither happens before the other. In every
+//! execution in which no race occurs, switching threads at synchronisation only loses nothing;
+//! that is why cells are not scheduling points, and why they must be checked in each execution.
+
+use crate::{ObjectId, Site, ThreadId};
+use rustc_hash::FxHashMap;
+
+/// One access to a plain cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Who.
+    pub thread: ThreadId,
+    /// Whether it writes.
+    pub write: bool,
+    /// Where in the source.
+    pub site: Site,
+}
+
+/// Two unordered accesses to the same cell, at least one a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Race {
+    /// The cell.
+    pub cell: ObjectId,
+    /// The access that came first in this execution.
+    pub earlier: Access,
+    /// The other.
+    pub later: Access,
+}
+
+#[derive(Clone, Debug, Default)]
+struct CellHistory {
+    write: Option<(u32, Access)>,
+    reads: Vec<(u32, Access)>,
+}
+
+/// Vector clocks of threads and objects, and the last accesses to each cell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Clocks {
+    threads: Vec<Vec<u32>>,
+    objects: Vec<Vec<u32>>,
+    cells: FxHashMap<ObjectId, CellHistory>,
+    race: Option<Race>,
+}
+
+impl Clocks {
+    /// The first race of the execution.
+    pub(crate) fn race(&self) -> Option<Race> {
+        self.race
+    }
+
+    pub(crate) fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
+        let clock = self.thread(parent).clone();
+        *self.thread(child) = clock;
+        self.tick(parent);
+        self.tick(child);
+    }
+
+    pub(crate) fn join(&mut self, thread: ThreadId, target: ThreadId) {
+        let clock = self.thread(target).clone();
+        merge(self.thread(thread), &clock);
+    }
+
+    pub(crate) fn acquire(&mut self, thread: ThreadId, object: ObjectId) {
+        if let Some(clock) = self.objects.get_mut(object.index()) {
+            let clock = std::mem::take(clock);
+            merge(self.thread(thread), &clock);
+            self.objects[object.index()] = clock;
+        }
+    }
+
+    pub(crate) fn release(&mut self, thread: ThreadId, object: ObjectId, replace: bool) {
+        if self.objects.len() <= object.index() {
+            self.objects.resize(object.index() + 1, Vec::new());
+        }
+        let clock = std::mem::take(self.thread(thread));
+        let target = &mut self.objects[object.index()];
+        if replace {
+            target.clone_from(&clock);
+        } else {
+            merge(target, &clock);
+        }
+        *self.thread(thread) = clock;
+    }
+
+    pub(crate) fn tick(&mut self, thread: ThreadId) {
+        let clock = self.thread(thread);
+        if clock.len() <= thread.index() {
+            clock.resize(thread.index() + 1, 0);
+        }
+        clock[thread.index()] += 1;
+    }
+
+    pub(crate) fn access(&mut self, thread: ThreadId, cell: ObjectId, write: bool, site: Site) {
+        if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
+            self.tick(thread);
+        }
+        let clock = self.thread(thread).clone();
+        let now = clock.get(thread.index()).copied().unwrap_or(0);
+        let later = Access { thread, write, site };
+        let ordered = |&(time, access): &(u32, Access)| {
+            access.thread == thread
+                || clock.get(access.thread.index()).copied().unwrap_or(0) >= time
+        };
+        let history = self.cells.entry(cell).or_default();
+        let mut conflict = history.write.filter(|w| !ordered(w));
+        if write && conflict.is_none() {
+            conflict = history.reads.iter().find(|r| !ordered(r)).copied();
+        }
+        if let Some((_, earlier)) = conflict
+            && self.race.is_none()
+        {
+            self.race = Some(Race { cell, earlier, later });
+        }
+        if write {
+            history.write = Some((now, later));
+            history.reads.clear();
+        } else {
+            history.reads.retain(|(_, access)| access.thread != thread);
+            history.reads.push((now, later));
+        }
+    }
+
+    fn thread(&mut self, thread: ThreadId) -> &mut Vec<u32> {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize(thread.index() + 1, Vec::new());
+        }
+        &mut self.threads[thread.index()]
+    }
+}
+
+fn merge(target: &mut Vec<u32>, other: &[u32]) {
+    if target.len() < other.len() {
+        target.resize(other.len(), 0);
+    }
+    for (a, b) in target.iter_mut().zip(other) {
+        *a = (*a).max(*b);
+    }
+}

@@ -1,0 +1,97 @@
+//! Sampling executions: a random walk, and what all sampling strategies share.
+
+use crate::{Driver, Halt, Move, Program, Run, Session};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Small, fast, seeded random numbers.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// Numbers that begin with this seed.
+    pub fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `limit`, which must not be 0.
+    pub fn below(&mut self, limit: usize) -> usize {
+        ((u128::from(self.number()) * limit as u128) >> 64) as usize
+    }
+
+    /// One of the moves of the same thread as `moves[index]`, at random.
+    pub(crate) fn alternative(&mut self, moves: &[Move], index: usize) -> Move {
+        let thread = moves[index].thread;
+        let count = moves.iter().filter(|m| m.thread == thread).count();
+        let wanted = self.below(count);
+        moves.iter().filter(|m| m.thread == thread).nth(wanted).copied().unwrap_or(moves[index])
+    }
+}
+
+/// Executes again and again until a limit is reached. A random thread at every step.
+pub fn explore<P: Program>(session: &mut Session<'_, P>, seed: u64) -> Halt {
+    sample(session, &mut Walk(Random::new(seed)))
+}
+
+/// A driver that can begin another execution.
+pub(crate) trait Sampler: Driver {
+    /// Another execution begins.
+    fn begin(&mut self);
+
+    /// The execution had this many steps and threads.
+    fn end(&mut self, steps: usize) {
+        let _ = steps;
+    }
+}
+
+/// Samples until a limit is reached. Graphs are told apart by hash; how many were seen exactly
+/// once estimates how much is still unseen (Good and Turing).
+pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut dyn Sampler) -> Halt {
+    let before: FxHashSet<u128> = session.tally.graphs.keys().copied().collect();
+    let mut seen: FxHashMap<u128, u32> = FxHashMap::default();
+    loop {
+        sampler.begin();
+        let ending = session.execute(sampler);
+        sampler.end(session.run.path.len());
+        session.tally.samples += 1;
+        let graph = session.run.world.graph();
+        if !before.contains(&graph) {
+            let count = seen.entry(graph).or_default();
+            *count += 1;
+            match *count {
+                1 => session.tally.singletons += 1,
+                2 => session.tally.singletons = session.tally.singletons.saturating_sub(1),
+                _ => {}
+            }
+        }
+        if let Some(halt) = session.judge(ending).or_else(|| session.limit()) {
+            return halt;
+        }
+        if session.tally.graphs.len() > session.limits.states {
+            return Halt::States;
+        }
+    }
+}
+
+struct Walk(Random);
+
+impl Driver for Walk {
+    fn choose(&mut self, _: &Run, moves: &[Move]) -> Option<Move> {
+        let threads = moves.chunk_by(|a, b| a.thread == b.thread).count();
+        let wanted = self.0.below(threads);
+        let group = moves.chunk_by(|a, b| a.thread == b.thread).nth(wanted)?;
+        Some(group[self.0.below(group.len())])
+    }
+}
+
+impl Sampler for Walk {
+    fn begin(&mut self) {}
+}

@@ -1,0 +1,364 @@
+//! Random small programs: every strategy against plain depth-first search.
+//!
+//! The programs run on a few lines of interpreter, without coroutines, so this also shows that
+//! strategies need nothing but [`Program`]. Deliberate mistakes in the engine must be caught by the
+//! same comparison.
+
+use crate::mutation::{ACTIVE, Mutation};
+use crate::random::Random;
+use crate::{
+    Action, Command, Driver, Halt, Limits, Names, Next, ObjectId, Operation, Program, Rules, Run,
+    Session, Tally, ThreadId, Update, caching, forward, iterative, sleep_sets,
+};
+use std::panic::Location;
+
+const ATOMICS: usize = 2;
+const MUTEXES: usize = 2;
+const CONDITIONS: usize = 1;
+
+#[derive(Clone, Copy, Debug)]
+enum Instruction {
+    Load(usize),
+    Store(usize, u64),
+    Add(usize),
+    Compare(usize, u64, u64),
+    Lock(usize),
+    TryLock(usize),
+    Unlock(usize),
+    Wait(usize),
+    NotifyOne,
+    NotifyAll,
+    Spawn(usize),
+    /// Join the n-th child, if there is one.
+    Join(usize),
+    /// Yield until the atomic has this value.
+    Spin(usize, u64),
+    Choose,
+    /// Skip the next instruction if the last result is this.
+    SkipIf(u64),
+    PanicIf(u64),
+    /// Plain data, only touched while holding mutex 0.
+    Plain,
+}
+
+struct Interpreter {
+    bodies: Vec<Vec<Instruction>>,
+    threads: Vec<Interpreted>,
+    objects: Vec<ObjectId>,
+    /// Not an object: protected by mutex 0.
+    plain: u64,
+}
+
+#[derive(Clone)]
+struct Interpreted {
+    id: ThreadId,
+    body: usize,
+    at: usize,
+    result: u64,
+    children: Vec<ThreadId>,
+    joining: Option<ThreadId>,
+    waiting: bool,
+    spinning: bool,
+}
+
+impl Interpreter {
+    fn index(&self, id: ThreadId) -> usize {
+        self.threads.iter().position(|t| t.id == id).expect("a thread of this execution")
+    }
+
+    fn start(&mut self, id: ThreadId, body: usize) {
+        self.threads.push(Interpreted {
+            id,
+            body,
+            at: 0,
+            result: 0,
+            children: Vec::new(),
+            joining: None,
+            waiting: false,
+            spinning: false,
+        });
+    }
+
+    /// Runs a thread to its next visible operation.
+    fn advance(&mut self, id: ThreadId, run: &mut Run, driver: &mut dyn Driver) {
+        let next = loop {
+            let index = self.index(id);
+            let thread = &mut self.threads[index];
+            let Some(&instruction) = self.bodies[thread.body].get(thread.at) else {
+                break Next::End;
+            };
+            let operation = |action, object: ObjectId, first, second| {
+                Next::Operation(Operation::new(action, object, first, second, Location::caller()))
+            };
+            let atomic = |i: usize| self.objects[i];
+            let mutex = |i: usize| self.objects[ATOMICS + i];
+            let condition = self.objects[ATOMICS + MUTEXES];
+            match instruction {
+                Instruction::Spin(x, value) => {
+                    if thread.spinning && thread.result == value {
+                        thread.spinning = false;
+                        thread.at += 1;
+                        continue;
+                    }
+                    // Alternate load and yield.
+                    thread.spinning = !thread.spinning;
+                    if thread.spinning {
+                        break operation(Action::Load, atomic(x), 0, 0);
+                    }
+                    break operation(Action::Yield, ObjectId::NONE, 0, 0);
+                }
+                Instruction::Wait(m) if thread.waiting => {
+                    thread.waiting = false;
+                    thread.at += 1;
+                    break operation(Action::Reacquire, mutex(m), condition.0.into(), 0);
+                }
+                Instruction::Wait(m) => {
+                    thread.waiting = true;
+                    break operation(Action::Wait, mutex(m), condition.0.into(), 0);
+                }
+                _ => thread.at += 1,
+            }
+            match instruction {
+                Instruction::Load(x) => break operation(Action::Load, atomic(x), 0, 0),
+                Instruction::Store(x, v) => break operation(Action::Store, atomic(x), v, 0),
+                Instruction::Add(x) => {
+                    break operation(Action::Update(Update::Add, 64), atomic(x), 1, 0);
+                }
+                Instruction::Compare(x, a, b) => {
+                    break operation(Action::CompareExchange, atomic(x), a, b);
+                }
+                Instruction::Lock(m) => break operation(Action::Lock, mutex(m), 0, 0),
+                Instruction::TryLock(m) => break operation(Action::TryLock, mutex(m), 0, 0),
+                Instruction::Unlock(m) => break operation(Action::Unlock, mutex(m), 0, 0),
+                Instruction::NotifyOne => break operation(Action::NotifyOne, condition, 0, 0),
+                Instruction::NotifyAll => break operation(Action::NotifyAll, condition, 0, 0),
+                Instruction::Choose => break operation(Action::Choose, ObjectId::NONE, 2, 0),
+                Instruction::Join(n) => {
+                    if let Some(&child) = thread.children.get(n) {
+                        thread.joining = Some(child);
+                        let target = u64::from(child.0);
+                        break operation(Action::Join, ObjectId::NONE, target, 0);
+                    }
+                }
+                Instruction::SkipIf(value) => thread.at += usize::from(thread.result == value),
+                Instruction::PanicIf(value) if thread.result == value => break Next::Panic,
+                Instruction::PanicIf(_) => {}
+                Instruction::Plain => {
+                    self.plain = self.plain * 3 + u64::from(id.0) + 1;
+                    thread.result = self.plain % 4;
+                }
+                Instruction::Spawn(body) => {
+                    run.current = id;
+                    let child = run.spawn();
+                    thread.children.push(child);
+                    self.start(child, body);
+                    run.current = child;
+                    self.advance(child, run, driver);
+                    run.current = id;
+                }
+                Instruction::Spin(..) | Instruction::Wait(_) => unreachable!("handled above"),
+            }
+        };
+        run.current = id;
+        run.reach(next, driver);
+    }
+}
+
+impl Program for Interpreter {
+    fn execute(&mut self, run: &mut Run, driver: &mut dyn Driver) {
+        self.threads.clear();
+        self.plain = 0;
+        self.objects = (0..ATOMICS + MUTEXES + CONDITIONS).map(|_| run.create(0)).collect();
+        self.start(ThreadId::MAIN, 0);
+        self.advance(ThreadId::MAIN, run, driver);
+        while let Command::Resume(thread, result) = run.schedule(driver) {
+            let index = self.index(thread);
+            // A join hands over what the child computed, which is no object.
+            self.threads[index].result = match self.threads[index].joining.take() {
+                Some(child) => self.threads[self.index(child)].result,
+                None => result,
+            };
+            self.advance(thread, run, driver);
+        }
+    }
+}
+
+/// A body of a few instructions; locks nest properly.
+fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruction> {
+    let mut out = Vec::new();
+    let mut spawned = 0;
+    for &child in may_spawn {
+        out.push(Instruction::Spawn(child));
+        spawned += 1;
+    }
+    for _ in 0..length {
+        let x = random.below(ATOMICS);
+        match random.below(15) {
+            0 | 1 => out.push(Instruction::Load(x)),
+            2 | 3 => out.push(Instruction::Store(x, 1 + random.below(2) as u64)),
+            4 => out.push(Instruction::Add(x)),
+            5 => out.push(Instruction::Compare(x, random.below(2) as u64, 1)),
+            6..=8 => {
+                let m = random.below(MUTEXES);
+                out.push(Instruction::Lock(m));
+                match random.below(6) {
+                    0 => out.push(Instruction::Wait(m)),
+                    1 => out.push(Instruction::NotifyOne),
+                    2 if m == 0 => out.extend([
+                        Instruction::Plain,
+                        Instruction::SkipIf(1),
+                        Instruction::Load(x),
+                    ]),
+                    3 => out.extend([Instruction::Lock(1 - m), Instruction::Unlock(1 - m)]),
+                    4 => out.push(Instruction::Store(x, 1)),
+                    _ => {}
+                }
+                out.push(Instruction::Unlock(m));
+            }
+            9 => out.push(Instruction::NotifyOne),
+            10 => out.push(Instruction::NotifyAll),
+            11 => {
+                out.extend([Instruction::Load(x), Instruction::SkipIf(0), Instruction::Add(1 - x)])
+            }
+            12 if random.below(3) == 0 => {
+                out.extend([Instruction::Load(x), Instruction::PanicIf(2)])
+            }
+            12 => out.push(Instruction::Choose),
+            13 if random.below(2) == 0 => out.push(Instruction::Spin(x, 1)),
+            13 => {
+                let m = random.below(MUTEXES);
+                out.extend([
+                    Instruction::TryLock(m),
+                    Instruction::SkipIf(0),
+                    Instruction::Unlock(m),
+                ]);
+            }
+            _ => out.push(Instruction::Join(random.below(2))),
+        }
+    }
+    for child in 0..spawned {
+        if random.below(3) > 0 {
+            out.push(Instruction::Join(child));
+            if random.below(2) == 0 {
+                out.extend([Instruction::SkipIf(0), Instruction::Add(1)]);
+            }
+        }
+    }
+    if !may_spawn.is_empty() || random.below(2) == 0 {
+        out.push(Instruction::Load(0));
+    }
+    out
+}
+
+fn program(seed: u64) -> Vec<Vec<Instruction>> {
+    let mut random = Random::new(seed);
+    let shape = random.below(4);
+    let mut length = || 1 + random.below(if shape == 3 { 2 } else { 3 });
+    let lengths = [length() - 1, length(), length(), length()];
+    let children: [&[usize]; 4] = match shape {
+        0 => [&[1, 2], &[], &[], &[]],
+        1 => [&[1], &[2], &[], &[]],
+        2 => [&[1, 2], &[], &[], &[]],
+        _ => [&[1, 2, 3], &[], &[], &[]],
+    };
+    (0..4).map(|i| body(&mut random, lengths[i], children[i])).collect()
+}
+
+type Explore = fn(&mut Session<'_, Interpreter>) -> Halt;
+
+fn tally(seed: u64, bound: Option<u32>, explore: Explore) -> (Halt, Tally) {
+    let mut interpreter =
+        Interpreter { bodies: program(seed), threads: Vec::new(), objects: Vec::new(), plain: 0 };
+    let limits = Limits {
+        bound,
+        executions: if ACTIVE.get().is_some() { 2_000 } else { 20_000 },
+        states: 200_000,
+        steps: 500,
+        keep_going: true,
+        ..Limits::default()
+    };
+    let rules = Rules { watch: true, ..Rules::default() };
+    let mut session = Session::new(&mut interpreter, limits, rules, Names::default());
+    let halt = explore(&mut session);
+    (halt, session.tally)
+}
+
+/// How two explorations of the same program differ.
+fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
+    let (halt, oracle) = tally(seed, bound, iterative::explore);
+    if halt != Halt::Done {
+        return None;
+    }
+    let (halt, ours) = tally(seed, bound, forward::explore);
+    if halt != Halt::Done {
+        return Some(Err(format!("forward: {halt:?} {:?}", ours.failure)));
+    }
+    if oracle.graphs != ours.graphs {
+        let (a, b) = (oracle.graphs.len(), ours.graphs.len());
+        return Some(Err(format!("forward: {b} graphs instead of {a}, or other preemptions")));
+    }
+    if ours.executions > ours.graphs.len() as u64 {
+        return Some(Err(format!("{} executions, {} graphs", ours.executions, ours.graphs.len())));
+    }
+    if bound.is_none() {
+        let (halt, sleeping) = tally(seed, bound, sleep_sets::explore);
+        let mut theirs: Vec<_> = sleeping.graphs.iter().map(|(h, e)| (*h, e.1)).collect();
+        let mut graphs: Vec<_> = oracle.graphs.iter().map(|(h, e)| (*h, e.1)).collect();
+        theirs.sort_unstable();
+        graphs.sort_unstable();
+        if halt != Halt::Done || theirs != graphs {
+            let (a, b) = (graphs.len(), theirs.len());
+            return Some(Err(format!("sleep sets: {b} graphs instead of {a} ({halt:?})")));
+        }
+        if sleeping.executions > graphs.len() as u64 {
+            return Some(Err("sleep sets: more executions than graphs".into()));
+        }
+    }
+    let (halt, cached) = tally(seed, bound, caching::explore);
+    if halt == Halt::Done && cached.graphs != oracle.graphs {
+        return Some(Err("happens-before caching differs".into()));
+    }
+    Some(Ok(()))
+}
+
+/// (compared, skipped because too large, messages)
+fn campaign(seeds: std::ops::Range<u64>) -> (usize, usize, Vec<String>) {
+    let (mut compared, mut skipped, mut wrong) = (0, 0, Vec::new());
+    for seed in seeds {
+        let bound = [Some(0), Some(1), Some(2), Some(3), Some(4), None][seed as usize % 6];
+        match difference(seed, bound) {
+            None => skipped += 1,
+            Some(Ok(())) => compared += 1,
+            Some(Err(message)) => wrong.push(format!("seed {seed}, bound {bound:?}: {message}")),
+        }
+    }
+    (compared, skipped, wrong)
+}
+
+fn seeds(default: u64) -> u64 {
+    std::env::var("PREEMPT_RANDOM_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn strategies_agree_on_random_programs() {
+    let (compared, skipped, wrong) = campaign(0..seeds(400));
+    println!("{compared} compared, {skipped} skipped");
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(compared > 10 * skipped, "{compared} compared, {skipped} skipped");
+}
+
+#[test]
+fn mistakes_in_the_engine_are_caught() {
+    for mutation in [
+        Mutation::OneLastThread,
+        Mutation::ForgetRelease,
+        Mutation::ForgetJoined,
+        Mutation::NoPreemptionBeforeUnlock,
+    ] {
+        ACTIVE.set(Some(mutation));
+        let caught = (0..2000).find(|&seed| matches!(difference(seed, Some(2)), Some(Err(_))));
+        ACTIVE.set(None);
+        println!("{mutation:?}: caught by seed {caught:?}");
+        assert!(caught.is_some(), "{mutation:?} was not noticed");
+    }
+}

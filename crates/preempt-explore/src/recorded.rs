@@ -1,0 +1,182 @@
+//! What is known about the program: one segment per local history.
+//!
+//! A search that stands in some state asks for the continuation of a thread by its history. Only
+//! if no execution has had that history is the program run: along the path to the state, then
+//! without preemption to its end, which records every history on the way. So the graph of such a
+//! run differs from that of every earlier run, and there are never more runs than graphs.
+
+use crate::schedule::without_preemption;
+use crate::{
+    Action, Driver, Effect, Ending, Halt, Mismatch, Move, Next, Program, Run, Segment, Session,
+    ThreadId, World,
+};
+use rustc_hash::FxHashMap;
+
+/// Segments by history.
+#[derive(Default)]
+pub(crate) struct Recorded {
+    segments: FxHashMap<u64, Segment>,
+    compared: FxHashMap<u64, bool>,
+    path: Vec<Move>,
+}
+
+impl Recorded {
+    /// Brings a new world to the first state: every thread before its first operation.
+    pub(crate) fn begin<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        world: &mut World,
+    ) -> Result<(), Halt> {
+        self.settle(session, world, ThreadId::MAIN, &|_| {})
+    }
+
+    /// Executes `step` on a world and brings it to the next state. `path` writes the steps from
+    /// the beginning up to and including `step`.
+    pub(crate) fn advance<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        world: &mut World,
+        step: Move,
+        path: &dyn Fn(&mut Vec<Move>),
+    ) -> Result<(), Halt> {
+        if world.thread(step.thread).operation.action == Action::ComparePointer {
+            let history = world.history_after_compare(step.thread);
+            if !self.compared.contains_key(&history) {
+                self.run(session, path)?;
+            }
+            world.hint = self.compared.get(&history).copied();
+        }
+        world.apply(step);
+        self.settle(session, world, step.thread, path)
+    }
+
+    fn settle<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        world: &mut World,
+        thread: ThreadId,
+        path: &dyn Fn(&mut Vec<Move>),
+    ) -> Result<(), Halt> {
+        let history = world.thread(thread).history;
+        if !self.segments.contains_key(&history) {
+            self.run(session, path)?;
+        }
+        let Some(segment) = self.segments.get(&history) else {
+            return Err(lost(session));
+        };
+        world.perform(thread, &segment.effects, segment.next);
+        if segment.effects.iter().any(|e| matches!(e, Effect::Spawn(..))) {
+            for effect in segment.effects.clone() {
+                if let Effect::Spawn(child, ..) = effect {
+                    self.settle(session, world, child, path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the program along a path and then without preemption to its end.
+    pub(crate) fn run<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        path: &dyn Fn(&mut Vec<Move>),
+    ) -> Result<(), Halt> {
+        let mut steps = std::mem::take(&mut self.path);
+        steps.clear();
+        path(&mut steps);
+        let mut follow = Follow { path: &steps, recorded: self, strayed: None };
+        let mut ending = session.execute(&mut follow);
+        if let Some(mismatch) = follow.strayed {
+            ending = Ending::Nondeterminism(mismatch);
+        }
+        self.path = steps;
+        match session.check(ending).or_else(|| session.limit()) {
+            Some(halt) => Err(halt),
+            None => Ok(()),
+        }
+    }
+
+    fn learn(&mut self, history: u64, effects: &[Effect], next: Next) -> Result<(), Mismatch> {
+        match self.segments.get(&history) {
+            None => {
+                self.segments.insert(history, Segment { effects: effects.into(), next });
+                Ok(())
+            }
+            Some(known) if *known.effects == *effects && same_next(&known.next, &next) => Ok(()),
+            Some(known) => Err(Mismatch {
+                expected: describe(&known.effects, &known.next),
+                found: describe(effects, &next),
+            }),
+        }
+    }
+}
+
+/// The number an operation on pointers stores differs between executions.
+fn same_next(known: &Next, next: &Next) -> bool {
+    match (known, next) {
+        (Next::Operation(a), Next::Operation(b)) if a.action == Action::ComparePointer => {
+            a.action == b.action && a.object == b.object
+        }
+        (Next::Operation(a), Next::Operation(b)) if a.second == POINTER => {
+            a.action == b.action && a.object == b.object && b.second == POINTER
+        }
+        _ => known == next,
+    }
+}
+
+/// Second operand of stores and swaps whose first operand is an address.
+pub const POINTER: u64 = 0x706F_696E_7465_7221;
+
+fn describe(effects: &[Effect], next: &Next) -> String {
+    let end = match next {
+        Next::Operation(o) => format!("{} at {}", o.action.name(), o.site),
+        Next::End => "the end of the thread".into(),
+        Next::Panic => "a panic".into(),
+    };
+    let spawns = effects.iter().filter(|e| matches!(e, Effect::Spawn(..))).count();
+    let creates = effects.iter().filter(|e| matches!(e, Effect::Create(..))).count();
+    match (creates, spawns) {
+        (0, 0) => end,
+        _ => format!("{end}, after creating {creates} objects and {spawns} threads"),
+    }
+}
+
+/// The run did not go where the recorded segments said it would.
+fn lost<P: Program>(session: &mut Session<'_, P>) -> Halt {
+    let mismatch = Mismatch {
+        expected: "the same steps as in an earlier execution".into(),
+        found: "other steps after the same decisions".into(),
+    };
+    session.check(Ending::Nondeterminism(mismatch)).unwrap_or(Halt::Failure)
+}
+
+struct Follow<'a> {
+    path: &'a [Move],
+    recorded: &'a mut Recorded,
+    strayed: Option<Mismatch>,
+}
+
+impl Driver for Follow<'_> {
+    fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
+        let Some(&step) = self.path.get(run.path.len()) else {
+            return Some(without_preemption(&run.world, run.last, moves));
+        };
+        if moves.contains(&step) {
+            return Some(step);
+        }
+        let operation = run.world.thread(step.thread).operation;
+        self.strayed = Some(Mismatch {
+            expected: format!("thread {} can move", run.ordinal(step.thread)),
+            found: format!("it stands before {} at {}", operation.action.name(), operation.site),
+        });
+        None
+    }
+
+    fn segment(&mut self, history: u64, effects: &[Effect], next: Next) -> Result<(), Mismatch> {
+        self.recorded.learn(history, effects, next)
+    }
+
+    fn compared(&mut self, history: u64, equal: bool) {
+        self.recorded.compared.insert(history, equal);
+    }
+}

@@ -1,0 +1,316 @@
+//! One real execution of the program under test, as the runtime reports it.
+//!
+//! The runtime calls [`Run::create`], [`Run::spawn`] and [`Run::touch`] while a thread runs, and
+//! [`Run::reach`] when it stands before a visible operation (or has ended). Then
+//! [`Run::schedule`] asks the strategy who goes next, executes that operation on the world and
+//! tells the runtime which thread to resume with which result.
+
+use crate::race::Race;
+use crate::{
+    Action, Effect, Move, Names, Next, ObjectId, Operation, Rules, Site, Status, ThreadId, World,
+};
+
+/// Decides who moves, and learns what threads do.
+pub trait Driver {
+    /// Picks one of the moves; the list is never empty. `None` abandons the execution.
+    fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move>;
+
+    /// A thread with this history did `effects` and then reached `next`.
+    fn segment(&mut self, history: u64, effects: &[Effect], next: Next) -> Result<(), Mismatch> {
+        let _ = (history, effects, next);
+        Ok(())
+    }
+
+    /// The outcome of a comparison of pointers whose history afterwards would be `history`.
+    fn compared(&mut self, history: u64, equal: bool) {
+        let _ = (history, equal);
+    }
+}
+
+/// A program under test: something that can be executed again and again under control.
+pub trait Program {
+    /// Executes the program once, from its beginning; `run` was reset. Every visible operation
+    /// goes through `run`, every decision comes from `driver`.
+    fn execute(&mut self, run: &mut Run, driver: &mut dyn Driver);
+}
+
+/// The test itself behaved differently although everything it could see was the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What the thread did in an earlier execution, and where.
+    pub expected: String,
+    /// What it does now, and where.
+    pub found: String,
+}
+
+/// How an execution ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every thread ended.
+    Complete,
+    /// No thread can move.
+    Deadlock,
+    /// No thread can move, and some wait in a loop that yields.
+    Livelock,
+    /// A thread panicked.
+    Panic,
+    /// Two accesses to a plain cell race.
+    Race(Race),
+    /// Too many steps.
+    StepLimit,
+    /// The strategy had enough.
+    Abandoned,
+    /// The test is not deterministic.
+    Nondeterminism(Mismatch),
+    /// The rules changed; the exploration must begin again.
+    Restart,
+    /// The runtime found something itself, such as a leak, and keeps the details.
+    Reported,
+}
+
+/// One step of a real execution, for reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// Who and which alternative.
+    pub step: Move,
+    /// What.
+    pub operation: Operation,
+    /// What the thread saw.
+    pub result: u64,
+    /// The value of the object before.
+    pub before: u64,
+    /// The value of the object afterwards.
+    pub after: u64,
+    /// Whether the last thread could have gone on.
+    pub preemption: bool,
+}
+
+/// One real execution.
+pub struct Run {
+    /// The state.
+    pub world: World,
+    /// The decisions so far.
+    pub path: Vec<Move>,
+    /// How it ended, once it has.
+    pub ending: Option<Ending>,
+    /// Preemptions so far.
+    pub preemptions: u32,
+    /// The thread that moved last.
+    pub last: ThreadId,
+    /// The thread that runs now.
+    pub current: ThreadId,
+    /// Threads in the order in which they were spawned.
+    pub order: Vec<ThreadId>,
+    /// Steps, if they are recorded.
+    pub events: Option<Vec<Event>>,
+    /// The rules in force; a runtime may extend them and ask for a restart.
+    pub rules: Rules,
+    /// Longest execution allowed, in steps.
+    pub step_limit: usize,
+    names: Names,
+    open: Vec<OpenSegment>,
+    moves: Vec<Move>,
+}
+
+#[derive(Clone, Default)]
+struct OpenSegment {
+    effects: Vec<Effect>,
+    created: u32,
+    spawned: u32,
+}
+
+/// What the runtime has to do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// Resume this thread and hand it this result.
+    Resume(ThreadId, u64),
+    /// The execution is over; see [`Run::ending`].
+    Stop,
+}
+
+impl Run {
+    /// An execution that uses these names.
+    pub fn new(names: Names, rules: Rules, step_limit: usize) -> Self {
+        Run {
+            world: World::new(rules),
+            path: Vec::new(),
+            ending: None,
+            preemptions: 0,
+            last: ThreadId::MAIN,
+            current: ThreadId::MAIN,
+            order: Vec::new(),
+            events: None,
+            rules,
+            step_limit,
+            names,
+            open: Vec::new(),
+            moves: Vec::new(),
+        }
+    }
+
+    /// Back to the beginning, keeping allocations.
+    pub fn reset(&mut self) {
+        self.world.reset(self.rules);
+        self.path.clear();
+        self.ending = None;
+        self.preemptions = 0;
+        self.last = ThreadId::MAIN;
+        self.current = ThreadId::MAIN;
+        self.order.clear();
+        self.order.push(ThreadId::MAIN);
+        if let Some(events) = &mut self.events {
+            events.clear();
+        }
+        for open in &mut self.open {
+            open.effects.clear();
+            open.created = 0;
+            open.spawned = 0;
+        }
+        let token = self.create(0);
+        self.world.threads[0].token = token;
+    }
+
+    /// The running thread creates an object.
+    pub fn create(&mut self, value: u64) -> ObjectId {
+        let thread = self.current;
+        let open = self.open(thread);
+        let index = open.created;
+        open.created += 1;
+        let object = self.names.object(thread, index);
+        self.note(Effect::Create(object, value));
+        object
+    }
+
+    /// The running thread spawns another. The child runs next, up to its first operation.
+    pub fn spawn(&mut self) -> ThreadId {
+        let parent = self.current;
+        let open = self.open(parent);
+        let index = open.spawned;
+        open.spawned += 1;
+        let child = self.names.thread(parent, index);
+        let open = self.open(child);
+        open.created = 1;
+        let token = self.names.object(child, 0);
+        self.note(Effect::Spawn(child, token, index));
+        self.order.push(child);
+        child
+    }
+
+    /// The running thread, which has exclusive access, changes a number.
+    pub fn assign(&mut self, object: ObjectId, value: u64) {
+        if self.value_of(object) != value {
+            self.note(Effect::Assign(object, value));
+        }
+    }
+
+    /// The running thread adds a sender to a channel.
+    pub fn add_sender(&mut self, channel: ObjectId) {
+        self.note(Effect::AddSender(channel));
+    }
+
+    /// The running thread touches a plain cell.
+    pub fn touch(&mut self, cell: ObjectId, write: bool, site: Site) {
+        self.note(Effect::Access(cell, write, site));
+        if self.ending.is_none()
+            && let Some(race) = self.world.clocks.as_ref().and_then(|c| c.race())
+        {
+            self.ending = Some(Ending::Race(race));
+        }
+    }
+
+    /// The running thread has come to the end of a segment.
+    pub fn reach(&mut self, next: Next, driver: &mut dyn Driver) {
+        let thread = self.current;
+        let history = self.world.thread(thread).history;
+        let open = self.open(thread);
+        let effects = std::mem::take(&mut open.effects);
+        if let Err(mismatch) = driver.segment(history, &effects, next)
+            && self.ending.is_none()
+        {
+            self.ending = Some(Ending::Nondeterminism(mismatch));
+        }
+        self.world.arrive(thread, next);
+        let open = self.open(thread);
+        open.effects = effects;
+        open.effects.clear();
+    }
+
+    /// Asks who goes next and executes that thread's operation.
+    pub fn schedule(&mut self, driver: &mut dyn Driver) -> Command {
+        if self.ending.is_some() {
+            return Command::Stop;
+        }
+        let mut moves = std::mem::take(&mut self.moves);
+        self.world.moves(&mut moves);
+        let command = self.pick(&moves, driver);
+        self.moves = moves;
+        command
+    }
+
+    /// The position of a thread in the order of spawning, which a schedule string uses.
+    pub fn ordinal(&self, thread: ThreadId) -> usize {
+        self.order.iter().position(|&t| t == thread).unwrap_or(usize::MAX)
+    }
+
+    fn pick(&mut self, moves: &[Move], driver: &mut dyn Driver) -> Command {
+        if moves.is_empty() {
+            self.ending = Some(self.stuck());
+            return Command::Stop;
+        }
+        if self.path.len() >= self.step_limit {
+            self.ending = Some(Ending::StepLimit);
+            return Command::Stop;
+        }
+        let Some(step) = driver.choose(self, moves) else {
+            self.ending.get_or_insert(Ending::Abandoned);
+            return Command::Stop;
+        };
+        let preemption = step.thread != self.last && self.world.keeps_running(self.last, moves);
+        self.preemptions += u32::from(preemption);
+        self.path.push(step);
+        let operation = self.world.thread(step.thread).operation;
+        let before = self.value_of(operation.object);
+        let result = self.world.apply(step);
+        if operation.action == Action::ComparePointer {
+            let history = self.world.thread(step.thread).history;
+            driver.compared(history, before == operation.first);
+        }
+        let after = self.value_of(operation.object);
+        if let Some(events) = &mut self.events {
+            events.push(Event { step, operation, result, before, after, preemption });
+        }
+        self.last = step.thread;
+        self.current = step.thread;
+        Command::Resume(step.thread, result)
+    }
+
+    fn stuck(&self) -> Ending {
+        if self.world.panicked.is_some() {
+            Ending::Panic
+        } else if self.world.is_finished() {
+            Ending::Complete
+        } else if self.world.has_spinning() {
+            Ending::Livelock
+        } else {
+            Ending::Deadlock
+        }
+    }
+
+    fn value_of(&self, object: ObjectId) -> u64 {
+        self.world.objects.get(object.index()).map_or(0, |o| o.value)
+    }
+
+    fn note(&mut self, effect: Effect) {
+        let thread = self.current;
+        debug_assert!(self.world.thread(thread).status != Status::Done || thread == ThreadId::MAIN);
+        self.world.effect(thread, effect);
+        self.open(thread).effects.push(effect);
+    }
+
+    fn open(&mut self, thread: ThreadId) -> &mut OpenSegment {
+        if self.open.len() <= thread.index() {
+            self.open.resize_with(thread.index() + 1, OpenSegment::default);
+        }
+        &mut self.open[thread.index()]
+    }
+}

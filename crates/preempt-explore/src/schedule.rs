@@ -1,0 +1,143 @@
+//! Schedules as strings: short, printable, and valid as long as the test does the same.
+//!
+//! `p1.0x5.1.2x3.1c2` reads: format 1, the main thread five steps, thread 1 one step, thread 2
+//! three, thread 1 with alternative 2. Threads are numbered in the order of spawning.
+
+use crate::{Driver, Move, Run, ThreadId, World};
+use std::fmt;
+use std::str::FromStr;
+
+/// A list of decisions that leads to one execution.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Schedule {
+    /// (number of the thread in the order of spawning, alternative)
+    pub steps: Vec<(u32, u32)>,
+}
+
+impl Schedule {
+    /// The decisions of a finished execution.
+    pub fn of(run: &Run) -> Self {
+        let steps = run.path.iter().map(|m| (run.ordinal(m.thread) as u32, m.choice)).collect();
+        Schedule { steps }
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("p1")?;
+        for group in self.steps.chunk_by(|a, b| a == b) {
+            let (thread, choice) = group[0];
+            write!(f, ".{thread}")?;
+            match choice {
+                0 => {}
+                Move::TIMEOUT => f.write_str("t")?,
+                choice => write!(f, "c{choice}")?,
+            }
+            if group.len() > 1 {
+                write!(f, "x{}", group.len())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a string is no schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScheduleError(String);
+
+impl fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ScheduleError {}
+
+const LONGEST: usize = 100_000_000;
+
+impl FromStr for Schedule {
+    type Err = ScheduleError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.trim().split('.');
+        if parts.next() != Some("p1") {
+            return Err(ScheduleError("a schedule begins with `p1`".into()));
+        }
+        let mut schedule = Schedule::default();
+        for part in parts {
+            let bad = || ScheduleError(format!("`{part}` is no step of a schedule"));
+            let (rest, count) = match part.split_once('x') {
+                Some((rest, count)) => (rest, count.parse::<usize>().map_err(|_| bad())?),
+                None => (part, 1),
+            };
+            let (thread, choice) = match (rest.strip_suffix('t'), rest.split_once('c')) {
+                (Some(thread), _) => (thread, Move::TIMEOUT),
+                (None, Some((thread, choice))) => (thread, choice.parse().map_err(|_| bad())?),
+                (None, None) => (rest, 0),
+            };
+            let thread = thread.parse().map_err(|_| bad())?;
+            if schedule.steps.len().saturating_add(count) > LONGEST {
+                return Err(ScheduleError("the schedule is too long".into()));
+            }
+            schedule.steps.extend(std::iter::repeat_n((thread, choice), count));
+        }
+        Ok(schedule)
+    }
+}
+
+/// Follows a schedule, then goes on without preemption.
+pub struct Replay {
+    schedule: Schedule,
+    /// Whether some decision could not be followed.
+    pub diverged: bool,
+}
+
+impl Replay {
+    /// A driver that follows this schedule.
+    pub fn new(schedule: Schedule) -> Self {
+        Replay { schedule, diverged: false }
+    }
+}
+
+impl Driver for Replay {
+    fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
+        if let Some(&(ordinal, choice)) = self.schedule.steps.get(run.path.len()) {
+            let step = run.order.get(ordinal as usize).map(|&thread| Move { thread, choice });
+            match step.filter(|step| moves.contains(step)) {
+                Some(step) => return Some(step),
+                None => self.diverged = true,
+            }
+        }
+        Some(without_preemption(&run.world, run.last, moves))
+    }
+}
+
+/// The move that continues the last thread if it can go on, else that of the next one in turn.
+pub fn without_preemption(world: &World, last: ThreadId, moves: &[Move]) -> Move {
+    if world.keeps_running(last, moves) {
+        return moves.iter().copied().find(|m| m.thread == last).unwrap_or(moves[0]);
+    }
+    let real = |m: &&Move| m.choice != Move::TIMEOUT;
+    let later = moves.iter().filter(real).find(|m| m.thread > last);
+    *later.or_else(|| moves.iter().find(real)).unwrap_or(&moves[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_round_trip() {
+        let steps = vec![(0, 0), (0, 0), (1, 2), (2, Move::TIMEOUT), (2, Move::TIMEOUT), (0, 0)];
+        let schedule = Schedule { steps };
+        assert_eq!(schedule.to_string(), "p1.0x2.1c2.2tx2.0");
+        assert_eq!(schedule.to_string().parse(), Ok(schedule));
+    }
+
+    #[test]
+    fn bad_strings_are_errors() {
+        for text in ["", "p2.0", "p1.a", "p1.0x", "p1.0x99999999999", "p1.0c", "p1.-1"] {
+            assert!(text.parse::<Schedule>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What a thread does between two visible operations.
+//!
+//! A segment is a function of the thread's local history: the code is deterministic and reads
+//! only what its causal past wrote. So one recorded segment stands for that history in every
+//! execution, and a search can move through states without running the program.
+
+use crate::{ObjectId, Operation, Site, ThreadId};
+
+/// Something that happens inside a segment and matters to the state.
+#[derive(Clone, Copy, Debug)]
+pub enum Effect {
+    /// An object comes to be, with its initial value.
+    Create(ObjectId, u64),
+    /// A thread is spawned. The fields are the thread, its token object and its index among the
+    /// children of its parent.
+    Spawn(ThreadId, ObjectId, u32),
+    /// A number is changed through exclusive access.
+    Assign(ObjectId, u64),
+    /// A channel gets one more sender.
+    AddSender(ObjectId),
+    /// A plain cell is read or (`true`) written.
+    Access(ObjectId, bool, Site),
+}
+
+impl PartialEq for Effect {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Effect::Create(a, v), Effect::Create(b, w)) => a == b && v == w,
+            (Effect::Spawn(a, b, c), Effect::Spawn(d, e, f)) => a == d && b == e && c == f,
+            (Effect::Assign(a, v), Effect::Assign(b, w)) => a == b && v == w,
+            (Effect::AddSender(a), Effect::AddSender(b)) => a == b,
+            (Effect::Access(a, v, _), Effect::Access(b, w, _)) => a == b && v == w,
+            _ => false,
+        }
+    }
+}
+
+/// How a segment ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// At a visible operation, not yet executed.
+    Operation(Operation),
+    /// The thread has ended.
+    End,
+    /// The thread has panicked: nothing moves any more.
+    Panic,
+}
+
+/// What a thread does between two visible operations.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Segment {
+    /// Effects in order.
+    pub effects: Box<[Effect]>,
+    /// How it ends.
+    pub next: Next,
+}

@@ -1,0 +1,212 @@
+//! What all strategies share: the program, the limits, and the tally of what was found.
+
+use crate::run::Ending;
+use crate::{Driver, Names, Program, Rules, Run, Schedule};
+use rustc_hash::FxHashMap;
+use std::time::Instant;
+
+/// When to stop.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Most preemptions allowed; `None` for all executions.
+    pub bound: Option<u32>,
+    /// Point in time at which to give up.
+    pub deadline: Option<Instant>,
+    /// Most executions.
+    pub executions: u64,
+    /// Most states that a search may remember.
+    pub states: usize,
+    /// Longest execution, in steps.
+    pub steps: usize,
+    /// Go on after a failure, to count all failing graphs.
+    pub keep_going: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            bound: None,
+            deadline: None,
+            executions: u64::MAX,
+            states: 4_000_000,
+            steps: 100_000,
+            keep_going: false,
+        }
+    }
+}
+
+/// How a complete graph ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub enum Terminal {
+    /// All threads ended.
+    Complete,
+    /// Nothing can move.
+    Deadlock,
+    /// Nothing can move and some thread spins.
+    Livelock,
+    /// A thread panicked.
+    Panic,
+}
+
+/// A failing execution.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// How it ended.
+    pub ending: Ending,
+    /// How to get there.
+    pub schedule: Schedule,
+    /// Preemptions needed.
+    pub preemptions: u32,
+}
+
+/// Why a strategy came back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halt {
+    /// Everything within the bound was explored.
+    Done,
+    /// A failure was found.
+    Failure,
+    /// Out of time.
+    Time,
+    /// Out of executions.
+    Executions,
+    /// Too many states to remember.
+    States,
+    /// The rules were extended; explore again.
+    Restart,
+}
+
+/// What was covered up to one bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Row {
+    /// The bound.
+    pub preemptions: u32,
+    /// Complete happens-before graphs with at most that many preemptions.
+    pub graphs: u64,
+    /// Executions of the program so far.
+    pub executions: u64,
+    /// States visited so far, most of them without running the program.
+    pub states: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Executions of the program.
+    pub executions: u64,
+    /// States visited, most of them without running the program.
+    pub states: u64,
+    /// Complete graphs with the fewest preemptions seen for each, and how they end.
+    pub graphs: FxHashMap<u128, (u32, Terminal)>,
+    /// One row per finished bound.
+    pub rows: Vec<Row>,
+    /// Whether no further execution exists at any bound.
+    pub exhausted: bool,
+    /// Graphs seen exactly once by a strategy that samples.
+    pub singletons: u64,
+    /// Executions made by sampling.
+    pub samples: u64,
+    /// The first failure.
+    pub failure: Option<Finding>,
+}
+
+impl Tally {
+    /// Notes a complete graph. Returns whether it is new.
+    pub fn graph(&mut self, hash: u128, preemptions: u32, terminal: Terminal) -> bool {
+        let mut new = false;
+        let entry = self.graphs.entry(hash).or_insert_with(|| {
+            new = true;
+            (preemptions, terminal)
+        });
+        entry.0 = entry.0.min(preemptions);
+        new
+    }
+
+    /// Closes a bound.
+    pub fn row(&mut self, preemptions: u32) {
+        self.rows.push(Row {
+            preemptions,
+            graphs: self.graphs.len() as u64,
+            executions: self.executions,
+            states: self.states,
+        });
+    }
+}
+
+/// A program being explored.
+pub struct Session<'p, P> {
+    /// The program.
+    pub program: &'p mut P,
+    /// Its current execution.
+    pub run: Run,
+    /// When to stop.
+    pub limits: Limits,
+    /// What was found.
+    pub tally: Tally,
+}
+
+impl<'p, P: Program> Session<'p, P> {
+    /// A session that has explored nothing yet.
+    pub fn new(program: &'p mut P, limits: Limits, rules: Rules, names: Names) -> Self {
+        let run = Run::new(names, rules, limits.steps);
+        Session { program, run, limits, tally: Tally::default() }
+    }
+
+    /// Executes the program once under `driver`.
+    pub fn execute(&mut self, driver: &mut dyn Driver) -> Ending {
+        self.run.reset();
+        self.program.execute(&mut self.run, driver);
+        self.tally.executions += 1;
+        self.run.ending.clone().unwrap_or(Ending::Abandoned)
+    }
+
+    /// Notes how the last execution ended. `Some` means the exploration should stop.
+    pub fn judge(&mut self, ending: Ending) -> Option<Halt> {
+        let terminal = match ending {
+            Ending::Restart => {
+                self.tally = Tally::default();
+                return Some(Halt::Restart);
+            }
+            Ending::Abandoned => return None,
+            Ending::Complete => Some(Terminal::Complete),
+            Ending::Deadlock => Some(Terminal::Deadlock),
+            Ending::Livelock => Some(Terminal::Livelock),
+            Ending::Panic => Some(Terminal::Panic),
+            _ => None,
+        };
+        if let Some(terminal) = terminal {
+            self.tally.graph(self.run.world.graph(), self.run.preemptions, terminal);
+        }
+        self.check(ending)
+    }
+
+    /// Notes the ending of the last execution if it is a failure, without counting its graph.
+    pub fn check(&mut self, ending: Ending) -> Option<Halt> {
+        match ending {
+            Ending::Complete | Ending::Abandoned => return None,
+            Ending::Restart => return Some(Halt::Restart),
+            _ => {}
+        }
+        let preemptions = self.run.preemptions;
+        if self.tally.failure.as_ref().is_none_or(|f| f.preemptions > preemptions) {
+            let schedule = Schedule::of(&self.run);
+            self.tally.failure = Some(Finding { ending: ending.clone(), schedule, preemptions });
+        }
+        let fatal = matches!(ending, Ending::Nondeterminism(_));
+        (fatal || !self.limits.keep_going).then_some(Halt::Failure)
+    }
+
+    /// Whether a limit is reached. Cheap: the clock is read once in 64 executions.
+    pub fn limit(&self) -> Option<Halt> {
+        if self.tally.executions >= self.limits.executions {
+            return Some(Halt::Executions);
+        }
+        let look = self.tally.executions.is_multiple_of(64);
+        (look && self.is_late()).then_some(Halt::Time)
+    }
+
+    /// Whether the deadline has passed.
+    pub fn is_late(&self) -> bool {
+        self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}

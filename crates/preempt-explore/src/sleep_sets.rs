@@ -1,0 +1,120 @@
+//! Unbounded exploration without a table of states: every complete graph exactly once.
+//!
+//! Depth-first over imagined states with sleep sets: a move that was explored from a state stays
+//! asleep in its siblings until something dependent happens, because until then exploring it
+//! again would only repeat a graph. Memory is the depth of the search plus one segment per local
+//! history; the program is run only for unknown histories, so never more often than there are
+//! graphs.
+//!
+//! Differs from source sets with wakeup trees: prefixes in which all moves are asleep are still
+//! visited, in imagination only; no execution is ever redundant.
+
+use crate::forward::{imagined, terminal_of};
+use crate::recorded::Recorded;
+use crate::{Halt, Move, Program, Session, Terminal, ThreadId, World};
+
+/// Explores every graph, whatever preemptions it needs.
+pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
+    match search(session) {
+        Ok(()) => {
+            session.tally.exhausted = true;
+            Halt::Done
+        }
+        Err(halt) => halt,
+    }
+}
+
+/// A move that need not be explored again, and whether it ends the execution by a panic.
+#[derive(Clone, Copy)]
+struct Asleep {
+    step: Move,
+    panics: bool,
+}
+
+struct Frame {
+    world: World,
+    /// The move that led here.
+    step: Move,
+    preemptions: u32,
+    moves: Vec<Move>,
+    next: usize,
+    asleep: Vec<Asleep>,
+}
+
+fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
+    let mut recorded = Recorded::default();
+    let mut world = World::new(imagined(session));
+    recorded.begin(session, &mut world)?;
+    let start = Move { thread: ThreadId::MAIN, choice: 0 };
+    let mut stack = vec![frame(world, start, 0, Vec::new())];
+    let mut ticks = 0u32;
+    loop {
+        let Some(top) = stack.last_mut() else { return Ok(()) };
+        let Some(&step) = top.moves.get(top.next) else {
+            if top.moves.is_empty() {
+                complete(session, &mut recorded, &stack)?;
+            }
+            stack.pop();
+            continue;
+        };
+        top.next += 1;
+        if top.asleep.iter().any(|a| a.step == step) {
+            continue;
+        }
+        ticks += 1;
+        session.tally.states += 1;
+        if ticks.is_multiple_of(1024) && session.is_late() {
+            return Err(Halt::Time);
+        }
+        let keeps = top.world.keeps_running(top.step.thread, &top.moves);
+        let preemptions = top.preemptions + u32::from(keeps && step.thread != top.step.thread);
+        let mut world = top.world.clone();
+        let path = |out: &mut Vec<Move>| {
+            out.extend(stack.iter().skip(1).map(|f| f.step));
+            out.push(step);
+        };
+        recorded.advance(session, &mut world, step, &path)?;
+        let panics = world.panicked().is_some();
+        let Some(top) = stack.last_mut() else { return Ok(()) };
+        let still: Vec<Asleep> = top
+            .asleep
+            .iter()
+            .copied()
+            .filter(|a| {
+                !panics
+                    && !a.panics
+                    && a.step.thread != step.thread
+                    && !top.world.depend(a.step, step)
+            })
+            .collect();
+        top.asleep.push(Asleep { step, panics });
+        stack.push(frame(world, step, preemptions, still));
+        if stack.len() > session.limits.steps {
+            let path = |out: &mut Vec<Move>| out.extend(stack.iter().skip(1).map(|f| f.step));
+            recorded.run(session, &path)?;
+            stack.pop();
+        }
+    }
+}
+
+fn frame(world: World, step: Move, preemptions: u32, asleep: Vec<Asleep>) -> Frame {
+    let mut moves = Vec::new();
+    world.moves(&mut moves);
+    Frame { world, step, preemptions, moves, next: 0, asleep }
+}
+
+fn complete<P: Program>(
+    session: &mut Session<'_, P>,
+    recorded: &mut Recorded,
+    stack: &[Frame],
+) -> Result<(), Halt> {
+    let Some(top) = stack.last() else { return Ok(()) };
+    let terminal = terminal_of(&top.world);
+    session.tally.graph(top.world.graph(), top.preemptions, terminal);
+    let steps: Vec<Move> = stack.iter().skip(1).map(|f| f.step).collect();
+    let fails = terminal != Terminal::Complete && !session.limits.keep_going;
+    if fails || (session.run.rules.clocks && recorded.races(session, &steps)?) {
+        recorded.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(&steps))?;
+    }
+    Ok(())
+}

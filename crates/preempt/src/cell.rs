@@ -1,0 +1,166 @@
+//! Plain cells whose accesses are checked for data races.
+//!
+//! Accesses are no scheduling points: as long as no execution has a race, switching at
+//! synchronisation only loses nothing. `UnsafeCell::get` hands out a pointer and cannot know what
+//! it is for, so it counts as a write; use [`UnsafeCell::with`] for a read that may run in parallel
+//! with others.
+
+use crate::rt::{self, Slot};
+use std::fmt;
+use std::panic::Location;
+
+pub use std::cell::{BorrowError, BorrowMutError, LazyCell, OnceCell, Ref, RefCell, RefMut};
+
+#[track_caller]
+fn touch(slot: &Slot, write: bool) {
+    if let Some(runtime) = rt::current() {
+        rt::touch(runtime, slot, write, Location::caller());
+    }
+}
+
+/// `std::cell::UnsafeCell` with a check for data races.
+#[repr(C)]
+pub struct UnsafeCell<T: ?Sized> {
+    slot: Slot,
+    inner: std::cell::UnsafeCell<T>,
+}
+
+impl<T> UnsafeCell<T> {
+    /// A new cell. Not `const` under control: see `preempt::statics!`.
+    pub fn new(value: T) -> Self {
+        UnsafeCell { slot: Slot::new(0), inner: std::cell::UnsafeCell::new(value) }
+    }
+
+    /// The value, ending the cell.
+    pub fn into_inner(self) -> T {
+        self.inner.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// A pointer to the value. Counts as a write.
+    #[track_caller]
+    pub fn get(&self) -> *mut T {
+        touch(&self.slot, true);
+        self.inner.get()
+    }
+
+    /// The value, through exclusive access.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.inner.get_mut()
+    }
+
+    /// Calls a closure with a pointer for reading.
+    #[track_caller]
+    pub fn with<R>(&self, function: impl FnOnce(*const T) -> R) -> R {
+        touch(&self.slot, false);
+        function(self.inner.get())
+    }
+
+    /// Calls a closure with a pointer for writing.
+    #[track_caller]
+    pub fn with_mut<R>(&self, function: impl FnOnce(*mut T) -> R) -> R {
+        touch(&self.slot, true);
+        function(self.inner.get())
+    }
+}
+
+impl<T: Default> Default for UnsafeCell<T> {
+    fn default() -> Self {
+        UnsafeCell::new(T::default())
+    }
+}
+
+impl<T> From<T> for UnsafeCell<T> {
+    fn from(value: T) -> Self {
+        UnsafeCell::new(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UnsafeCell { .. }")
+    }
+}
+
+/// `std::cell::Cell` with a check for data races, for types that share one with `unsafe impl Sync`.
+pub struct Cell<T> {
+    slot: Slot,
+    inner: std::cell::Cell<T>,
+}
+
+impl<T> Cell<T> {
+    /// A new cell. Not `const` under control: see `preempt::statics!`.
+    pub fn new(value: T) -> Self {
+        Cell { slot: Slot::new(0), inner: std::cell::Cell::new(value) }
+    }
+
+    /// Sets the value.
+    #[track_caller]
+    pub fn set(&self, value: T) {
+        touch(&self.slot, true);
+        self.inner.set(value);
+    }
+
+    /// Sets the value and returns the one before.
+    #[track_caller]
+    pub fn replace(&self, value: T) -> T {
+        touch(&self.slot, true);
+        self.inner.replace(value)
+    }
+
+    /// Takes the value, leaving the default.
+    #[track_caller]
+    pub fn take(&self) -> T
+    where
+        T: Default,
+    {
+        self.replace(T::default())
+    }
+
+    /// A copy of the value.
+    #[track_caller]
+    pub fn get(&self) -> T
+    where
+        T: Copy,
+    {
+        touch(&self.slot, false);
+        self.inner.get()
+    }
+
+    /// Exchanges the values of two cells.
+    #[track_caller]
+    pub fn swap(&self, other: &Self) {
+        touch(&self.slot, true);
+        touch(&other.slot, true);
+        self.inner.swap(&other.inner);
+    }
+
+    /// The value, through exclusive access.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.inner.get_mut()
+    }
+
+    /// The value, ending the cell.
+    pub fn into_inner(self) -> T {
+        self.inner.into_inner()
+    }
+}
+
+impl<T: Default> Default for Cell<T> {
+    fn default() -> Self {
+        Cell::new(T::default())
+    }
+}
+
+impl<T> From<T> for Cell<T> {
+    fn from(value: T) -> Self {
+        Cell::new(value)
+    }
+}
+
+impl<T> fmt::Debug for Cell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cell { .. }")
+    }
+}

@@ -1,0 +1,300 @@
+//! `Check`: what to explore, for how long, by which strategy.
+
+use crate::environment::Environment;
+use crate::explore::{Found, Job, explore, replay};
+use crate::report::{Bound, Failure, Outcome, Reason, Report};
+use crate::saved;
+use preempt_explore::{Limits, Schedule};
+use std::time::{Duration, Instant};
+
+/// How to look for failures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// Systematic first, sampling in the time left.
+    Portfolio,
+    /// Every happens-before graph once, by increasing number of preemptions.
+    PartialOrders,
+    /// Every schedule once, by increasing number of preemptions; nothing is remembered.
+    ContextBoundedDfs,
+    /// Schedules by increasing number of preemptions, cut where a graph was met before.
+    HappensBeforeCaching,
+    /// Every happens-before graph once, without bound and without a table of states.
+    SleepSets,
+    /// A random thread at every step.
+    Random {
+        /// Where the random numbers begin.
+        seed: u64,
+    },
+    /// Probabilistic concurrency testing: random priorities that change at random steps.
+    Pct {
+        /// One more than the number of changes of priority.
+        depth: u32,
+        /// Where the random numbers begin.
+        seed: u64,
+    },
+    /// Partial-order sampling: random priorities of operations, drawn again after a conflict.
+    Sampling {
+        /// Where the random numbers begin.
+        seed: u64,
+    },
+}
+
+/// A check to be run. See the crate's first page for an example.
+#[derive(Clone, Debug)]
+pub struct Check {
+    name: Option<String>,
+    bound: Option<u32>,
+    unbounded: bool,
+    time: Duration,
+    threads: usize,
+    strategy: Strategy,
+    limits: Limits,
+    stack: usize,
+    timeouts: u32,
+    require_join: bool,
+    replay: Option<String>,
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Check::new()
+    }
+}
+
+impl Check {
+    /// Bounds 0, 1, 2, … within ten seconds.
+    pub fn new() -> Self {
+        Check {
+            name: None,
+            bound: None,
+            unbounded: false,
+            time: Duration::from_secs(10),
+            threads: 1,
+            strategy: Strategy::Portfolio,
+            limits: Limits::default(),
+            stack: 256 << 10,
+            timeouts: 1,
+            require_join: false,
+            replay: None,
+        }
+    }
+
+    /// At most this many preemptions.
+    pub fn preemptions(mut self, bound: u32) -> Self {
+        self.bound = Some(bound);
+        self
+    }
+
+    /// All executions, however many preemptions they need.
+    pub fn unbounded(mut self) -> Self {
+        self.unbounded = true;
+        self.bound = None;
+        self
+    }
+
+    /// For at most this long.
+    pub fn time(mut self, time: Duration) -> Self {
+        self.time = time;
+        self
+    }
+
+    /// By this strategy.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// On this many operating system threads.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// At most this many executions.
+    pub fn executions(mut self, executions: u64) -> Self {
+        self.limits.executions = executions;
+        self
+    }
+
+    /// Executions of at most this many steps; a longer one is a failure.
+    pub fn steps(mut self, steps: usize) -> Self {
+        self.limits.steps = steps.max(1);
+        self
+    }
+
+    /// Remember at most this many states; then the last finished bound stands.
+    pub fn states(mut self, states: usize) -> Self {
+        self.limits.states = states.clamp(1, u32::MAX as usize - 1);
+        self
+    }
+
+    /// Bytes of stack per thread of the test. The default is 256 KiB.
+    pub fn stack(mut self, bytes: usize) -> Self {
+        self.stack = bytes;
+        self
+    }
+
+    /// How many timeouts may fire per execution while other threads could still move.
+    pub fn timeouts(mut self, timeouts: u32) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Fail if a thread is still running when the body has returned.
+    pub fn require_join(mut self) -> Self {
+        self.require_join = true;
+        self
+    }
+
+    /// Go on after failures, to count every failing partial order.
+    pub fn keep_going(mut self) -> Self {
+        self.limits.keep_going = true;
+        self
+    }
+
+    /// Run only this schedule.
+    pub fn replay(mut self, schedule: &str) -> Self {
+        self.replay = Some(schedule.to_string());
+        self
+    }
+
+    /// The name under which a failing schedule is saved and tried first next time.
+    pub fn name(mut self, name: &str) -> Self {
+        self.name = Some(name.to_string());
+        self
+    }
+
+    /// Explores and returns what was found. Never panics, and does not look at the environment.
+    pub fn run(&self, body: impl Fn() + Sync) -> Report {
+        let begin = Instant::now();
+        let job = self.job(&body, begin);
+        if let Some(text) = &self.replay {
+            return match text.parse::<Schedule>() {
+                Ok(schedule) => self.report_replay(replay(&job, schedule), begin),
+                Err(error) => {
+                    let message = format!("the schedule cannot be replayed: {error}");
+                    Report::failed(Failure::of_input(message), begin.elapsed())
+                }
+            };
+        }
+        let found = explore(&job);
+        self.report(found, begin)
+    }
+
+    /// Explores as a test does: reads the environment, tries a saved schedule first, prints what
+    /// was covered, panics on failure.
+    #[track_caller]
+    pub fn test(&self, body: impl Fn() + Sync) {
+        let environment = Environment::read();
+        let check = self.with_environment(&environment);
+        let report = check.run_saved(&body);
+        if let Outcome::Failed(failure) = &report.outcome {
+            if let Some(name) = &check.name {
+                saved::save(name, &failure.schedule);
+            }
+            panic!("{}", failure.full(&report, check.name.as_deref()));
+        }
+        if environment.log {
+            eprintln!("{}{report}", check.prefix());
+        } else {
+            println!("{}{report}", check.prefix());
+        }
+    }
+
+    fn prefix(&self) -> String {
+        self.name.as_ref().map(|name| format!("preempt: {name}: ")).unwrap_or_default()
+    }
+
+    fn with_environment(&self, environment: &Environment) -> Self {
+        let mut check = self.clone();
+        if let Some(bound) = environment.preemptions {
+            check.bound = Some(bound);
+            check.unbounded = false;
+        }
+        check.time = environment.time.unwrap_or(check.time);
+        check.threads = environment.threads.unwrap_or(check.threads);
+        check.replay = environment.replay.clone().or(check.replay);
+        check
+    }
+
+    fn run_saved(&self, body: &(impl Fn() + Sync)) -> Report {
+        let name = self.name.as_deref().filter(|_| self.replay.is_none());
+        if let Some(name) = name
+            && let Some(schedule) = saved::load(name)
+        {
+            let report = self.clone().replay(&schedule).run(body);
+            if matches!(report.outcome, Outcome::Failed(_)) {
+                return report;
+            }
+            saved::forget(name);
+        }
+        self.run(body)
+    }
+
+    fn job<'a>(&self, body: &'a (dyn Fn() + Sync), begin: Instant) -> Job<'a> {
+        let mut limits = self.limits;
+        limits.bound = self.bound;
+        limits.deadline = begin.checked_add(self.time);
+        Job {
+            body,
+            limits,
+            strategy: self.strategy,
+            threads: self.threads,
+            stack: self.stack,
+            timeouts: self.timeouts,
+            require_join: self.require_join,
+            begin,
+        }
+    }
+
+    fn report_replay(&self, found: Found, begin: Instant) -> Report {
+        let mut report = self.report(found, begin);
+        if !matches!(report.outcome, Outcome::Failed(_)) {
+            report.outcome = Outcome::Inconclusive(Reason::Replay);
+        }
+        report
+    }
+
+    fn report(&self, found: Found, begin: Instant) -> Report {
+        let tally = found.tally;
+        let finished = tally.rows.last().map(|row| row.preemptions);
+        let outcome = match (found.failure, tally.exhausted, finished) {
+            (Some(failure), _, _) => Outcome::Failed(failure),
+            (None, true, _) => Outcome::Holds,
+            (None, false, Some(bound))
+                if !self.unbounded && self.bound.is_none_or(|b| b <= bound) =>
+            {
+                Outcome::HoldsWithinBound(bound)
+            }
+            _ => Outcome::Inconclusive(found.reason.unwrap_or(Reason::Sampling)),
+        };
+        Report {
+            outcome,
+            executions: tally.executions,
+            partial_orders: tally.graphs.len() as u64,
+            states: tally.states,
+            per_bound: tally
+                .rows
+                .iter()
+                .map(|row| Bound {
+                    preemptions: row.preemptions,
+                    partial_orders: row.graphs,
+                    executions: row.executions,
+                    states: row.states,
+                })
+                .collect(),
+            samples: tally.samples,
+            unseen: (tally.samples > 0).then(|| tally.singletons as f64 / tally.samples as f64),
+            time: begin.elapsed(),
+            notes: found.notes,
+            graphs: tally.graphs,
+        }
+    }
+}
+
+/// Explores a body as `#[preempt::test]` does, without the attribute.
+#[track_caller]
+pub fn check(body: impl Fn() + Sync) {
+    Check::new().test(body);
+}

@@ -1,0 +1,96 @@
+//! The environment variables, read here and nowhere else.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `PREEMPT_REPLAY` | run only this schedule |
+//! | `PREEMPT_PREEMPTIONS` | at most this many preemptions |
+//! | `PREEMPT_TIME` | time per test: `500ms`, `30s`, `2m` |
+//! | `PREEMPT_THREADS` | operating system threads per test |
+//! | `PREEMPT_LOG` | `1`: print what was covered to standard error, even if output is captured |
+
+use std::time::Duration;
+
+/// What the environment asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Environment {
+    pub(crate) replay: Option<String>,
+    pub(crate) preemptions: Option<u32>,
+    pub(crate) time: Option<Duration>,
+    pub(crate) threads: Option<usize>,
+    pub(crate) log: bool,
+}
+
+impl Environment {
+    /// Reads the variables. A value that makes no sense is reported and ignored.
+    pub(crate) fn read() -> Self {
+        Self::from_lookup(|name| std::env::var(name).ok())
+    }
+
+    fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Self {
+        let bad = |name: &str, value: &str| {
+            eprintln!("preempt: {name}={value} makes no sense and is ignored");
+        };
+        let number = |name: &str| {
+            let value = get(name)?;
+            let parsed = value.trim().parse::<u32>().ok();
+            if parsed.is_none() {
+                bad(name, &value);
+            }
+            parsed
+        };
+        let time = get("PREEMPT_TIME").and_then(|value| {
+            let parsed = duration(value.trim());
+            if parsed.is_none() {
+                bad("PREEMPT_TIME", &value);
+            }
+            parsed
+        });
+        Environment {
+            replay: get("PREEMPT_REPLAY").filter(|s| !s.trim().is_empty()),
+            preemptions: number("PREEMPT_PREEMPTIONS"),
+            time,
+            threads: number("PREEMPT_THREADS").map(|n| n as usize).filter(|&n| n > 0),
+            log: get("PREEMPT_LOG").is_some_and(|value| !value.is_empty() && value != "0"),
+        }
+    }
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    let (number, factor) = if let Some(number) = text.strip_suffix("ms") {
+        (number, 1)
+    } else if let Some(number) = text.strip_suffix('s') {
+        (number, 1000)
+    } else if let Some(number) = text.strip_suffix('m') {
+        (number, 60_000)
+    } else {
+        (text, 1000)
+    };
+    let number: u64 = number.trim().parse().ok()?;
+    Some(Duration::from_millis(number.checked_mul(factor)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_makes_sense_and_ignores_the_rest() {
+        let read = Environment::from_lookup(|name| {
+            Some(match name {
+                "PREEMPT_REPLAY" => "p1.0".into(),
+                "PREEMPT_PREEMPTIONS" => "three".into(),
+                "PREEMPT_TIME" => "250ms".into(),
+                "PREEMPT_THREADS" => "2".into(),
+                _ => "1".into(),
+            })
+        });
+        let expected = Environment {
+            replay: Some("p1.0".into()),
+            preemptions: None,
+            time: Some(Duration::from_millis(250)),
+            threads: Some(2),
+            log: true,
+        };
+        assert_eq!(read, expected);
+    }
+}

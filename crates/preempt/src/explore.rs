@@ -1,0 +1,288 @@
+//! Running a strategy on worker threads, and turning its finding into a failure report.
+
+use crate::check::Strategy;
+use crate::report::{Failure, Reason};
+use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
+use preempt_explore::{
+    Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session, Tally,
+    caching, forward, iterative, pct, random, sampling, sleep_sets,
+};
+use std::time::Instant;
+
+/// What to explore and how.
+pub(crate) struct Job<'a> {
+    pub(crate) body: &'a (dyn Fn() + Sync),
+    pub(crate) limits: Limits,
+    pub(crate) strategy: Strategy,
+    pub(crate) threads: usize,
+    pub(crate) stack: usize,
+    pub(crate) timeouts: u32,
+    pub(crate) require_join: bool,
+    pub(crate) begin: Instant,
+}
+
+/// What came out.
+pub(crate) struct Found {
+    pub(crate) tally: Tally,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) reason: Option<Reason>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Everything a report needs to know about one failing execution.
+pub(crate) struct Evidence {
+    pub(crate) ending: Ending,
+    pub(crate) schedule: Schedule,
+    pub(crate) preemptions: u32,
+    pub(crate) events: Vec<Event>,
+    pub(crate) trouble: Option<Trouble>,
+    pub(crate) panics: Vec<(usize, PanicNote)>,
+    pub(crate) threads: Vec<String>,
+    /// For each thread that did not end: what it stands before.
+    pub(crate) waiting: Vec<Waiting>,
+    pub(crate) diverged: bool,
+    pub(crate) stack: usize,
+    pub(crate) steps: usize,
+}
+
+/// A thread that cannot go on.
+pub(crate) struct Waiting {
+    pub(crate) thread: usize,
+    pub(crate) operation: preempt_explore::Operation,
+    /// The thread that holds what it waits for.
+    pub(crate) holder: Option<usize>,
+}
+
+/// Explores on a thread of its own: a panic that cannot be unwound costs only that thread.
+pub(crate) fn explore(job: &Job<'_>) -> Found {
+    on_worker(|| explore_here(job)).unwrap_or_else(|| lost_worker(job))
+}
+
+/// Runs one schedule.
+pub(crate) fn replay(job: &Job<'_>, schedule: Schedule) -> Found {
+    let mut learnt = Learnt::new(job);
+    let evidence = gather(job, &mut learnt, schedule);
+    let mut tally = Tally { executions: 1, ..Tally::default() };
+    let fails = !matches!(evidence.ending, Ending::Complete | Ending::Abandoned);
+    let mut notes = Vec::new();
+    if evidence.diverged {
+        notes.push("the schedule could not be followed to its end: the test has changed".into());
+    }
+    if fails {
+        let finding = Finding {
+            ending: evidence.ending.clone(),
+            schedule: evidence.schedule.clone(),
+            preemptions: evidence.preemptions,
+        };
+        tally.failure = Some(finding);
+    }
+    let failure = fails.then(|| Failure::from_evidence(evidence));
+    Found { tally, failure, reason: Some(Reason::Replay), notes }
+}
+
+/// What an exploration has learnt about the test and keeps when it begins again.
+struct Learnt {
+    rules: Rules,
+    names: Names,
+    knowledge: Knowledge,
+}
+
+impl Learnt {
+    fn new(job: &Job<'_>) -> Self {
+        let rules = Rules { timeouts: job.timeouts, ..Rules::default() };
+        Learnt { rules, names: Names::default(), knowledge: Knowledge::default() }
+    }
+}
+
+fn runtime(job: &Job<'_>, learnt: &Learnt) -> Runtime {
+    let mut runtime = Runtime::new(job.body, job.stack);
+    runtime.require_join = job.require_join;
+    runtime.registry.knowledge = learnt.knowledge.clone();
+    runtime
+}
+
+fn explore_here(job: &Job<'_>) -> Found {
+    let mut learnt = Learnt::new(job);
+    let mut runtime = runtime(job, &learnt);
+    let (halt, tally) = loop {
+        let mut session =
+            Session::new(&mut runtime, job.limits, learnt.rules, learnt.names.clone());
+        let halt = strategy(job, &mut session);
+        learnt.rules = session.run.rules;
+        let tally = session.tally;
+        if halt != Halt::Restart {
+            break (halt, tally);
+        }
+        if job.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            break (Halt::Time, tally);
+        }
+    };
+    learnt.knowledge = runtime.registry.knowledge.clone();
+    let mut notes = Vec::new();
+    if let Some(site) = runtime.weak_ordering {
+        notes.push(format!("every ordering was run as SeqCst (first weaker one at {site})"));
+    }
+    if runtime.registry.has_unstable_objects() {
+        notes.push(
+            "objects made outside the test body keep turning up: make them inside, or use \
+             preempt::statics!"
+                .into(),
+        );
+    }
+    drop(runtime);
+    let failure = tally.failure.clone().map(|finding| {
+        let evidence = gather(job, &mut learnt, finding.schedule.clone());
+        Failure::from_finding(finding, evidence)
+    });
+    let reason = match halt {
+        Halt::Time => Some(Reason::Time),
+        Halt::Executions => Some(Reason::Executions),
+        Halt::States => Some(Reason::States),
+        Halt::Done | Halt::Failure | Halt::Restart => None,
+    };
+    Found { tally, failure, reason, notes }
+}
+
+fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
+    match job.strategy {
+        Strategy::Portfolio => portfolio(job, session),
+        Strategy::PartialOrders => forward::explore(session),
+        Strategy::ContextBoundedDfs => iterative::explore(session),
+        Strategy::HappensBeforeCaching => caching::explore(session),
+        Strategy::SleepSets => sleep_sets::explore(session),
+        Strategy::Random { seed } => random::explore(session, seed),
+        Strategy::Pct { depth, seed } => pct::explore(session, depth, seed),
+        Strategy::Sampling { seed } => sampling::explore(session, seed),
+    }
+}
+
+/// Systematic exploration for four fifths of the time; if it does not finish, sampling.
+fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
+    let limits = session.limits;
+    if let Some(deadline) = limits.deadline {
+        session.limits.deadline = Some(deadline - deadline.duration_since(job.begin) / 5);
+    }
+    let halt = forward::explore(session);
+    session.limits = limits;
+    if !matches!(halt, Halt::Time | Halt::States) || session.is_late() {
+        return halt;
+    }
+    // Sampling needs no table of states, and states seen so far stay counted.
+    session.limits.states = usize::MAX;
+    let sampled = sampling::explore(session, 1);
+    session.limits = limits;
+    if matches!(sampled, Halt::Failure | Halt::Restart) { sampled } else { halt }
+}
+
+/// Executes a schedule once more, keeping every step.
+fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> Evidence {
+    for _ in 0..64 {
+        let evidence = on_worker(|| {
+            let mut runtime = runtime(job, learnt);
+            let mut run = Run::new(learnt.names.clone(), learnt.rules, job.limits.steps);
+            run.events = Some(Vec::new());
+            let mut driver = Replay::new(schedule.clone());
+            run.reset();
+            preempt_explore::Program::execute(&mut runtime, &mut run, &mut driver);
+            learnt.rules = run.rules;
+            learnt.knowledge = runtime.registry.knowledge.clone();
+            evidence(job, &runtime, run, &driver)
+        });
+        match evidence {
+            Some(evidence) if evidence.ending == Ending::Restart => {}
+            Some(evidence) => return evidence,
+            None => break,
+        }
+    }
+    Evidence {
+        ending: Ending::Abandoned,
+        schedule,
+        preemptions: 0,
+        events: Vec::new(),
+        trouble: None,
+        panics: Vec::new(),
+        threads: Vec::new(),
+        waiting: Vec::new(),
+        diverged: true,
+        stack: job.stack,
+        steps: job.limits.steps,
+    }
+}
+
+fn evidence(job: &Job<'_>, runtime: &Runtime, run: Run, driver: &Replay) -> Evidence {
+    let name = |(index, id): (usize, &preempt_explore::ThreadId)| match runtime.names.get(id) {
+        Some(name) => name.clone(),
+        None if index == 0 => "main".into(),
+        None => format!("thread {index}"),
+    };
+    let waiting = run
+        .order
+        .iter()
+        .enumerate()
+        .filter_map(|(index, &id)| {
+            let thread = run.world.thread(id);
+            (thread.status == preempt_explore::Status::Ready).then(|| Waiting {
+                thread: index,
+                operation: thread.operation,
+                holder: run.world.holder(id).map(|holder| run.ordinal(holder)),
+            })
+        })
+        .collect();
+    Evidence {
+        ending: run.ending.clone().unwrap_or(Ending::Abandoned),
+        schedule: Schedule::of(&run),
+        preemptions: run.preemptions,
+        threads: run.order.iter().enumerate().map(name).collect(),
+        panics: runtime.panics.iter().map(|(t, note)| (run.ordinal(*t), note.clone())).collect(),
+        events: renumbered(&run),
+        trouble: runtime.trouble.clone(),
+        waiting,
+        diverged: driver.diverged,
+        stack: job.stack,
+        steps: job.limits.steps,
+    }
+}
+
+/// Events with threads numbered in the order of spawning.
+fn renumbered(run: &Run) -> Vec<Event> {
+    let mut events = run.events.clone().unwrap_or_default();
+    for event in &mut events {
+        event.step.thread = preempt_explore::ThreadId(run.ordinal(event.step.thread) as u32);
+        if event.operation.action == preempt_explore::Action::Join {
+            event.operation.first = run.ordinal(event.operation.target()) as u64;
+        }
+    }
+    events
+}
+
+/// Runs a closure on a fresh operating system thread. `None` if that thread did not survive.
+fn on_worker<R: Send>(work: impl FnOnce() -> R) -> Option<R> {
+    /// The closure is run by another thread while this one waits, so nothing is shared.
+    struct Moved<T>(T);
+    // SAFETY: the only thread that touches the content is the worker, between spawn and join.
+    unsafe impl<T> Send for Moved<T> {}
+    let moved = Moved(work);
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name("preempt".into())
+            .stack_size(8 << 20)
+            .spawn_scoped(scope, move || {
+                let moved = moved;
+                (moved.0)()
+            })
+            .ok()?
+            .join()
+            .ok()
+    })
+}
+
+fn lost_worker(job: &Job<'_>) -> Found {
+    let message = "the thread that explored the test did not survive; this is a bug in preempt";
+    let _ = job;
+    Found {
+        tally: Tally::default(),
+        failure: Some(Failure::of_input(message.into())),
+        reason: None,
+        notes: Vec::new(),
+    }
+}

@@ -1,0 +1,72 @@
+//! Systematic testing of concurrent Rust code.
+//!
+//! A test written with [`sync`] and [`thread`] is run once per *partial order*: once for each way
+//! in which its threads can influence each other, in the order of the preemptions they need.
+//!
+//! ```
+//! use preempt::{Check, Outcome, sync::{Arc, atomic::{AtomicUsize, Ordering}}, thread};
+//!
+//! let report = Check::new().run(|| {
+//!     let counter = Arc::new(AtomicUsize::new(0));
+//!     let other = counter.clone();
+//!     let handle = thread::spawn(move || {
+//!         let value = other.load(Ordering::SeqCst);
+//!         other.store(value + 1, Ordering::SeqCst);
+//!     });
+//!     let value = counter.load(Ordering::SeqCst);
+//!     counter.store(value + 1, Ordering::SeqCst);
+//!     handle.join().unwrap();
+//!     assert_eq!(counter.load(Ordering::SeqCst), 2, "lost update");
+//! });
+//! let Outcome::Failed(failure) = report.outcome else { panic!("the update can be lost") };
+//! assert_eq!(failure.preemptions, 1);
+//! ```
+//!
+//! In a test suite write `#[preempt::test]` instead of `#[test]`. Code that ships uses the same
+//! paths: without the feature `check` (on by default; switch it off in `[dependencies]` and on in
+//! `[dev-dependencies]`) they are plain re-exports of the standard library.
+
+#[cfg(feature = "check")]
+pub mod cell;
+#[cfg(feature = "check")]
+mod check;
+#[cfg(feature = "check")]
+mod choice;
+#[cfg(feature = "check")]
+mod environment;
+#[cfg(feature = "check")]
+mod explore;
+#[cfg(feature = "check")]
+pub mod future;
+#[cfg(feature = "check")]
+pub mod hint;
+#[cfg(feature = "check")]
+mod lanes;
+#[cfg(not(feature = "check"))]
+mod plain;
+#[cfg(feature = "check")]
+mod report;
+#[cfg(feature = "check")]
+mod rt;
+#[cfg(feature = "check")]
+mod saved;
+mod statics;
+#[cfg(feature = "check")]
+pub mod sync;
+#[cfg(feature = "check")]
+pub mod thread;
+#[cfg(feature = "check")]
+pub mod time;
+
+#[cfg(feature = "check")]
+pub use check::{Check, Strategy, check};
+#[cfg(feature = "check")]
+pub use choice::{choose, choose_bool};
+#[cfg(not(feature = "check"))]
+pub use plain::*;
+#[cfg(feature = "check")]
+pub use preempt_macros::test;
+#[cfg(feature = "check")]
+pub use report::{Bound, Failure, FailureKind, Outcome, Reason, Report};
+#[cfg(feature = "check")]
+pub use rt::Static;

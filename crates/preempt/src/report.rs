@@ -1,0 +1,505 @@
+//! What an exploration found, as data and as text.
+
+use crate::explore::Evidence;
+use crate::lanes;
+use crate::rt::Trouble;
+use preempt_core::Trace;
+use preempt_explore::{Action, Ending, Finding, Terminal};
+use rustc_hash::FxHashMap;
+use std::fmt;
+use std::time::Duration;
+
+/// What an exploration concluded.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// No execution fails.
+    Holds,
+    /// No execution with at most this many preemptions fails; any failure needs at least one more.
+    HoldsWithinBound(u32),
+    /// Some execution fails.
+    Failed(Failure),
+    /// None was found, but not everything that was asked for was explored.
+    Inconclusive(Reason),
+}
+
+/// Why an exploration is inconclusive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Time was up.
+    Time,
+    /// The limit on executions was reached.
+    Executions,
+    /// The limit on states was reached.
+    States,
+    /// Executions were sampled.
+    Sampling,
+    /// A single schedule was run, and it did not fail.
+    Replay,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reason::Time => "time was up",
+            Reason::Executions => "the limit on executions was reached",
+            Reason::States => "the limit on states was reached",
+            Reason::Sampling => "executions were sampled",
+            Reason::Replay => "one schedule was replayed and did not fail",
+        })
+    }
+}
+
+/// What kind of failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// A thread panicked.
+    Panic,
+    /// Threads wait for each other.
+    Deadlock,
+    /// Threads wait in loops that yield, for changes that never come.
+    Livelock,
+    /// Two unordered accesses to a plain cell.
+    DataRace,
+    /// Something was never dropped, or a thread never joined.
+    Leak,
+    /// The test does different things after the same observations.
+    Nondeterminism,
+    /// An execution has too many steps.
+    StepLimit,
+    /// The input to preempt cannot be used.
+    Input,
+}
+
+/// What was covered up to one bound.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Bound {
+    /// The bound.
+    pub preemptions: u32,
+    /// Partial orders with at most that many preemptions.
+    pub partial_orders: u64,
+    /// Executions so far.
+    pub executions: u64,
+    /// States so far.
+    pub states: u64,
+}
+
+/// A failing execution.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// What happened, in one or a few lines.
+    pub message: String,
+    /// Where; empty when unknown.
+    pub file: String,
+    /// Line there; 0 when unknown.
+    pub line: u32,
+    /// Preemptions of this execution.
+    pub preemptions: u32,
+    /// The schedule: give it to [`Check::replay`](crate::Check::replay) or `PREEMPT_REPLAY`.
+    pub schedule: String,
+    /// The execution, step by step.
+    pub trace: Trace,
+}
+
+/// What an exploration found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The verdict.
+    pub outcome: Outcome,
+    /// Executions of the test body.
+    pub executions: u64,
+    /// Distinct complete happens-before graphs.
+    pub partial_orders: u64,
+    /// States visited, most of them without running the test.
+    pub states: u64,
+    /// What was covered, bound by bound.
+    pub per_bound: Vec<Bound>,
+    /// Executions made by sampling.
+    pub samples: u64,
+    /// After sampling: an estimate of the share of behaviour not seen yet.
+    pub unseen: Option<f64>,
+    /// How long it took.
+    pub time: Duration,
+    /// Lines worth knowing.
+    pub notes: Vec<String>,
+    pub(crate) graphs: FxHashMap<u128, (u32, Terminal)>,
+}
+
+impl Report {
+    pub(crate) fn failed(failure: Failure, time: Duration) -> Self {
+        Report {
+            outcome: Outcome::Failed(failure),
+            executions: 0,
+            partial_orders: 0,
+            states: 0,
+            per_bound: Vec::new(),
+            samples: 0,
+            unseen: None,
+            time,
+            notes: Vec::new(),
+            graphs: FxHashMap::default(),
+        }
+    }
+
+    /// The failure, if there is one.
+    pub fn failure(&self) -> Option<&Failure> {
+        match &self.outcome {
+            Outcome::Failed(failure) => Some(failure),
+            _ => None,
+        }
+    }
+
+    /// Whether no failure was found.
+    pub fn passed(&self) -> bool {
+        self.failure().is_none()
+    }
+
+    /// Every complete graph, as (hash, fewest preemptions seen, how it ends); for comparing
+    /// strategies.
+    #[doc(hidden)]
+    pub fn graphs(&self) -> Vec<(u128, u32, &'static str)> {
+        let mut list: Vec<_> = self
+            .graphs
+            .iter()
+            .map(|(&hash, &(preemptions, terminal))| {
+                let end = match terminal {
+                    Terminal::Complete => "complete",
+                    Terminal::Deadlock => "deadlock",
+                    Terminal::Livelock => "livelock",
+                    Terminal::Panic => "panic",
+                };
+                (hash, preemptions, end)
+            })
+            .collect();
+        list.sort_unstable();
+        list
+    }
+
+    fn covered(&self) -> String {
+        let last = self.per_bound.last();
+        match (&self.outcome, last) {
+            (Outcome::Holds, _) => {
+                format!("all {} partial orders; no execution fails", count(self.partial_orders))
+            }
+            (Outcome::HoldsWithinBound(bound), Some(row)) => format!(
+                "all {} partial orders with at most {}; any failure needs at least {}",
+                count(row.partial_orders),
+                preemptions(*bound),
+                bound + 1
+            ),
+            (Outcome::Inconclusive(reason), Some(row)) => format!(
+                "inconclusive, {reason}; all {} partial orders with at most {} were explored",
+                count(row.partial_orders),
+                preemptions(row.preemptions),
+            ),
+            (Outcome::Inconclusive(reason), None) => {
+                format!(
+                    "inconclusive, {reason}; {} partial orders seen",
+                    count(self.partial_orders)
+                )
+            }
+            (Outcome::Failed(failure), _) => format!("failed: {}", failure.message),
+            (Outcome::HoldsWithinBound(bound), None) => {
+                format!("any failure needs at least {}", preemptions(bound + 1))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.time.as_secs_f64();
+        let rate = if seconds > 0.0 { self.executions as f64 / seconds } else { 0.0 };
+        write!(
+            f,
+            "{} ({} executions, {} states, {}/s, {:.2} s)",
+            self.covered(),
+            count(self.executions),
+            count(self.states),
+            count(rate as u64),
+            seconds
+        )?;
+        if self.samples > 0 {
+            write!(f, "\n  {} executions were samples", count(self.samples))?;
+            if let Some(unseen) = self.unseen {
+                write!(f, "; the next one would show something new with probability {unseen:.3}")?;
+            }
+        }
+        for note in &self.notes {
+            write!(f, "\n  note: {note}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Failure {
+    pub(crate) fn of_input(message: String) -> Self {
+        Failure {
+            kind: FailureKind::Input,
+            message,
+            file: String::new(),
+            line: 0,
+            preemptions: 0,
+            schedule: String::new(),
+            trace: Trace::default(),
+        }
+    }
+
+    /// The failure a strategy found, with what repeating it showed.
+    pub(crate) fn from_finding(finding: Finding, mut evidence: Evidence) -> Self {
+        let same =
+            std::mem::discriminant(&finding.ending) == std::mem::discriminant(&evidence.ending);
+        if !same {
+            // The repetition is for the story only; what was found stands.
+            evidence.ending = finding.ending;
+            evidence.schedule = finding.schedule;
+        }
+        evidence.preemptions = finding.preemptions;
+        Failure::from_evidence(evidence)
+    }
+
+    pub(crate) fn from_evidence(evidence: Evidence) -> Self {
+        let (kind, message, file, line) = describe(&evidence);
+        Failure {
+            kind,
+            message,
+            file,
+            line,
+            preemptions: evidence.preemptions,
+            schedule: evidence.schedule.to_string(),
+            trace: lanes::trace(&evidence.events, &evidence.threads),
+        }
+    }
+
+    /// The whole report: what, where, lanes, how to repeat.
+    pub(crate) fn full(&self, report: &Report, name: Option<&str>) -> String {
+        let mut text = self.to_string();
+        let seconds = report.time.as_secs_f64();
+        text.push_str(&format!(
+            "\nfound after {} executions in {seconds:.2} s",
+            count(report.executions)
+        ));
+        if let Some(row) = report.per_bound.last()
+            && row.preemptions < self.preemptions
+        {
+            text.push_str(&format!(
+                "; none of the {} partial orders with at most {} fails",
+                count(row.partial_orders),
+                preemptions(row.preemptions)
+            ));
+        }
+        if !self.schedule.is_empty() {
+            let test = name.and_then(|n| n.rsplit("::").next()).unwrap_or("");
+            text.push_str(&format!(
+                "\nrepeat with: PREEMPT_REPLAY='{}' cargo test {test}\n",
+                self.schedule
+            ));
+        }
+        for note in &report.notes {
+            text.push_str(&format!("note: {note}\n"));
+        }
+        text
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.message)?;
+        if !self.trace.steps.is_empty() {
+            writeln!(f, "with {}:", preemptions(self.preemptions))?;
+            lanes::write(f, &self.trace)?;
+        }
+        Ok(())
+    }
+}
+
+type Description = (FailureKind, String, String, u32);
+
+fn describe(evidence: &Evidence) -> Description {
+    let thread = |index: usize| {
+        evidence.threads.get(index).cloned().unwrap_or_else(|| format!("thread {index}"))
+    };
+    match &evidence.ending {
+        Ending::Panic => match evidence.panics.last() {
+            Some((index, note)) => {
+                let message = format!(
+                    "{} panicked at {}:{}:{}:\n{}",
+                    thread(*index),
+                    note.file,
+                    note.line,
+                    note.column,
+                    note.message
+                );
+                (FailureKind::Panic, message, note.file.clone(), note.line)
+            }
+            None => plain(FailureKind::Panic, "a thread panicked".into()),
+        },
+        Ending::Deadlock => waits(evidence, FailureKind::Deadlock, "deadlock"),
+        Ending::Livelock => waits(
+            evidence,
+            FailureKind::Livelock,
+            "livelock: some threads wait in loops that yield, and nothing they read changes any more",
+        ),
+        Ending::Race(race) => {
+            let verb = |write| if write { "writes" } else { "reads" };
+            // Threads of a race are not renumbered: say who by the place only.
+            let message = format!(
+                "data race on a plain cell: one thread {} at {}, another {} at {}, and neither \
+                 happens before the other",
+                verb(race.earlier.write),
+                race.earlier.site,
+                verb(race.later.write),
+                race.later.site
+            );
+            let site = race.later.site;
+            (FailureKind::DataRace, message, site.file().into(), site.line())
+        }
+        Ending::StepLimit => {
+            let message = format!(
+                "more than {} steps: a loop without end? Loops that wait for others must call \
+                 preempt::thread::yield_now or preempt::hint::spin_loop; a longer test can raise \
+                 Check::steps",
+                evidence.steps
+            );
+            let site = evidence.events.last().map(|e| e.operation.site);
+            let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
+            (FailureKind::StepLimit, message, file, line)
+        }
+        Ending::Nondeterminism(mismatch) => plain(
+            FailureKind::Nondeterminism,
+            format!(
+                "the test is not deterministic: after the same observations a thread first came to \
+                 {}, and later to {}. Randomness, real time, addresses, std::sync primitives or \
+                 state kept between executions can cause this; use preempt::choose, preempt::time, \
+                 preempt::sync and preempt::statics! instead",
+                mismatch.expected, mismatch.found
+            ),
+        ),
+        Ending::Reported => trouble(evidence),
+        Ending::Complete | Ending::Abandoned | Ending::Restart => {
+            plain(FailureKind::Nondeterminism, "the failure did not happen again".into())
+        }
+    }
+}
+
+fn plain(kind: FailureKind, message: String) -> Description {
+    (kind, message, String::new(), 0)
+}
+
+fn trouble(evidence: &Evidence) -> Description {
+    match &evidence.trouble {
+        Some(Trouble::Leak(sites)) => {
+            let places: Vec<String> = sites.iter().take(5).map(ToString::to_string).collect();
+            let message = format!(
+                "leak: {} never dropped, made at {}",
+                plural(sites.len() as u64, "Arc was", "Arcs were"),
+                places.join(", ")
+            );
+            let (file, line) =
+                sites.first().map_or((String::new(), 0), |s| (s.file().into(), s.line()));
+            (FailureKind::Leak, message, file, line)
+        }
+        Some(Trouble::Unjoined(threads)) => plain(
+            FailureKind::Leak,
+            format!(
+                "{} still running when the test body returned",
+                plural(*threads as u64, "thread was", "threads were")
+            ),
+        ),
+        Some(Trouble::StackOverflow) => plain(
+            FailureKind::Panic,
+            format!(
+                "stack overflow: a thread of the test needs more than {} KiB; raise Check::stack",
+                evidence.stack >> 10
+            ),
+        ),
+        Some(Trouble::DoublePanic(note)) => (
+            FailureKind::Panic,
+            format!(
+                "a destructor panicked during unwinding at {}:{}:\n{}",
+                note.file, note.line, note.message
+            ),
+            note.file.clone(),
+            note.line,
+        ),
+        None => plain(FailureKind::Panic, "an unknown failure".into()),
+    }
+}
+
+/// Who waits for whom.
+fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
+    let mut message = String::from(title);
+    let name = |index: usize| {
+        evidence.threads.get(index).cloned().unwrap_or_else(|| format!("thread {index}"))
+    };
+    for waiting in &evidence.waiting {
+        let operation = &waiting.operation;
+        let what = match (operation.action, waiting.holder) {
+            (Action::Join, Some(target)) => format!("for {} to end", name(target)),
+            (_, Some(holder)) if holder == waiting.thread => {
+                "for a lock that it already holds (double lock)".into()
+            }
+            (_, Some(holder)) => format!("for a lock held by {}", name(holder)),
+            (Action::Reacquire, None) => "to be notified".into(),
+            (Action::TakeToken, None) => "to be unparked".into(),
+            (Action::Yield, None) => "in a loop that yields".into(),
+            (action, None) => format!("at {}", action.name()),
+        };
+        message.push_str(&format!(
+            "\n  {} waits {what}, at {}",
+            name(waiting.thread),
+            operation.site
+        ));
+    }
+    if let Some(cycle) = cycle(evidence) {
+        let names: Vec<String> = cycle.into_iter().map(name).collect();
+        message.push_str(&format!("\n  cycle: {}", names.join(" -> ")));
+    }
+    let site = evidence.waiting.iter().find(|w| w.operation.action != Action::Join);
+    let site = site.or(evidence.waiting.first()).map(|w| w.operation.site);
+    let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
+    (kind, message, file, line)
+}
+
+fn cycle(evidence: &Evidence) -> Option<Vec<usize>> {
+    let next =
+        |thread: usize| evidence.waiting.iter().find(|w| w.thread == thread).and_then(|w| w.holder);
+    for waiting in &evidence.waiting {
+        let mut path = vec![waiting.thread];
+        while let Some(holder) = next(path[path.len() - 1]) {
+            if holder == waiting.thread {
+                path.push(holder);
+                return Some(path);
+            }
+            if path.contains(&holder) {
+                break;
+            }
+            path.push(holder);
+        }
+    }
+    None
+}
+
+/// `1,396`
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn preemptions(number: u32) -> String {
+    plural(number.into(), "preemption", "preemptions")
+}
+
+fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
+}

@@ -1,0 +1,146 @@
+//! Coroutines and the pool of their stacks.
+//!
+//! A stack costs tens of microseconds to map and nanoseconds to use again, so stacks are kept for
+//! the life of an exploration. A coroutine that is not finished when its execution ends (after a
+//! deadlock or a panic elsewhere) is dropped without unwinding: its destructors could block or
+//! panic, and a panic in a destructor during unwinding would abort the process. What it owned
+//! leaks, once per failing execution.
+
+use super::{Runtime, end_of_thread};
+use corosensei::stack::DefaultStack;
+use corosensei::trap::CoroutineTrapHandler;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use preempt_explore::ThreadId;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a thread of the program under test executes.
+pub(crate) type Body = Box<dyn FnOnce()>;
+
+/// The coroutine ran out of stack.
+#[derive(Clone, Copy)]
+pub(crate) struct Overflow;
+
+type Inner = Coroutine<u64, (), Result<(), Overflow>, DefaultStack>;
+
+#[derive(Default)]
+struct Fiber {
+    coroutine: Option<Inner>,
+    yielder: Option<*const Yielder<u64, ()>>,
+}
+
+/// All coroutines of an execution, by thread.
+pub(crate) struct Fibers {
+    list: Vec<Fiber>,
+    pool: Vec<DefaultStack>,
+    size: usize,
+}
+
+impl Fibers {
+    /// Coroutines with stacks of this many bytes.
+    pub(crate) fn new(size: usize) -> Self {
+        Fibers { list: Vec::new(), pool: Vec::new(), size: size.max(16 << 10) }
+    }
+
+    /// Prepares a thread; it does not run yet.
+    pub(crate) fn start(&mut self, thread: ThreadId, body: Body) {
+        let stack = self.pool.pop().unwrap_or_else(|| {
+            DefaultStack::new(self.size).unwrap_or_else(|error| {
+                panic!("preempt: cannot map a stack of {} bytes: {error}", self.size)
+            })
+        });
+        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<u64, ()>, _| {
+            if let Some(runtime) = super::current() {
+                runtime.fibers.list[thread.index()].yielder = Some(yielder);
+            }
+            let result = catch_unwind(AssertUnwindSafe(body));
+            end_of_thread(result.map_err(forget_payload));
+            Ok(())
+        });
+        if self.list.len() <= thread.index() {
+            self.list.resize_with(thread.index() + 1, Fiber::default);
+        }
+        self.list[thread.index()] = Fiber { coroutine: Some(coroutine), yielder: None };
+    }
+
+    /// Takes a thread's coroutine out, to be run and put back. Nothing may borrow the list while
+    /// the coroutine runs: it spawns threads, which changes the list.
+    fn take(&mut self, thread: ThreadId) -> Option<Inner> {
+        self.list.get_mut(thread.index())?.coroutine.take()
+    }
+
+    fn put(&mut self, thread: ThreadId, coroutine: Inner) {
+        self.list[thread.index()].coroutine = Some(coroutine);
+    }
+
+    fn yielder(&self, thread: ThreadId) -> Option<*const Yielder<u64, ()>> {
+        self.list.get(thread.index())?.yielder
+    }
+
+    /// Takes all stacks back.
+    pub(crate) fn recycle(&mut self) {
+        for fiber in &mut self.list {
+            fiber.yielder = None;
+            let Some(mut coroutine) = fiber.coroutine.take() else { continue };
+            if coroutine.started() && !coroutine.done() {
+                // SAFETY: nothing refers to the stack any more except memory that is leaked with
+                // it: other coroutines of the execution, none of which runs again. Scoped threads
+                // borrow from a coroutine that is reset in this same loop.
+                unsafe { coroutine.force_reset() };
+            }
+            self.pool.push(coroutine.into_stack());
+        }
+    }
+}
+
+/// Runs a thread until it suspends or ends.
+///
+/// # Safety
+/// `runtime` is valid and not borrowed.
+pub(super) unsafe fn resume(
+    runtime: *mut Runtime,
+    thread: ThreadId,
+    result: u64,
+) -> Result<(), Overflow> {
+    // SAFETY: each borrow of the runtime ends before the coroutine runs or begins after.
+    let Some(mut coroutine) = (unsafe { (*runtime).fibers.take(thread) }) else { return Ok(()) };
+    let watched = super::overflow::watch(&coroutine);
+    let outcome = coroutine.resume(result);
+    super::overflow::unwatch(watched);
+    // SAFETY: as above.
+    unsafe { (*runtime).fibers.put(thread, coroutine) };
+    match outcome {
+        CoroutineResult::Return(Err(overflow)) => Err(overflow),
+        _ => Ok(()),
+    }
+}
+
+/// Suspends the running thread; returns when it is resumed.
+///
+/// # Safety
+/// `runtime` is valid and not borrowed, and `thread` is the thread that is running.
+pub(super) unsafe fn suspend(runtime: *mut Runtime, thread: ThreadId) -> u64 {
+    // SAFETY: the borrow ends before the switch. The yielder lives on the stack of the coroutine
+    // that is running now.
+    match unsafe { (*runtime).fibers.yielder(thread) } {
+        Some(yielder) => unsafe { (*yielder).suspend(()) },
+        None => 0,
+    }
+}
+
+/// A panic payload may itself panic when dropped.
+fn forget_payload(payload: Box<dyn std::any::Any + Send>) {
+    if payload.is::<&'static str>() || payload.is::<String>() {
+        return;
+    }
+    std::mem::forget(payload);
+}
+
+/// Handle for turning a stack overflow into a return from the coroutine.
+pub(super) type Trap = CoroutineTrapHandler<Result<(), Overflow>>;
+
+/// The trap handle of a coroutine and the range of its guard page and stack.
+pub(super) fn trap_of(coroutine: &Inner) -> Trap {
+    coroutine.trap_handler()
+}
+
+pub(super) type Watched = Inner;

@@ -1,0 +1,135 @@
+//! Stack overflow in a test becomes a failure report, not the death of the process.
+//!
+//! Coroutine stacks end in a guard page. A handler for SIGSEGV recognises a fault on the stack of
+//! the coroutine that is running and makes that coroutine return to its caller with an error. Any
+//! other fault goes to the handler that was installed before. Only where the register layout is
+//! known (Linux on x86-64 and AArch64); elsewhere an overflow ends the process as usual.
+
+use super::fiber::{Overflow, Trap, Watched, trap_of};
+use std::cell::Cell;
+
+thread_local! {
+    static RUNNING: Cell<Option<Trap>> = const { Cell::new(None) };
+}
+
+/// Declares which coroutine runs from now on; returns the one before.
+pub(super) fn watch(coroutine: &Watched) -> Option<Trap> {
+    RUNNING.replace(Some(trap_of(coroutine)))
+}
+
+/// Undoes [`watch`].
+pub(super) fn unwatch(before: Option<Trap>) {
+    RUNNING.set(before);
+}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod signal {
+    use super::{Overflow, RUNNING};
+    use std::sync::{Once, OnceLock};
+
+    static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
+
+    /// Installs the handler, once per process.
+    pub(in super::super) fn install_handler() {
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| {
+            // SAFETY: plain system calls on zeroed structures of the right type; the handler
+            // only touches what `handle` says.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = handle as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+                let mut previous: libc::sigaction = std::mem::zeroed();
+                if libc::sigaction(libc::SIGSEGV, &action, &mut previous) == 0 {
+                    let _ = PREVIOUS.set(previous);
+                }
+            }
+        });
+    }
+
+    /// # Safety
+    /// Called by the kernel with a valid signal frame.
+    unsafe extern "C" fn handle(
+        signal: libc::c_int,
+        info: *mut libc::siginfo_t,
+        context: *mut libc::c_void,
+    ) {
+        // SAFETY: the kernel passes a `ucontext_t`; std gives every thread it starts an
+        // alternate signal stack, so this does not run on the overflown stack.
+        unsafe {
+            let context = &mut *context.cast::<libc::ucontext_t>();
+            if let Some(trap) = RUNNING.get()
+                && trap.stack_ptr_in_bounds(stack_pointer(context))
+                && is_near(stack_pointer(context), (*info).si_addr() as usize)
+            {
+                redirect(context, trap.setup_trap_handler(|| Err(Overflow)));
+                return;
+            }
+            forward(signal, info, (context as *mut libc::ucontext_t).cast());
+        }
+    }
+
+    /// An overflow faults just below the stack pointer (or a frame further); a wild pointer
+    /// anywhere.
+    fn is_near(stack_pointer: usize, address: usize) -> bool {
+        address < stack_pointer + 4096 && address + (1 << 20) > stack_pointer
+    }
+
+    /// # Safety
+    /// Arguments as given to a signal handler.
+    unsafe fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        let handler = PREVIOUS.get().map_or(libc::SIG_DFL, |previous| previous.sa_sigaction);
+        // SAFETY: the address was a handler installed with SA_SIGINFO (std's is), or one of the
+        // two constants, which are treated as the default action.
+        unsafe {
+            if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_DFL);
+                return;
+            }
+            type Handler =
+                unsafe extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+            let handler = std::mem::transmute::<usize, Handler>(handler);
+            handler(signal, info, context);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn stack_pointer(context: &libc::ucontext_t) -> usize {
+        context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn redirect(context: &mut libc::ucontext_t, registers: corosensei::trap::TrapHandlerRegs) {
+        let saved = &mut context.uc_mcontext.gregs;
+        saved[libc::REG_RIP as usize] = registers.rip as i64;
+        saved[libc::REG_RSP as usize] = registers.rsp as i64;
+        saved[libc::REG_RBP as usize] = registers.rbp as i64;
+        saved[libc::REG_RDI as usize] = registers.rdi as i64;
+        saved[libc::REG_RSI as usize] = registers.rsi as i64;
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn stack_pointer(context: &libc::ucontext_t) -> usize {
+        context.uc_mcontext.sp as usize
+    }
+
+    #[cfg(target_arch = "aarch64")]
+    fn redirect(context: &mut libc::ucontext_t, registers: corosensei::trap::TrapHandlerRegs) {
+        let saved = &mut context.uc_mcontext;
+        saved.pc = registers.pc;
+        saved.sp = registers.sp;
+        saved.regs[0] = registers.x0;
+        saved.regs[1] = registers.x1;
+        saved.regs[29] = registers.x29;
+        saved.regs[30] = registers.lr;
+    }
+}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) use signal::install_handler;
+
+/// Nothing to install: an overflow ends the process.
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub(super) fn install_handler() {
+    let _ = |()| -> Result<(), Overflow> { Err(Overflow) };
+}

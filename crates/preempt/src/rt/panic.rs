@@ -1,0 +1,60 @@
+//! Panics of the program under test.
+//!
+//! A hook, installed once, notes message and place of a panic under control and prints nothing:
+//! most explored failures would only be noise. Panics elsewhere go to the hook that was there.
+//!
+//! A panic that escapes from a destructor during unwinding makes Rust abort the process. It calls
+//! the hook one last time before it does; there the coroutine is left for good, so the test fails
+//! with a report instead. The operating system thread is then spent (std believes it is inside a
+//! hook) and must end.
+
+use super::fiber::suspend;
+use super::{Runtime, Trouble, current};
+use preempt_explore::{Command, Ending};
+use std::panic::PanicHookInfo;
+use std::sync::Once;
+
+/// Message and place of a panic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PanicNote {
+    pub(crate) message: String,
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// Installs the hook, once per process.
+pub(super) fn install_hook() {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| match current() {
+            Some(runtime) => note(runtime, info),
+            None => previous(info),
+        }));
+    });
+}
+
+fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
+    let message = info.payload_as_str().unwrap_or("a value that is not a string").to_string();
+    let (file, line, column) = match info.location() {
+        Some(place) => (place.file().to_string(), place.line(), place.column()),
+        None => (String::new(), 0, 0),
+    };
+    let me = runtime.run().current;
+    let fatal = message == "panic in a destructor during cleanup"
+        || message == "panic in a function that cannot unwind";
+    if !fatal {
+        runtime.panics.push((me, PanicNote { message, file, line, column }));
+        return;
+    }
+    let cause = runtime.panics.last().map(|(_, note)| note.clone());
+    let cause = cause.unwrap_or(PanicNote { message, file, line, column });
+    runtime.trouble = Some(Trouble::DoublePanic(cause));
+    runtime.spent = true;
+    runtime.stop(Ending::Reported);
+    runtime.next = Command::Stop;
+    // SAFETY: `me` is running, and the reference is not used afterwards.
+    unsafe { suspend(runtime, me) };
+    // Only reached if there is nowhere to go back to; then Rust aborts, as it would have.
+}

@@ -1,0 +1,376 @@
+//! What an execution owns besides coroutines: the names of objects, statics, thread-locals,
+//! reference counts, virtual time.
+//!
+//! Everything here is reset between executions. What can only be learnt while running (an object
+//! made outside the test body, a static, an `Arc` whose count matters) is noted for good and the
+//! exploration begins again with that knowledge: names must be the same in every execution.
+
+use super::current;
+use preempt_explore::{Ending, ObjectId, Run, Site, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::any::Any;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The name of an object under control, kept inside the object.
+///
+/// Invariant: the low half is an object id only if the high half is the number of the execution
+/// in progress.
+pub(crate) struct Slot(AtomicU64);
+
+impl Slot {
+    /// The name of a new object with this value.
+    pub(crate) fn new(value: u64) -> Self {
+        let slot = Slot::unregistered();
+        if let Some(runtime) = current() {
+            slot.set(runtime.registry.epoch, runtime.run().create(value));
+        }
+        slot
+    }
+
+    /// A name to be found out later.
+    pub(crate) const fn unregistered() -> Self {
+        Slot(AtomicU64::new(0))
+    }
+
+    /// The object in the execution in progress. `value` is its value if it was made outside.
+    #[inline]
+    pub(crate) fn object(
+        &self,
+        runtime: &mut super::Runtime,
+        value: impl FnOnce() -> u64,
+    ) -> ObjectId {
+        let packed = self.0.load(Ordering::Relaxed);
+        if (packed >> 32) as u32 == runtime.registry.epoch {
+            return ObjectId(packed as u32);
+        }
+        let address = (&raw const *self).addr();
+        let object = match runtime.registry.externals.get(&address) {
+            Some(&object) => object,
+            None => runtime.external(address, value()),
+        };
+        self.set(runtime.registry.epoch, object);
+        object
+    }
+
+    fn set(&self, epoch: u32, object: ObjectId) {
+        self.0.store(u64::from(epoch) << 32 | u64::from(object.0), Ordering::Relaxed);
+    }
+}
+
+/// How often an exploration may begin again because of objects made outside the test body.
+const MOST_EXTERNALS: usize = 256;
+
+/// What was learnt about the test and holds for all executions.
+#[derive(Clone, Default)]
+pub(crate) struct Knowledge {
+    /// Objects made outside the body, by address, with their value at the beginning.
+    externals: Vec<(usize, u64)>,
+    statics: Vec<&'static dyn Reset>,
+    /// Where Arcs are made whose counts are visible.
+    counted: FxHashSet<Site>,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Registry {
+    epoch: u32,
+    pub(crate) knowledge: Knowledge,
+    externals: FxHashMap<usize, ObjectId>,
+    values: FxHashMap<usize, Box<dyn Any>>,
+    locals: FxHashMap<(ThreadId, usize), Box<dyn Any>>,
+    local_order: Vec<(ThreadId, usize)>,
+    arcs: Vec<Option<Site>>,
+    final_drop: Option<Site>,
+    borrowed: Vec<(ThreadId, ObjectId, Box<u64>)>,
+    clocks: FxHashMap<ThreadId, Duration>,
+}
+
+static EPOCHS: AtomicU32 = AtomicU32::new(1);
+
+impl super::Runtime {
+    fn external(&mut self, address: usize, value: u64) -> ObjectId {
+        if self.registry.knowledge.externals.len() < MOST_EXTERNALS {
+            self.registry.knowledge.externals.push((address, value));
+            self.stop(Ending::Restart);
+        }
+        // This execution is thrown away, so the name does not matter.
+        self.run().create(value)
+    }
+}
+
+impl Registry {
+    /// Whether more objects from outside the body turn up in every execution.
+    pub(crate) fn has_unstable_objects(&self) -> bool {
+        self.knowledge.externals.len() >= MOST_EXTERNALS
+    }
+
+    /// Whether objects are shared with the code outside the body.
+    pub(crate) fn has_externals(&self) -> bool {
+        !self.knowledge.externals.is_empty()
+    }
+
+    pub(super) fn begin(&mut self, run: *mut Run) {
+        self.epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
+        self.externals.clear();
+        // SAFETY: called by `execute`, which holds the run exclusively.
+        let run = unsafe { &mut *run };
+        for &(address, value) in &self.knowledge.externals {
+            self.externals.insert(address, run.create(value));
+        }
+        self.arcs.clear();
+        self.borrowed.clear();
+        self.clocks.clear();
+        self.final_drop = None;
+    }
+
+    /// Writes back what was changed through exclusive access, before anybody else can look.
+    pub(super) fn flush(&mut self, run: *mut Run) {
+        if self.borrowed.is_empty() {
+            return;
+        }
+        // SAFETY: as in `begin`.
+        let run = unsafe { &mut *run };
+        let me = run.current;
+        for (_, object, value) in self.borrowed.iter().filter(|b| b.0 == me) {
+            run.assign(*object, **value);
+        }
+    }
+
+    /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
+    /// the count of that Arc visible.
+    pub(super) fn before_operation(&mut self, run: *mut Run) {
+        if let Some(site) = self.final_drop.take() {
+            self.count(run, site);
+        }
+    }
+
+    /// From now on the reference counts of Arcs made at `site` are visible.
+    fn count(&mut self, run: *mut Run, site: Site) {
+        if self.knowledge.counted.insert(site) {
+            // SAFETY: as in `begin`.
+            let run = unsafe { &mut *run };
+            run.ending.get_or_insert(Ending::Restart);
+        }
+    }
+
+    /// After a failure nothing is dropped: destructors could do anything.
+    pub(super) fn abandon(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.values));
+        std::mem::forget(std::mem::take(&mut self.locals));
+        self.local_order.clear();
+    }
+
+    pub(super) fn leaks(&self) -> Vec<Site> {
+        self.arcs.iter().flatten().copied().collect()
+    }
+}
+
+/// Drops the thread-locals of a thread, latest first; a destructor may make others.
+pub(super) fn drop_locals(thread: ThreadId) {
+    while let Some(registry) = current().map(|runtime| &mut runtime.registry) {
+        let last = registry.local_order.iter().rposition(|key| key.0 == thread);
+        let Some(position) = last else { break };
+        let key = registry.local_order.remove(position);
+        let value = registry.locals.remove(&key);
+        drop(value);
+    }
+}
+
+/// Drops what is left at the end of an execution: statics.
+pub(super) fn drop_values() {
+    let Some(runtime) = current() else { return };
+    let values = std::mem::take(&mut runtime.registry.values);
+    let locals = std::mem::take(&mut runtime.registry.locals);
+    runtime.registry.local_order.clear();
+    drop(values);
+    drop(locals);
+}
+
+/// A static that begins every execution anew.
+pub(crate) trait Reset: Sync {
+    fn reset(&self);
+}
+
+/// Reference counts of `Arc`.
+pub(crate) mod counts {
+    use super::super::current;
+    use preempt_explore::Site;
+
+    /// Notes a new `Arc`; returns its number in this execution.
+    pub(crate) fn born(site: Site) -> Option<(u32, u32)> {
+        let registry = &mut current()?.registry;
+        registry.arcs.push(Some(site));
+        Some((registry.epoch, registry.arcs.len() as u32 - 1))
+    }
+
+    /// Notes that an `Arc` is gone.
+    pub(crate) fn gone(tag: Option<(u32, u32)>) {
+        if let (Some(runtime), Some((epoch, number))) = (current(), tag)
+            && runtime.registry.epoch == epoch
+            && let Some(entry) = runtime.registry.arcs.get_mut(number as usize)
+        {
+            *entry = None;
+        }
+    }
+
+    /// Whether clones and drops of Arcs made here are visible operations.
+    pub(crate) fn is_counted(site: Site) -> bool {
+        current().is_some_and(|runtime| runtime.registry.knowledge.counted.contains(site))
+    }
+
+    /// Whether the count of this Arc is an object of the execution in progress.
+    pub(crate) fn is_registered(slot: &super::Slot) -> bool {
+        let packed = slot.0.load(super::Ordering::Relaxed);
+        current().is_some_and(|runtime| (packed >> 32) as u32 == runtime.registry.epoch)
+    }
+
+    /// Makes them visible; the exploration begins again if they were not.
+    pub(crate) fn count(site: Site) {
+        if let Some(runtime) = current() {
+            let run = runtime.run;
+            runtime.registry.count(run, site);
+        }
+    }
+
+    /// Runs the destructor of a payload. If it turns out to do visible operations, the count
+    /// must be visible, because who is last is then a race that matters.
+    pub(crate) fn final_drop(site: Site, drop: impl FnOnce()) {
+        let before = current().map(|r| r.registry.final_drop.replace(site));
+        drop();
+        if let (Some(runtime), Some(before)) = (current(), before) {
+            runtime.registry.final_drop = before;
+        }
+    }
+}
+
+/// Numbers lent out for exclusive access.
+pub(crate) fn lend(object: ObjectId) -> Option<&'static mut u64> {
+    let runtime = current()?;
+    let me = runtime.run().current;
+    let value = runtime.run().world.object(object).value;
+    runtime.registry.borrowed.retain(|b| b.1 != object);
+    runtime.registry.borrowed.push((me, object, Box::new(value)));
+    let last = runtime.registry.borrowed.last_mut()?;
+    let pointer: *mut u64 = &raw mut *last.2;
+    // SAFETY: the box lives until the object is lent again or the execution ends; the caller
+    // shortens the lifetime to that of its exclusive borrow of the object.
+    Some(unsafe { &mut *pointer })
+}
+
+/// Takes a number back when the object is used again in the ordinary way.
+#[inline]
+pub(crate) fn take_back(runtime: &mut super::Runtime, object: ObjectId) {
+    if runtime.registry.borrowed.is_empty() {
+        return;
+    }
+    let run = runtime.run;
+    runtime.registry.flush(run);
+    runtime.registry.borrowed.retain(|b| b.1 != object);
+}
+
+/// The virtual time of the current thread.
+pub(crate) fn now() -> Duration {
+    let Some(runtime) = current() else { return Duration::ZERO };
+    let me = runtime.run().current;
+    *runtime.registry.clocks.entry(me).or_default()
+}
+
+/// Lets virtual time pass for the current thread, at least to `to`.
+pub(crate) fn pass(to: Duration) {
+    if let Some(runtime) = current() {
+        let me = runtime.run().current;
+        let clock = runtime.registry.clocks.entry(me).or_default();
+        *clock = (*clock).max(to);
+    }
+}
+
+/// The value of a thread-local for the current thread, made on first use.
+pub(crate) fn local<T: 'static>(key: usize, init: fn() -> T) -> Option<&'static T> {
+    let runtime = current()?;
+    let me = runtime.run().current;
+    if !runtime.registry.locals.contains_key(&(me, key)) {
+        let value: Box<dyn Any> = Box::new(init());
+        let runtime = current()?;
+        runtime.registry.locals.insert((me, key), value);
+        runtime.registry.local_order.push((me, key));
+    }
+    let runtime = current()?;
+    let value = runtime.registry.locals.get(&(me, key))?.downcast_ref::<T>()?;
+    // SAFETY: the box is dropped only at the end of its thread; `LocalKey::with` shortens the
+    // lifetime to a call made by that thread.
+    Some(unsafe { &*std::ptr::from_ref(value) })
+}
+
+/// A value per execution, by address of its owner, made on first use.
+pub(crate) fn per_execution<T: 'static>(
+    key: usize,
+    init: impl FnOnce() -> T,
+) -> Option<&'static T> {
+    let runtime = current()?;
+    if !runtime.registry.values.contains_key(&key) {
+        let value: Box<dyn Any> = Box::new(init());
+        current()?.registry.values.insert(key, value);
+    }
+    let value = current()?.registry.values.get(&key)?.downcast_ref::<T>()?;
+    // SAFETY: the box is dropped only at the end of the execution, when no code of the program
+    // under test can hold the reference any more.
+    Some(unsafe { &*std::ptr::from_ref(value) })
+}
+
+/// A static whose value is made anew at the beginning of every execution. Made by
+/// [`statics!`](crate::statics).
+pub struct Static<T: 'static> {
+    init: fn() -> T,
+    outside: OnceLock<T>,
+}
+
+impl<T: Send + Sync + 'static> Static<T> {
+    /// A static with this initial value.
+    pub const fn new(init: fn() -> T) -> Self {
+        Static { init, outside: OnceLock::new() }
+    }
+
+    fn key(&'static self) -> usize {
+        (&raw const *self).addr()
+    }
+
+    /// The value in this execution.
+    pub fn get(&'static self) -> &'static T {
+        let Some(runtime) = current() else { return self.outside.get_or_init(self.init) };
+        if !runtime.registry.values.contains_key(&self.key()) {
+            runtime.registry.knowledge.statics.push(self);
+            runtime.stop(Ending::Restart);
+        }
+        match per_execution(self.key(), self.init) {
+            Some(value) => value,
+            None => self.outside.get_or_init(self.init),
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> std::ops::Deref for Static<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: `statics!` makes values of this type in statics only.
+        unsafe { &*std::ptr::from_ref(self) }.get()
+    }
+}
+
+impl<T: Send + Sync + 'static> Reset for Static<T> {
+    fn reset(&self) {
+        // SAFETY: as in `deref`.
+        let this: &'static Self = unsafe { &*std::ptr::from_ref(self) };
+        let _ = per_execution(this.key(), this.init);
+    }
+}
+
+/// Makes all known statics, as the first thing the main thread does.
+pub(super) fn make_statics() {
+    let Some(runtime) = current() else { return };
+    for entry in runtime.registry.knowledge.statics.clone() {
+        entry.reset();
+    }
+}

@@ -1,0 +1,327 @@
+//! `Arc` and `Weak`, with a check for leaks.
+//!
+//! Clones and drops commute, so they are no operations, unless somebody can tell: the payload's
+//! destructor synchronises, or the code looks at the count. Then the Arcs made at that place are
+//! counted from the beginning, and every clone and drop is explored.
+
+use crate::rt::{self, Slot, counts};
+use preempt_explore::{Action, Update};
+use std::borrow::Borrow;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::panic::Location;
+
+struct Tag {
+    /// Epoch and number in the list of live Arcs.
+    live: Option<(u32, u32)>,
+    site: &'static Location<'static>,
+    slot: Slot,
+}
+
+/// `std::sync::Arc` under control.
+pub struct Arc<T: ?Sized> {
+    inner: ManuallyDrop<std::sync::Arc<T>>,
+    tag: ManuallyDrop<std::sync::Arc<Tag>>,
+}
+
+/// `std::sync::Weak` under control.
+pub struct Weak<T: ?Sized> {
+    inner: std::sync::Weak<T>,
+    tag: Option<std::sync::Arc<Tag>>,
+}
+
+impl<T> Arc<T> {
+    /// A new shared value.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        Self::from_std(std::sync::Arc::new(value))
+    }
+
+    /// A new shared value that can refer to itself.
+    #[track_caller]
+    pub fn new_cyclic(make: impl FnOnce(&Weak<T>) -> T) -> Self {
+        let tag = tag(Location::caller());
+        let inner = std::sync::Arc::new_cyclic(|weak| {
+            make(&Weak { inner: weak.clone(), tag: Some(tag.clone()) })
+        });
+        Arc { inner: ManuallyDrop::new(inner), tag: ManuallyDrop::new(tag) }
+    }
+
+    /// A new shared value that cannot move.
+    #[track_caller]
+    pub fn pin(value: T) -> std::pin::Pin<Self> {
+        // SAFETY: the value lives behind an Arc, which never moves it.
+        unsafe { std::pin::Pin::new_unchecked(Arc::new(value)) }
+    }
+
+    /// The value, if this is the only reference.
+    #[track_caller]
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        counts::count(this.tag.site);
+        this.count(Update::Sub);
+        if std::sync::Arc::strong_count(&this.inner) != 1 {
+            return Err(this);
+        }
+        let mut this = ManuallyDrop::new(this);
+        counts::gone(this.tag.live);
+        // SAFETY: `this` is not used again and not dropped.
+        let (inner, tag) =
+            unsafe { (ManuallyDrop::take(&mut this.inner), ManuallyDrop::take(&mut this.tag)) };
+        drop(tag);
+        std::sync::Arc::try_unwrap(inner)
+            .map_err(|inner| unreachable!("counted once: {}", std::sync::Arc::strong_count(&inner)))
+    }
+
+    /// The value, if this is the only reference; else the reference is dropped.
+    #[track_caller]
+    pub fn into_inner(this: Self) -> Option<T> {
+        Arc::try_unwrap(this).ok()
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// From std's `Arc`, for types that only it can make, such as `Arc<dyn Trait>`.
+    #[track_caller]
+    pub fn from_std(inner: std::sync::Arc<T>) -> Self {
+        let tag = tag(Location::caller());
+        Arc { inner: ManuallyDrop::new(inner), tag: ManuallyDrop::new(tag) }
+    }
+
+    /// Whether both are the same.
+    pub fn ptr_eq(this: &Self, other: &Self) -> bool {
+        std::sync::Arc::ptr_eq(&this.inner, &other.inner)
+    }
+
+    /// The address of the value.
+    pub fn as_ptr(this: &Self) -> *const T {
+        std::sync::Arc::as_ptr(&this.inner)
+    }
+
+    /// Number of strong references.
+    #[track_caller]
+    pub fn strong_count(this: &Self) -> usize {
+        this.look();
+        std::sync::Arc::strong_count(&this.inner)
+    }
+
+    /// Number of weak references; not explored.
+    pub fn weak_count(this: &Self) -> usize {
+        std::sync::Arc::weak_count(&this.inner)
+    }
+
+    /// The value, if this is the only reference.
+    #[track_caller]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        this.look();
+        std::sync::Arc::get_mut(&mut this.inner)
+    }
+
+    /// A reference that does not keep the value.
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        Weak {
+            inner: std::sync::Arc::downgrade(&this.inner),
+            tag: Some(std::sync::Arc::clone(&this.tag)),
+        }
+    }
+
+    /// Looks at the count, which makes it visible.
+    #[track_caller]
+    fn look(&self) {
+        look(&self.tag, Location::caller());
+    }
+
+    #[track_caller]
+    fn count(&self, update: Update) {
+        count(&self.tag, update, Location::caller());
+    }
+}
+
+impl<T: Clone> Arc<T> {
+    /// The value, cloned if it is shared.
+    #[track_caller]
+    pub fn make_mut(this: &mut Self) -> &mut T {
+        this.look();
+        if std::sync::Arc::strong_count(&this.inner) != 1 {
+            *this = Arc::new(T::clone(this));
+        }
+        std::sync::Arc::make_mut(&mut this.inner)
+    }
+}
+
+fn tag(site: &'static Location<'static>) -> std::sync::Arc<Tag> {
+    let slot = if counts::is_counted(site) { Slot::new(1) } else { Slot::unregistered() };
+    std::sync::Arc::new(Tag { live: counts::born(site), site, slot })
+}
+
+fn look(tag: &Tag, site: &'static Location<'static>) {
+    if tag.live.is_none() {
+        return;
+    }
+    counts::count(tag.site);
+    if let Some(runtime) = rt::current()
+        && counts::is_registered(&tag.slot)
+    {
+        let object = tag.slot.object(runtime, || 1);
+        rt::operation(runtime, Action::Load, object, 0, 0, site);
+    }
+}
+
+fn count(tag: &Tag, update: Update, site: &'static Location<'static>) {
+    if let Some(runtime) = rt::current()
+        && counts::is_registered(&tag.slot)
+    {
+        let object = tag.slot.object(runtime, || 1);
+        rt::operation(runtime, Action::Update(update, 64), object, 1, 0, site);
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        self.count(Update::Add);
+        Arc {
+            inner: ManuallyDrop::new(std::sync::Arc::clone(&self.inner)),
+            tag: ManuallyDrop::new(std::sync::Arc::clone(&self.tag)),
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for Arc<T> {
+    fn drop(&mut self) {
+        self.count(Update::Sub);
+        // SAFETY: the fields are not used after this.
+        let (inner, tag) =
+            unsafe { (ManuallyDrop::take(&mut self.inner), ManuallyDrop::take(&mut self.tag)) };
+        if std::sync::Arc::strong_count(&inner) == 1 {
+            counts::gone(tag.live);
+            if rt::is_controlled() && !counts::is_registered(&tag.slot) {
+                counts::final_drop(tag.site, move || drop(inner));
+            }
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for Arc<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for Arc<T> {
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T: ?Sized> Borrow<T> for Arc<T> {
+    fn borrow(&self) -> &T {
+        self
+    }
+}
+
+impl<T: Default> Default for Arc<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Arc::new(T::default())
+    }
+}
+
+impl<T> From<T> for Arc<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Arc::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for Arc<T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for Arc<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for Arc<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: ?Sized + std::hash::Hash> std::hash::Hash for Arc<T> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl<T> Weak<T> {
+    /// A reference to nothing.
+    pub const fn new() -> Self {
+        Weak { inner: std::sync::Weak::new(), tag: None }
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    /// The value, if it is still there.
+    #[track_caller]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        let tag = self.tag.as_ref()?;
+        // One operation, after which the real count is looked at and changed without a switch.
+        counts::count(tag.site);
+        count(tag, Update::Add, Location::caller());
+        let inner = self.inner.upgrade()?;
+        Some(Arc { inner: ManuallyDrop::new(inner), tag: ManuallyDrop::new(tag.clone()) })
+    }
+
+    /// Number of strong references.
+    #[track_caller]
+    pub fn strong_count(&self) -> usize {
+        if let Some(tag) = &self.tag {
+            look(tag, Location::caller());
+        }
+        self.inner.strong_count()
+    }
+
+    /// Whether both refer to the same.
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        self.inner.ptr_eq(&other.inner)
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    fn clone(&self) -> Self {
+        Weak { inner: self.inner.clone(), tag: self.tag.clone() }
+    }
+}
+
+impl<T> Default for Weak<T> {
+    fn default() -> Self {
+        Weak::new()
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Weak<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(Weak)")
+    }
+}

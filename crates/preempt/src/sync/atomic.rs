@@ -1,0 +1,450 @@
+//! Atomics. Under control every access is a visible operation and sequentially consistent; a
+//! weaker ordering is accepted and noted in the report.
+
+use crate::rt::{self, Slot};
+use preempt_explore::{Action, POINTER, Update};
+use std::panic::Location;
+pub use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
+
+/// Executes an operation if the caller runs under control.
+#[track_caller]
+fn operate(
+    slot: &Slot,
+    value: impl FnOnce() -> u64,
+    action: Action,
+    first: u64,
+    second: u64,
+    order: Ordering,
+) -> Option<u64> {
+    let runtime = rt::current()?;
+    let site = Location::caller();
+    if order != SeqCst {
+        runtime.weak_ordering.get_or_insert(site);
+    }
+    let object = slot.object(runtime, value);
+    rt::take_back(runtime, object);
+    Some(rt::operation(runtime, action, object, first, second, site))
+}
+
+#[track_caller]
+fn check_load(order: Ordering) {
+    assert!(!matches!(order, Release | AcqRel), "there is no such thing as a release load");
+}
+
+#[track_caller]
+fn check_store(order: Ordering) {
+    assert!(!matches!(order, Acquire | AcqRel), "there is no such thing as an acquire store");
+}
+
+/// A fence. Under sequential consistency it does nothing.
+#[track_caller]
+pub fn fence(order: Ordering) {
+    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+    match rt::current() {
+        Some(runtime) if order != SeqCst => {
+            runtime.weak_ordering.get_or_insert(Location::caller());
+        }
+        Some(_) => {}
+        None => std::sync::atomic::fence(order),
+    }
+}
+
+/// A fence for the compiler only: nothing to explore.
+pub fn compiler_fence(order: Ordering) {
+    std::sync::atomic::compiler_fence(order);
+}
+
+macro_rules! shared_methods {
+    ($name:ident, $type:ty) => {
+        impl $name {
+            /// A new atomic. Not `const` under control: see `preempt::statics!`.
+            pub fn new(value: $type) -> Self {
+                Self {
+                    slot: Slot::new(Self::pack(value)),
+                    inner: std::sync::atomic::$name::new(value),
+                }
+            }
+
+            fn initial(&self) -> u64 {
+                Self::pack(self.inner.load(SeqCst))
+            }
+
+            #[track_caller]
+            fn operate(
+                &self,
+                action: Action,
+                first: u64,
+                second: u64,
+                order: Ordering,
+            ) -> Option<u64> {
+                operate(&self.slot, || self.initial(), action, first, second, order)
+            }
+
+            /// Reads.
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $type {
+                check_load(order);
+                match self.operate(Action::Load, 0, 0, order) {
+                    Some(value) => Self::unpack(value),
+                    None => self.inner.load(order),
+                }
+            }
+
+            /// Writes.
+            #[track_caller]
+            pub fn store(&self, value: $type, order: Ordering) {
+                check_store(order);
+                if self.operate(Action::Store, Self::pack(value), Self::MARK, order).is_none() {
+                    self.inner.store(value, order);
+                }
+            }
+
+            /// Writes and returns the value before.
+            #[track_caller]
+            pub fn swap(&self, value: $type, order: Ordering) -> $type {
+                let action = Action::Update(Update::Swap, Self::BITS);
+                match self.operate(action, Self::pack(value), Self::MARK, order) {
+                    Some(before) => Self::unpack(before),
+                    None => self.inner.swap(value, order),
+                }
+            }
+
+            /// Writes `new` if the value is `expected`.
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                expected: $type,
+                new: $type,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$type, $type> {
+                check_load(failure);
+                let (a, b) = (Self::pack(expected), Self::pack(new));
+                match self.operate(Self::COMPARE, a, b, success) {
+                    Some(before) if before == a => Ok(Self::unpack(before)),
+                    Some(before) => Err(Self::unpack(before)),
+                    None => self.inner.compare_exchange(expected, new, success, failure),
+                }
+            }
+
+            /// As [`Self::compare_exchange`]. Spurious failures are not explored.
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                expected: $type,
+                new: $type,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$type, $type> {
+                self.compare_exchange(expected, new, success, failure)
+            }
+
+            /// Reads and updates until no other thread interferes.
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut update: impl FnMut($type) -> Option<$type>,
+            ) -> Result<$type, $type> {
+                let mut before = self.load(fetch_order);
+                while let Some(next) = update(before) {
+                    match self.compare_exchange_weak(before, next, set_order, fetch_order) {
+                        Ok(value) => return Ok(value),
+                        Err(value) => before = value,
+                    }
+                }
+                Err(before)
+            }
+
+            /// The value, through exclusive access: no other thread can look.
+            pub fn get_mut(&mut self) -> &mut $type {
+                let Some(runtime) = rt::current() else { return self.inner.get_mut() };
+                let initial = self.initial();
+                let object = self.slot.object(runtime, || initial);
+                rt::take_back(runtime, object);
+                match rt::lend(object) {
+                    // SAFETY: the low bytes of the number are a valid value of the type, and
+                    // only valid values can be written through the reference.
+                    Some(value) => unsafe { &mut *std::ptr::from_mut(value).cast::<$type>() },
+                    None => self.inner.get_mut(),
+                }
+            }
+
+            /// The value, ending the atomic.
+            pub fn into_inner(mut self) -> $type {
+                *self.get_mut()
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::from(Self::unpack(0))
+            }
+        }
+
+        impl From<$type> for $name {
+            fn from(value: $type) -> Self {
+                Self::new(value)
+            }
+        }
+    };
+}
+
+macro_rules! integer {
+    ($name:ident, $type:ty, $unsigned:ty, $max:ident, $min:ident) => {
+        #[doc = concat!("`std::sync::atomic::", stringify!($name), "` under control.")]
+        pub struct $name {
+            slot: Slot,
+            inner: std::sync::atomic::$name,
+        }
+
+        impl $name {
+            const BITS: u8 = <$type>::BITS as u8;
+            const COMPARE: Action = Action::CompareExchange;
+            const MARK: u64 = 0;
+
+            fn pack(value: $type) -> u64 {
+                (value as $unsigned) as u64
+            }
+
+            fn unpack(value: u64) -> $type {
+                (value as $unsigned) as $type
+            }
+        }
+
+        shared_methods!($name, $type);
+        integer!(@update $name, $type, fetch_add, Add, "Adds, wrapping around");
+        integer!(@update $name, $type, fetch_sub, Sub, "Subtracts, wrapping around");
+        integer!(@update $name, $type, fetch_and, And, "Bitwise and");
+        integer!(@update $name, $type, fetch_nand, Nand, "Bitwise not-and");
+        integer!(@update $name, $type, fetch_or, Or, "Bitwise or");
+        integer!(@update $name, $type, fetch_xor, Xor, "Bitwise exclusive or");
+        integer!(@update $name, $type, fetch_max, $max, "Maximum");
+        integer!(@update $name, $type, fetch_min, $min, "Minimum");
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                // Looking must not be a visible operation.
+                let value = match rt::current() {
+                    Some(runtime) => {
+                        let object = self.slot.object(runtime, || self.initial());
+                        Self::unpack(runtime.run().world.object(object).value)
+                    }
+                    None => self.inner.load(SeqCst),
+                };
+                value.fmt(f)
+            }
+        }
+    };
+    (@update $name:ident, $type:ty, $method:ident, $update:ident, $doc:literal) => {
+        impl $name {
+            #[doc = concat!($doc, "; returns the value before.")]
+            #[track_caller]
+            pub fn $method(&self, value: $type, order: Ordering) -> $type {
+                let action = Action::Update(Update::$update, Self::BITS);
+                match self.operate(action, Self::pack(value), 0, order) {
+                    Some(before) => Self::unpack(before),
+                    None => self.inner.$method(value, order),
+                }
+            }
+        }
+    };
+}
+
+integer!(AtomicU8, u8, u8, Max, Min);
+integer!(AtomicU16, u16, u16, Max, Min);
+integer!(AtomicU32, u32, u32, Max, Min);
+integer!(AtomicU64, u64, u64, Max, Min);
+integer!(AtomicUsize, usize, usize, Max, Min);
+integer!(AtomicI8, i8, u8, SignedMax, SignedMin);
+integer!(AtomicI16, i16, u16, SignedMax, SignedMin);
+integer!(AtomicI32, i32, u32, SignedMax, SignedMin);
+integer!(AtomicI64, i64, u64, SignedMax, SignedMin);
+integer!(AtomicIsize, isize, usize, SignedMax, SignedMin);
+
+/// `std::sync::atomic::AtomicBool` under control.
+pub struct AtomicBool {
+    slot: Slot,
+    inner: std::sync::atomic::AtomicBool,
+}
+
+impl AtomicBool {
+    const BITS: u8 = 1;
+    const COMPARE: Action = Action::CompareExchange;
+    const MARK: u64 = 0;
+
+    fn pack(value: bool) -> u64 {
+        value.into()
+    }
+
+    fn unpack(value: u64) -> bool {
+        value != 0
+    }
+
+    #[track_caller]
+    fn update(&self, update: Update, value: bool, order: Ordering) -> Option<bool> {
+        self.operate(Action::Update(update, 1), value.into(), 0, order).map(Self::unpack)
+    }
+
+    /// Logical and; returns the value before.
+    #[track_caller]
+    pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
+        self.update(Update::And, value, order).unwrap_or_else(|| self.inner.fetch_and(value, order))
+    }
+
+    /// Logical not-and; returns the value before.
+    #[track_caller]
+    pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
+        self.update(Update::Nand, value, order)
+            .unwrap_or_else(|| self.inner.fetch_nand(value, order))
+    }
+
+    /// Logical or; returns the value before.
+    #[track_caller]
+    pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
+        self.update(Update::Or, value, order).unwrap_or_else(|| self.inner.fetch_or(value, order))
+    }
+
+    /// Logical exclusive or; returns the value before.
+    #[track_caller]
+    pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
+        self.update(Update::Xor, value, order).unwrap_or_else(|| self.inner.fetch_xor(value, order))
+    }
+
+    /// Negates; returns the value before.
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.fetch_xor(true, order)
+    }
+}
+
+shared_methods!(AtomicBool, bool);
+
+impl std::fmt::Debug for AtomicBool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AtomicBool")
+    }
+}
+
+/// `std::sync::atomic::AtomicPtr` under control.
+pub struct AtomicPtr<T> {
+    slot: Slot,
+    inner: std::sync::atomic::AtomicPtr<T>,
+}
+
+impl<T> AtomicPtr<T> {
+    /// A new pointer.
+    pub fn new(value: *mut T) -> Self {
+        let slot = Slot::new(value.expose_provenance() as u64);
+        AtomicPtr { slot, inner: std::sync::atomic::AtomicPtr::new(value) }
+    }
+
+    #[track_caller]
+    fn operate(&self, action: Action, first: u64, second: u64, order: Ordering) -> Option<u64> {
+        let value = || self.inner.load(SeqCst).expose_provenance() as u64;
+        operate(&self.slot, value, action, first, second, order)
+    }
+
+    fn unpack(value: u64) -> *mut T {
+        std::ptr::with_exposed_provenance_mut(value as usize)
+    }
+
+    /// Reads.
+    #[track_caller]
+    pub fn load(&self, order: Ordering) -> *mut T {
+        check_load(order);
+        match self.operate(Action::Load, 0, 0, order) {
+            Some(value) => Self::unpack(value),
+            None => self.inner.load(order),
+        }
+    }
+
+    /// Writes.
+    #[track_caller]
+    pub fn store(&self, value: *mut T, order: Ordering) {
+        check_store(order);
+        let address = value.expose_provenance() as u64;
+        if self.operate(Action::Store, address, POINTER, order).is_none() {
+            self.inner.store(value, order);
+        }
+    }
+
+    /// Writes and returns the value before.
+    #[track_caller]
+    pub fn swap(&self, value: *mut T, order: Ordering) -> *mut T {
+        let address = value.expose_provenance() as u64;
+        match self.operate(Action::Update(Update::Swap, 64), address, POINTER, order) {
+            Some(before) => Self::unpack(before),
+            None => self.inner.swap(value, order),
+        }
+    }
+
+    /// Writes `new` if the value is `expected`.
+    #[track_caller]
+    pub fn compare_exchange(
+        &self,
+        expected: *mut T,
+        new: *mut T,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<*mut T, *mut T> {
+        check_load(failure);
+        let (a, b) = (expected.expose_provenance() as u64, new.expose_provenance() as u64);
+        match self.operate(Action::ComparePointer, a, b, success) {
+            Some(before) if before == a => Ok(Self::unpack(before)),
+            Some(before) => Err(Self::unpack(before)),
+            None => self.inner.compare_exchange(expected, new, success, failure),
+        }
+    }
+
+    /// As [`Self::compare_exchange`]. Spurious failures are not explored.
+    #[track_caller]
+    pub fn compare_exchange_weak(
+        &self,
+        expected: *mut T,
+        new: *mut T,
+        success: Ordering,
+        failure: Ordering,
+    ) -> Result<*mut T, *mut T> {
+        self.compare_exchange(expected, new, success, failure)
+    }
+
+    /// Reads and updates until no other thread interferes.
+    #[track_caller]
+    pub fn fetch_update(
+        &self,
+        set_order: Ordering,
+        fetch_order: Ordering,
+        mut update: impl FnMut(*mut T) -> Option<*mut T>,
+    ) -> Result<*mut T, *mut T> {
+        let mut before = self.load(fetch_order);
+        while let Some(next) = update(before) {
+            match self.compare_exchange_weak(before, next, set_order, fetch_order) {
+                Ok(value) => return Ok(value),
+                Err(value) => before = value,
+            }
+        }
+        Err(before)
+    }
+
+    /// The pointer, ending the atomic.
+    pub fn into_inner(self) -> *mut T {
+        let Some(runtime) = rt::current() else { return self.inner.into_inner() };
+        let object = self.slot.object(runtime, || 0);
+        Self::unpack(runtime.run().world.object(object).value)
+    }
+}
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> std::fmt::Debug for AtomicPtr<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AtomicPtr")
+    }
+}

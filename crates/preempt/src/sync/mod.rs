@@ -1,0 +1,16 @@
+//! Synchronisation, with the shapes of `std::sync`.
+
+mod arc;
+pub mod atomic;
+mod barrier;
+pub mod mpsc;
+mod mutex;
+mod once;
+mod rwlock;
+
+pub use arc::{Arc, Weak};
+pub use barrier::{Barrier, BarrierWaitResult};
+pub use mutex::{Condvar, Mutex, MutexGuard, WaitTimeoutResult};
+pub use once::{LazyLock, Once, OnceLock, OnceState};
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};

@@ -1,0 +1,354 @@
+//! `Mutex` and `Condvar`, with std's shapes and poisoning.
+
+use crate::rt::{self, Slot};
+use preempt_explore::{Action, ObjectId};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+use std::time::Duration;
+
+/// `std::sync::Mutex` under control.
+pub struct Mutex<T: ?Sized> {
+    slot: Slot,
+    poisoned: AtomicBool,
+    outside: std::sync::Mutex<()>,
+    data: UnsafeCell<T>,
+}
+
+// SAFETY: as for std's mutex: the data is reached by one thread at a time, through a guard.
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+
+impl<T> Mutex<T> {
+    /// A new mutex. Not `const` under control: see `preempt::statics!`.
+    pub fn new(value: T) -> Self {
+        Mutex {
+            slot: Slot::new(0),
+            poisoned: AtomicBool::new(false),
+            outside: std::sync::Mutex::new(()),
+            data: UnsafeCell::new(value),
+        }
+    }
+
+    /// The value, ending the mutex.
+    pub fn into_inner(self) -> LockResult<T> {
+        let poisoned = self.poisoned.load(SeqCst);
+        let value = self.data.into_inner();
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Acquires, waiting if need be.
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        match rt::current() {
+            Some(runtime) => {
+                let object = self.slot.object(runtime, || 0);
+                rt::operation(runtime, Action::Lock, object, 0, 0, Location::caller());
+                self.guard(None)
+            }
+            None => {
+                let held = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
+                self.guard(Some(held))
+            }
+        }
+    }
+
+    /// Acquires if free.
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        let held = match rt::current() {
+            Some(runtime) => {
+                let object = self.slot.object(runtime, || 0);
+                let got = rt::operation(runtime, Action::TryLock, object, 0, 0, Location::caller());
+                if got == 0 {
+                    return Err(TryLockError::WouldBlock);
+                }
+                None
+            }
+            None => match self.outside.try_lock() {
+                Ok(held) => Some(held),
+                Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
+            },
+        };
+        Ok(self.guard(held)?)
+    }
+
+    /// Whether a thread panicked while it held the mutex.
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned.load(SeqCst)
+    }
+
+    /// Forgets that a thread panicked.
+    pub fn clear_poison(&self) {
+        self.poisoned.store(false, SeqCst);
+    }
+
+    /// The value, through exclusive access.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let poisoned = self.poisoned.load(SeqCst);
+        let value = self.data.get_mut();
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+
+    #[track_caller]
+    fn guard<'a>(
+        &'a self,
+        outside: Option<std::sync::MutexGuard<'a, ()>>,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        let guard = MutexGuard {
+            mutex: self,
+            outside,
+            panicking: std::thread::panicking(),
+            site: Location::caller(),
+            controlled: rt::is_controlled(),
+        };
+        if self.poisoned.load(SeqCst) { Err(PoisonError::new(guard)) } else { Ok(guard) }
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Mutex::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    fn from(value: T) -> Self {
+        Mutex::new(value)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mutex").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+    }
+}
+
+/// Access to the data of a held [`Mutex`].
+#[must_use = "if unused the Mutex will immediately unlock"]
+pub struct MutexGuard<'a, T: ?Sized> {
+    mutex: &'a Mutex<T>,
+    outside: Option<std::sync::MutexGuard<'a, ()>>,
+    panicking: bool,
+    site: &'static Location<'static>,
+    controlled: bool,
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard exists only while its thread holds the mutex.
+        unsafe { &*self.mutex.data.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the guard is borrowed exclusively.
+        unsafe { &mut *self.mutex.data.get() }
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        if !self.panicking && std::thread::panicking() {
+            self.mutex.poisoned.store(true, SeqCst);
+        }
+        if self.controlled
+            && let Some(runtime) = rt::current()
+        {
+            let object = self.mutex.slot.object(runtime, || 0);
+            rt::operation(runtime, Action::Unlock, object, 0, 0, self.site);
+        }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Whether a wait ended because time was up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether time was up.
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+/// `std::sync::Condvar` under control. Which waiter `notify_one` wakes is a choice that is
+/// explored; spurious wake-ups are not.
+pub struct Condvar {
+    slot: Slot,
+    outside: std::sync::Condvar,
+}
+
+impl Condvar {
+    /// A new condition variable.
+    pub fn new() -> Self {
+        Condvar { slot: Slot::new(0), outside: std::sync::Condvar::new() }
+    }
+
+    /// Releases the mutex, waits to be notified, acquires the mutex again.
+    #[track_caller]
+    pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        match self.wait_for(guard, None) {
+            Ok((guard, _)) => Ok(guard),
+            Err(error) => Err(PoisonError::new(error.into_inner().0)),
+        }
+    }
+
+    /// Waits as long as `condition` holds.
+    #[track_caller]
+    pub fn wait_while<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        while condition(&mut guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// Waits for a limited time. Both outcomes are explored.
+    #[track_caller]
+    pub fn wait_timeout<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        limit: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        self.wait_for(guard, Some(limit))
+    }
+
+    /// Waits for a limited time as long as `condition` holds.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        limit: Duration,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        loop {
+            if !condition(&mut guard) {
+                return Ok((guard, WaitTimeoutResult(false)));
+            }
+            let (again, result) = self.wait_timeout(guard, limit)?;
+            guard = again;
+            if result.timed_out() {
+                let still = condition(&mut guard);
+                return Ok((guard, WaitTimeoutResult(still)));
+            }
+        }
+    }
+
+    /// Wakes one waiter.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        self.notify(Action::NotifyOne);
+    }
+
+    /// Wakes all waiters.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        self.notify(Action::NotifyAll);
+    }
+
+    #[track_caller]
+    fn notify(&self, action: Action) {
+        match rt::current() {
+            Some(runtime) => {
+                let object = self.slot.object(runtime, || 0);
+                rt::operation(runtime, action, object, 0, 0, Location::caller());
+            }
+            None if action == Action::NotifyOne => self.outside.notify_one(),
+            None => self.outside.notify_all(),
+        }
+    }
+
+    #[track_caller]
+    fn wait_for<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        limit: Option<Duration>,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let mutex = guard.mutex;
+        let site = Location::caller();
+        let Some(runtime) = rt::current() else {
+            return self.wait_outside(guard, limit);
+        };
+        // The operation below releases the mutex; the guard must not do it again.
+        guard.controlled = false;
+        drop(guard);
+        let lock = mutex.slot.object(runtime, || 0);
+        let condition: ObjectId = self.slot.object(runtime, || 0);
+        let condition = u64::from(condition.0);
+        rt::operation(runtime, Action::Wait, lock, condition, 0, site);
+        let timed = u64::from(limit.is_some());
+        let Some(runtime) = rt::current() else {
+            unreachable!("a coroutine is only resumed under control")
+        };
+        let out = rt::operation(runtime, Action::Reacquire, lock, condition, timed, site) == 1;
+        if let (true, Some(limit)) = (out, limit) {
+            rt::pass(rt::now() + limit);
+        }
+        match mutex.guard(None) {
+            Ok(guard) => Ok((guard, WaitTimeoutResult(out))),
+            Err(error) => Err(PoisonError::new((error.into_inner(), WaitTimeoutResult(out)))),
+        }
+    }
+
+    fn wait_outside<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        limit: Option<Duration>,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let mutex = guard.mutex;
+        let Some(held) = guard.outside.take() else {
+            return Ok((guard, WaitTimeoutResult(false)));
+        };
+        drop(guard);
+        let (held, out) = match limit {
+            None => (self.outside.wait(held).unwrap_or_else(PoisonError::into_inner), false),
+            Some(limit) => {
+                let (held, result) =
+                    self.outside.wait_timeout(held, limit).unwrap_or_else(PoisonError::into_inner);
+                (held, result.timed_out())
+            }
+        };
+        match mutex.guard(Some(held)) {
+            Ok(guard) => Ok((guard, WaitTimeoutResult(out))),
+            Err(error) => Err(PoisonError::new((error.into_inner(), WaitTimeoutResult(out)))),
+        }
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Self {
+        Condvar::new()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Condvar { .. }")
+    }
+}

@@ -1,0 +1,238 @@
+//! `Once`, `OnceLock`, `LazyLock`.
+
+use crate::rt::{self, Slot};
+use preempt_explore::Action;
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::ops::Deref;
+use std::panic::Location;
+
+const DONE: u64 = 2;
+const POISONED: u64 = 3;
+
+/// `std::sync::Once` under control.
+pub struct Once {
+    slot: Slot,
+    outside: std::sync::Once,
+}
+
+/// What is known inside [`Once::call_once_force`].
+#[derive(Clone, Copy, Debug)]
+pub struct OnceState(bool);
+
+impl OnceState {
+    /// Whether an earlier initialisation panicked.
+    pub fn is_poisoned(&self) -> bool {
+        self.0
+    }
+}
+
+impl Once {
+    /// A new, incomplete initialisation. Not `const` under control: see `preempt::statics!`.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        Once { slot: Slot::new(0), outside: std::sync::Once::new() }
+    }
+
+    const fn unregistered() -> Self {
+        Once { slot: Slot::unregistered(), outside: std::sync::Once::new() }
+    }
+
+    /// Runs the closure, unless some thread has.
+    #[track_caller]
+    pub fn call_once(&self, function: impl FnOnce()) {
+        self.call(false, |_| function());
+    }
+
+    /// Runs the closure, unless some thread has without panicking.
+    #[track_caller]
+    pub fn call_once_force(&self, function: impl FnOnce(&OnceState)) {
+        self.call(true, function);
+    }
+
+    /// Whether some thread has run the closure.
+    #[track_caller]
+    pub fn is_completed(&self) -> bool {
+        match rt::current() {
+            Some(runtime) => {
+                let object = self.slot.object(runtime, || 0);
+                rt::operation(runtime, Action::Load, object, 0, 0, Location::caller()) == DONE
+            }
+            None => self.outside.is_completed(),
+        }
+    }
+
+    #[track_caller]
+    fn call(&self, force: bool, function: impl FnOnce(&OnceState)) {
+        let Some(runtime) = rt::current() else {
+            if force {
+                return self.outside.call_once_force(|s| function(&OnceState(s.is_poisoned())));
+            }
+            return self.outside.call_once(|| function(&OnceState(false)));
+        };
+        let site = Location::caller();
+        let object = self.slot.object(runtime, || 0);
+        let before = rt::operation(runtime, Action::OnceEnter, object, force.into(), 0, site);
+        if before == DONE {
+            return;
+        }
+        assert!(before != POISONED || force, "Once instance has previously been poisoned");
+        /// Ends the initialisation, also when the closure panics.
+        struct Exit(preempt_explore::ObjectId, u64, &'static Location<'static>);
+        impl Drop for Exit {
+            fn drop(&mut self) {
+                if let Some(runtime) = rt::current() {
+                    rt::operation(runtime, Action::OnceExit, self.0, self.1, 0, self.2);
+                }
+            }
+        }
+        let mut exit = Exit(object, POISONED, site);
+        function(&OnceState(before == POISONED));
+        exit.1 = DONE;
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Once { .. }")
+    }
+}
+
+/// `std::sync::OnceLock` under control.
+pub struct OnceLock<T> {
+    once: Once,
+    value: UnsafeCell<Option<T>>,
+}
+
+// SAFETY: the value is written once, by the thread that runs the initialisation, and read only
+// after that.
+unsafe impl<T: Send> Send for OnceLock<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
+
+impl<T> OnceLock<T> {
+    /// An empty cell. Not `const` under control: see `preempt::statics!`.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        OnceLock { once: Once::new(), value: UnsafeCell::new(None) }
+    }
+
+    /// The value, if set.
+    #[track_caller]
+    pub fn get(&self) -> Option<&T> {
+        if !self.once.is_completed() {
+            return None;
+        }
+        // SAFETY: complete, so nobody writes any more.
+        unsafe { (*self.value.get()).as_ref() }
+    }
+
+    /// The value, through exclusive access.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.value.get_mut().as_mut()
+    }
+
+    /// Sets the value, or gives it back if there is one already.
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        self.get_or_init(|| value.take().unwrap_or_else(|| unreachable!("called once")));
+        match value {
+            None => Ok(()),
+            Some(value) => Err(value),
+        }
+    }
+
+    /// The value, made by the closure if there is none.
+    #[track_caller]
+    pub fn get_or_init(&self, init: impl FnOnce() -> T) -> &T {
+        self.once.call(true, |_| {
+            let value = init();
+            // SAFETY: only one thread runs the initialisation, and readers wait for its end.
+            unsafe { *self.value.get() = Some(value) };
+        });
+        // SAFETY: the initialisation has ended, so nobody writes any more.
+        match unsafe { (*self.value.get()).as_ref() } {
+            Some(value) => value,
+            None => unreachable!("the initialisation has set a value"),
+        }
+    }
+
+    /// The value, ending the cell.
+    pub fn into_inner(self) -> Option<T> {
+        self.value.into_inner()
+    }
+
+    /// Takes the value, leaving the cell empty.
+    pub fn take(&mut self) -> Option<T> {
+        std::mem::replace(self, OnceLock::new()).into_inner()
+    }
+}
+
+impl<T> Default for OnceLock<T> {
+    fn default() -> Self {
+        OnceLock::new()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnceLock { .. }")
+    }
+}
+
+/// `std::sync::LazyLock` under control. Meant for statics: the value is made anew in every
+/// execution, by the first thread that needs it.
+pub struct LazyLock<T: 'static, F = fn() -> T> {
+    once: Once,
+    init: F,
+    outside: std::sync::OnceLock<T>,
+}
+
+/// The value of one execution.
+struct PerExecution<T>(UnsafeCell<Option<T>>);
+
+impl<T: 'static, F: Fn() -> T> LazyLock<T, F> {
+    /// A value to be made by the function when first needed.
+    pub const fn new(init: F) -> Self {
+        LazyLock { once: Once::unregistered(), init, outside: std::sync::OnceLock::new() }
+    }
+
+    /// The value, made now if need be.
+    #[track_caller]
+    pub fn force(this: &Self) -> &T {
+        let key = (&raw const *this).addr();
+        let Some(place) = rt::per_execution(key, || PerExecution::<T>(UnsafeCell::new(None)))
+        else {
+            return this.outside.get_or_init(|| (this.init)());
+        };
+        this.once.call(false, |_| {
+            let value = (this.init)();
+            // SAFETY: only one thread runs the initialisation, and readers wait for its end.
+            unsafe { *place.0.get() = Some(value) };
+        });
+        // SAFETY: the initialisation has ended, so nobody writes any more.
+        match unsafe { (*place.0.get()).as_ref() } {
+            Some(value) => value,
+            None => unreachable!("the initialisation has set a value"),
+        }
+    }
+}
+
+// SAFETY: as for `OnceLock`; the closure is only called by one thread at a time.
+unsafe impl<T: Send + Sync, F: Send> Sync for LazyLock<T, F> {}
+
+impl<T: 'static, F: Fn() -> T> Deref for LazyLock<T, F> {
+    type Target = T;
+
+    #[track_caller]
+    fn deref(&self) -> &T {
+        LazyLock::force(self)
+    }
+}
+
+impl<T, F> fmt::Debug for LazyLock<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LazyLock { .. }")
+    }
+}

@@ -1,0 +1,101 @@
+//! Scoped threads: they may borrow, because the scope waits for them.
+
+use super::handle::{Packet, caught, join_controlled, no_result, spawn_controlled};
+use crate::rt;
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::panic::{Location, resume_unwind};
+use std::sync::Arc;
+
+/// A scope in which threads may borrow from outside it.
+pub struct Scope<'scope, 'env: 'scope> {
+    threads: RefCell<Vec<preempt_explore::ThreadId>>,
+    outside: Option<&'scope std::thread::Scope<'scope, 'env>>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+// SAFETY: the list of threads is only touched under control, that is on one operating system
+// thread.
+unsafe impl Sync for Scope<'_, '_> {}
+
+/// Runs a closure with a scope, then waits for all threads spawned in it.
+#[track_caller]
+pub fn scope<'env, F, T>(function: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let site = Location::caller();
+    if !rt::is_controlled() {
+        return std::thread::scope(|outside| {
+            let scope = Scope {
+                threads: RefCell::default(),
+                outside: Some(outside),
+                scope: PhantomData,
+                env: PhantomData,
+            };
+            // SAFETY: std's scope lives as long as its threads, and so may ours: it is leaked
+            // into the scope's own lifetime only for the duration of this call, and threads
+            // spawned through it use std's scope, which waits for them.
+            let scope = unsafe { &*std::ptr::from_ref(&scope) };
+            function(scope)
+        });
+    }
+    let scope =
+        Scope { threads: RefCell::default(), outside: None, scope: PhantomData, env: PhantomData };
+    let result = caught(|| function(&scope));
+    loop {
+        // One at a time: a thread may spawn further ones into the scope.
+        let Some(thread) = scope.threads.borrow_mut().pop() else { break };
+        join_controlled(thread, site);
+    }
+    match result {
+        Ok(value) => value,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+enum Inner<'scope, T> {
+    Controlled(preempt_explore::ThreadId, Arc<Packet<T>>),
+    Std(std::thread::ScopedJoinHandle<'scope, T>),
+}
+
+/// Permission to wait for a scoped thread.
+pub struct ScopedJoinHandle<'scope, T>(Inner<'scope, T>, PhantomData<&'scope ()>);
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// Starts a thread in the scope.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, function: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let inner = match (self.outside, rt::current()) {
+            (None, Some(runtime)) => {
+                // SAFETY: `scope` joins every thread in the list before it returns or unwinds,
+                // and if the execution ends early neither it nor the thread runs again.
+                let (id, packet) = unsafe { spawn_controlled(runtime, None, function) };
+                self.threads.borrow_mut().push(id);
+                Inner::Controlled(id, packet)
+            }
+            (Some(outside), _) => Inner::Std(outside.spawn(function)),
+            (None, None) => unreachable!("a scope under control is left under control"),
+        };
+        ScopedJoinHandle(inner, PhantomData)
+    }
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// Waits for the thread and takes its result.
+    #[track_caller]
+    pub fn join(self) -> super::Result<T> {
+        match self.0 {
+            Inner::Std(handle) => handle.join(),
+            Inner::Controlled(id, packet) => {
+                join_controlled(id, Location::caller());
+                packet.take().ok_or_else(no_result)
+            }
+        }
+    }
+}

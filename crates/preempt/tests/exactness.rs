@@ -1,0 +1,85 @@
+//! Every strategy against plain depth-first search, on real code.
+
+mod bodies;
+
+use bodies::Steal;
+use preempt::{Check, Report, Strategy};
+
+fn run(strategy: Strategy, bound: Option<u32>, body: &(impl Fn() + Sync)) -> Report {
+    let check = Check::new().strategy(strategy).keep_going();
+    let check = match bound {
+        Some(bound) => check.preemptions(bound),
+        None => check.unbounded(),
+    };
+    check.run(body)
+}
+
+fn compare(bounds: u32, unbounded: bool, body: impl Fn() + Sync) {
+    for bound in 0..=bounds {
+        let oracle = run(Strategy::ContextBoundedDfs, Some(bound), &body);
+        let ours = run(Strategy::PartialOrders, Some(bound), &body);
+        assert_eq!(oracle.graphs(), ours.graphs(), "bound {bound}");
+        assert!(ours.executions <= ours.partial_orders);
+        let cached = run(Strategy::HappensBeforeCaching, Some(bound), &body);
+        assert_eq!(oracle.graphs(), cached.graphs(), "bound {bound}");
+    }
+    if unbounded {
+        let oracle = run(Strategy::ContextBoundedDfs, None, &body);
+        let ours = run(Strategy::PartialOrders, None, &body);
+        assert_eq!(oracle.graphs(), ours.graphs());
+    }
+    let ours = run(Strategy::PartialOrders, None, &body);
+    let sleeping = run(Strategy::SleepSets, None, &body);
+    let strip = |report: &Report| -> Vec<_> {
+        report.graphs().into_iter().map(|(hash, _, end)| (hash, end)).collect()
+    };
+    assert_eq!(strip(&ours), strip(&sleeping));
+    assert!(sleeping.executions <= sleeping.partial_orders);
+}
+
+#[test]
+fn counters() {
+    compare(4, true, || bodies::racy_counter(2, false));
+    compare(4, true, || bodies::racy_counter(3, false));
+    compare(4, false, || bodies::mutex_counter(3));
+    compare(4, true, || bodies::mutex_counter(2));
+}
+
+#[test]
+fn logs_and_orders() {
+    compare(4, false, || _ = bodies::seqlog(3, 2));
+    compare(4, true, || bodies::order(false));
+    compare(2, false, || bodies::independent(3));
+}
+
+#[test]
+fn condition_variables() {
+    compare(3, false, || bodies::bluetooth(1, false));
+    compare(3, false, || bodies::bluetooth(1, true));
+    compare(0, false, || bodies::bounded_queue(1, true));
+}
+
+#[test]
+fn lock_free() {
+    compare(3, false, || bodies::work_stealing(2, Steal::Correct));
+    compare(3, false, || bodies::work_stealing(2, Steal::PopWithoutCompare));
+    compare(3, false, || bodies::work_stealing(2, Steal::PopReadsTopEarly));
+    compare(3, false, || bodies::treiber(3, false));
+    compare(3, false, || bodies::treiber(3, true));
+}
+
+#[test]
+fn deadlocks() {
+    compare(4, true, || bodies::philosophers(2, true));
+    compare(3, false, || bodies::philosophers(3, true));
+    compare(3, false, || bodies::philosophers(3, false));
+}
+
+#[test]
+fn spinning() {
+    compare(4, false, || bodies::spinlock(2, false));
+    compare(3, false, || bodies::spinlock(2, true));
+    compare(3, false, || bodies::ticketlock(2, false));
+    compare(3, false, || bodies::ticketlock(2, true));
+    compare(3, false, bodies::seqlock);
+}

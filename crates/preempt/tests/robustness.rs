@@ -1,0 +1,287 @@
+//! Nothing a test does ends the process or hangs: it becomes a report.
+
+use preempt::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use preempt::sync::{Arc, Mutex, mpsc};
+use preempt::{Check, FailureKind, Outcome, Report, Strategy, thread};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+fn kind(report: &Report) -> FailureKind {
+    report.failure().unwrap_or_else(|| panic!("no failure: {report}")).kind
+}
+
+struct PanicsOnDrop;
+
+impl Drop for PanicsOnDrop {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn panic_in_drop() {
+    let report = Check::new().run(|| {
+        let handle = thread::spawn(|| drop(PanicsOnDrop));
+        handle.join().unwrap();
+    });
+    assert_eq!(kind(&report), FailureKind::Panic);
+    assert!(report.failure().unwrap().message.contains("dropped"));
+}
+
+#[test]
+fn panic_while_panicking() {
+    for _ in 0..3 {
+        let report = Check::new().run(|| {
+            let _bad = PanicsOnDrop;
+            panic!("first");
+        });
+        assert_eq!(kind(&report), FailureKind::Panic);
+        assert!(report.failure().unwrap().message.contains("destructor"), "{report}");
+    }
+    // The process is still fit for use.
+    assert!(catch_unwind(|| panic!("ordinary")).is_err());
+    assert!(matches!(Check::new().run(|| ()).outcome, Outcome::Holds));
+}
+
+#[test]
+fn panic_while_holding_guards_of_others() {
+    let report = Check::new().run(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let handle = thread::spawn(move || {
+            let _guard = theirs.lock().unwrap();
+            panic!("with a guard");
+        });
+        let _ = lock.lock();
+        let _ = handle.join();
+    });
+    assert_eq!(kind(&report), FailureKind::Panic);
+    assert!(report.failure().unwrap().message.contains("with a guard"));
+}
+
+#[test]
+fn deadlock_with_live_guards_and_destructors() {
+    static DROPPED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    struct Locks(Arc<Mutex<i32>>);
+    impl Drop for Locks {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, SeqCst);
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    let report = Check::new().run(|| {
+        let a = Arc::new(Mutex::new(0));
+        let b = Arc::new(Mutex::new(0));
+        let (c, d) = (a.clone(), b.clone());
+        let handle = thread::spawn(move || {
+            let _locks = Locks(c.clone());
+            let _d = d.lock().unwrap();
+            let _c = c.lock().unwrap();
+        });
+        {
+            let _locks = Locks(b.clone());
+            let _a = a.lock().unwrap();
+            let _b = b.lock().unwrap();
+        }
+        handle.join().unwrap();
+    });
+    assert_eq!(kind(&report), FailureKind::Deadlock);
+}
+
+#[test]
+fn double_lock_is_named() {
+    let report = Check::new().run(|| {
+        let lock = Mutex::new(0);
+        let _first = lock.lock().unwrap();
+        let _second = lock.lock().unwrap();
+    });
+    assert_eq!(kind(&report), FailureKind::Deadlock);
+    assert!(report.failure().unwrap().message.contains("double lock"), "{report}");
+}
+
+#[test]
+fn a_thread_that_never_yields_hits_the_step_limit() {
+    for strategy in [Strategy::PartialOrders, Strategy::ContextBoundedDfs, Strategy::SleepSets] {
+        let report = Check::new().steps(200).strategy(strategy).run(|| {
+            let flag = Arc::new(AtomicBool::new(false));
+            let theirs = flag.clone();
+            let handle = thread::spawn(move || while !theirs.load(SeqCst) {});
+            flag.store(true, SeqCst);
+            handle.join().unwrap();
+        });
+        assert_eq!(kind(&report), FailureKind::StepLimit, "{strategy:?}");
+        assert!(report.failure().unwrap().message.contains("yield_now"), "{report}");
+    }
+}
+
+#[test]
+fn an_endless_loop_that_writes_and_yields_hits_the_step_limit() {
+    let report = Check::new().steps(200).run(|| {
+        let counter = Arc::new(AtomicUsize::new(0));
+        loop {
+            counter.fetch_add(1, SeqCst);
+            thread::yield_now();
+        }
+    });
+    assert_eq!(kind(&report), FailureKind::StepLimit);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn stack_overflow_is_a_failure() {
+    fn deep(n: u64) -> u64 {
+        let block = [n; 64];
+        if n == 0 { block[7] } else { deep(n - 1) + std::hint::black_box(block)[3] }
+    }
+    let body = || {
+        let handle = thread::spawn(|| std::hint::black_box(deep(2000)));
+        handle.join().unwrap();
+    };
+    for _ in 0..3 {
+        let report = Check::new().stack(64 << 10).run(body);
+        assert_eq!(kind(&report), FailureKind::Panic);
+        assert!(report.failure().unwrap().message.contains("Check::stack"), "{report}");
+    }
+    let report = Check::new().stack(8 << 20).run(body);
+    assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+}
+
+#[test]
+fn nondeterminism_is_explained() {
+    use std::sync::atomic::AtomicUsize as Real;
+    let runs = Real::new(0);
+    let report = Check::new().run(|| {
+        let x = Arc::new(AtomicUsize::new(0));
+        let y = x.clone();
+        let handle = thread::spawn(move || y.store(1, SeqCst));
+        if runs.fetch_add(1, SeqCst) % 2 == 0 {
+            x.load(SeqCst);
+        } else {
+            x.store(2, SeqCst);
+        }
+        handle.join().unwrap();
+    });
+    assert_eq!(kind(&report), FailureKind::Nondeterminism);
+    let message = &report.failure().unwrap().message;
+    assert!(message.contains("load at") && message.contains("store at"), "{message}");
+    assert_eq!(message.matches("robustness.rs").count(), 2, "{message}");
+}
+
+#[test]
+fn panics_caught_by_the_test_poison_and_go_on() {
+    let report = Check::new().unbounded().run(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let handle = thread::spawn(move || {
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                let _guard = theirs.lock().unwrap();
+                panic!("caught");
+            }));
+            assert!(result.is_err());
+        });
+        // Before or after the panic, but never in between.
+        let poisoned = lock.lock().is_err();
+        handle.join().unwrap();
+        assert!(lock.is_poisoned() || !poisoned);
+        assert!(lock.lock().is_err());
+    });
+    assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+    assert!(report.partial_orders >= 2);
+}
+
+#[test]
+fn sixty_four_threads() {
+    let report = Check::new().preemptions(0).states(20_000).run(|| {
+        let counter = Arc::new(AtomicUsize::new(0));
+        let handles: Vec<_> = (0..64)
+            .map(|_| {
+                let counter = counter.clone();
+                thread::spawn(move || counter.fetch_add(1, SeqCst))
+            })
+            .collect();
+        for handle in handles {
+            handle.join().unwrap();
+        }
+        assert_eq!(counter.load(SeqCst), 64);
+    });
+    assert!(report.passed(), "{report}");
+    let report = Check::new().strategy(Strategy::Random { seed: 1 }).executions(50).run(|| {
+        let (sender, receiver) = mpsc::channel();
+        for i in 0..64 {
+            let sender = sender.clone();
+            thread::spawn(move || sender.send(i).unwrap());
+        }
+        drop(sender);
+        assert_eq!(receiver.iter().sum::<i32>(), 63 * 64 / 2);
+    });
+    assert!(report.passed(), "{report}");
+}
+
+#[test]
+fn ten_thousand_steps_per_thread() {
+    let report = Check::new().preemptions(1).states(200_000).run(|| {
+        let shared = Arc::new(AtomicUsize::new(0));
+        let handles: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    let own = AtomicUsize::new(0);
+                    for i in 0..10_000 {
+                        own.store(i, SeqCst);
+                    }
+                    shared.fetch_add(1, SeqCst);
+                })
+            })
+            .collect();
+        for handle in handles {
+            handle.join().unwrap();
+        }
+        assert_eq!(shared.load(SeqCst), 2);
+    });
+    // Bound 0 is finished; bound 1 is too large for so few states, and the report says so.
+    assert_eq!(report.per_bound[0].partial_orders, 2, "{report}");
+    assert!(matches!(report.outcome, Outcome::Inconclusive(_)), "{report}");
+}
+
+#[test]
+fn std_primitives_by_mistake() {
+    // A std mutex held across an operation would block the only operating system thread.
+    let report = Check::new().run(|| {
+        let lock = std::sync::Arc::new(std::sync::Mutex::new(0));
+        let x = Arc::new(AtomicUsize::new(0));
+        let (theirs, y) = (lock.clone(), x.clone());
+        let handle = thread::spawn(move || {
+            // try_lock, because lock would hang.
+            if theirs.try_lock().is_ok() {
+                y.store(1, SeqCst);
+            } else {
+                y.load(SeqCst);
+            }
+        });
+        {
+            let _guard = lock.lock().unwrap();
+            x.load(SeqCst);
+        }
+        handle.join().unwrap();
+    });
+    assert!(matches!(report.outcome, Outcome::Holds | Outcome::Failed(_)), "{report}");
+}
+
+#[test]
+fn nested_checks() {
+    let report = Check::new().run(|| {
+        let inner = Check::new().run(|| {
+            let x = AtomicUsize::new(1);
+            assert_eq!(x.load(SeqCst), 1);
+        });
+        assert!(inner.passed());
+    });
+    assert!(report.passed(), "{report}");
+}
+
+#[test]
+fn bad_schedules_are_reported() {
+    let report = Check::new().replay("nonsense").run(|| ());
+    assert_eq!(kind(&report), FailureKind::Input);
+    let report = Check::new().replay("p1.7x3").run(|| ());
+    assert!(matches!(report.outcome, Outcome::Inconclusive(_)), "{report}");
+}
