@@ -6,6 +6,7 @@ mod direct;
 mod explicit;
 mod flow;
 mod limits;
+mod proof;
 mod replay;
 mod sequentialize;
 mod symbolic;
