@@ -4,7 +4,6 @@
 use anyhow::{Context, Result};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Instant;
 
 /// What a finished command took.
 #[derive(Clone, Debug)]
@@ -12,14 +11,11 @@ pub(crate) struct Measured {
     pub(crate) output: String,
     /// Seconds of processor time, user and system.
     pub(crate) processor: f64,
-    /// Seconds on the clock.
-    pub(crate) clock: f64,
     pub(crate) status: ExitStatus,
 }
 
 /// Runs a command to its end.
 pub(crate) fn run(command: &mut Command) -> Result<Measured> {
-    let start = Instant::now();
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -40,7 +36,6 @@ pub(crate) fn run(command: &mut Command) -> Result<Measured> {
     Ok(Measured {
         output: String::from_utf8_lossy(&output).into_owned(),
         processor: seconds(usage.ru_utime) + seconds(usage.ru_stime),
-        clock: start.elapsed().as_secs_f64(),
         status: ExitStatus::from_raw(status),
     })
 }

@@ -51,8 +51,6 @@ pub(crate) struct Told {
     pub(crate) clock: f64,
     pub(crate) bytes_per_state: f64,
     pub(crate) memory: u64,
-    /// Time on the clock from the command to its end.
-    pub(crate) all: f64,
     /// Processor time from the command to its end.
     pub(crate) all_processor: f64,
 }
@@ -81,7 +79,6 @@ pub(crate) fn run(case: &Case, folder: &Path, mode: Mode, times: u32) -> Result<
         clock,
         bytes_per_state,
         memory: memory as u64,
-        all: measured.clock,
         all_processor: measured.processor,
     })
 }

@@ -233,7 +233,7 @@ impl Check {
     }
 
     fn job<'a>(&self, body: &'a (dyn Fn() + Sync), begin: Instant) -> Job<'a> {
-        let mut limits = self.limits;
+        let mut limits = self.limits.clone();
         limits.bound = self.bound;
         limits.deadline = begin.checked_add(self.time);
         Job {

@@ -53,9 +53,26 @@ pub(crate) struct Waiting {
     pub(crate) holder: Option<usize>,
 }
 
-/// Explores on a thread of its own: a panic that cannot be unwound costs only that thread.
+/// Explores on threads of their own: a panic that cannot be unwound costs only that thread.
 pub(crate) fn explore(job: &Job<'_>) -> Found {
-    on_worker(|| explore_here(job)).unwrap_or_else(|| lost_worker(job))
+    if job.threads == 1 {
+        return on_worker(|| explore_here(job)).unwrap_or_else(lost_worker);
+    }
+    let jobs = crate::parallel::split(job);
+    let found = std::thread::scope(|scope| {
+        let workers: Vec<_> = jobs
+            .iter()
+            .map(|job| {
+                scope.spawn(|| {
+                    let found = on_worker(|| explore_here(job)).unwrap_or_else(lost_worker);
+                    crate::parallel::finished(job, &found);
+                    found
+                })
+            })
+            .collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+    });
+    crate::parallel::merge(job, found)
 }
 
 /// Runs one schedule.
@@ -106,12 +123,16 @@ fn explore_here(job: &Job<'_>) -> Found {
     let mut runtime = runtime(job, &learnt);
     let (halt, tally) = loop {
         let mut session =
-            Session::new(&mut runtime, job.limits, learnt.rules, learnt.names.clone());
+            Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
         let halt = strategy(job, &mut session);
         learnt.rules = session.run.rules;
         let tally = session.tally;
         if halt != Halt::Restart {
             break (halt, tally);
+        }
+        if job.limits.worker.0 > 0 && runtime.registry.has_externals() {
+            // Data made outside the body must not be touched by two workers at once.
+            break (Halt::Time, tally);
         }
         if job.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             break (Halt::Time, tally);
@@ -121,6 +142,9 @@ fn explore_here(job: &Job<'_>) -> Found {
     let mut notes = Vec::new();
     if let Some(site) = runtime.weak_ordering {
         notes.push(format!("every ordering was run as SeqCst (first weaker one at {site})"));
+    }
+    if job.limits.worker.0 > 0 && runtime.registry.has_externals() {
+        notes.push("objects are made outside the test body, so one thread did all the work".into());
     }
     if runtime.registry.has_unstable_objects() {
         notes.push(
@@ -158,12 +182,12 @@ fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
 
 /// Systematic exploration for four fifths of the time; if it does not finish, sampling.
 fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
-    let limits = session.limits;
+    let limits = session.limits.clone();
     if let Some(deadline) = limits.deadline {
         session.limits.deadline = Some(deadline - deadline.duration_since(job.begin) / 5);
     }
     let halt = forward::explore(session);
-    session.limits = limits;
+    session.limits = limits.clone();
     if !matches!(halt, Halt::Time | Halt::States) || session.is_late() {
         return halt;
     }
@@ -276,9 +300,8 @@ fn on_worker<R: Send>(work: impl FnOnce() -> R) -> Option<R> {
     })
 }
 
-fn lost_worker(job: &Job<'_>) -> Found {
+pub(crate) fn lost_worker() -> Found {
     let message = "the thread that explored the test did not survive; this is a bug in preempt";
-    let _ = job;
     Found {
         tally: Tally::default(),
         failure: Some(Failure::of_input(message.into())),

@@ -42,6 +42,8 @@ pub mod future;
 pub mod hint;
 #[cfg(feature = "check")]
 mod lanes;
+#[cfg(feature = "check")]
+mod parallel;
 #[cfg(not(feature = "check"))]
 mod plain;
 #[cfg(feature = "check")]

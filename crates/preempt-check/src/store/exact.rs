@@ -134,7 +134,7 @@ impl Exact {
 
 /// How many states an index of this capacity takes.
 fn threshold(capacity: usize) -> usize {
-    capacity / 20 * 17
+    capacity / 20 * 14
 }
 
 /// Compares by words: states are short, and a call to the library costs more than it saves.
@@ -179,6 +179,14 @@ impl Store for Exact {
             let entry = self.index[self.first_candidate(pending.hash)];
             if entry != 0 && entry >> 32 == pending.hash >> 32 {
                 self.arena.prefetch(entry as u32 as usize - 1);
+            }
+        }
+        if self.arena.has_places() {
+            for pending in batch.iter() {
+                let entry = self.index[self.first_candidate(pending.hash)];
+                if entry != 0 && entry >> 32 == pending.hash >> 32 {
+                    self.arena.prefetch_bytes(entry as u32 as usize - 1);
+                }
             }
         }
         for pending in batch {
