@@ -67,7 +67,7 @@ pub(crate) const CASES: [Case; 8] = [
         name: "processes",
         source: Own("bench_processes.pml"),
         replace: &[],
-        defines: &["N=4"],
+        defines: &["N=7"],
         slots: 20,
     },
 ];
