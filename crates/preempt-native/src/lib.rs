@@ -66,6 +66,12 @@ impl<'p> Native<'p> {
         build::native(reference)
     }
 
+    /// Translates everything now; otherwise what a search needs is translated when it needs it.
+    pub fn prepare(&self) {
+        self.stepping();
+        self.expanding();
+    }
+
     fn stepping(&self) -> Option<&Stepping> {
         self.stepping.get_or_init(|| Stepping::new(self.program, &self.tables).ok()).as_ref()
     }
