@@ -33,7 +33,8 @@ fn main() -> Result<()> {
     let text = report.text();
     println!("{text}");
     if arguments.is_empty() {
-        std::fs::write(root.join("benches/RESULTS.md"), text).context("cannot write the results")?;
+        std::fs::write(root.join("benches/RESULTS.md"), text)
+            .context("cannot write the results")?;
     }
     if report.failed() {
         bail!("numbers of states differ");

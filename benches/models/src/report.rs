@@ -73,8 +73,7 @@ impl Report {
         let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
         for row in &self.rows {
             let mine = row.plain.seconds;
-            let theirs =
-                [row.spin.seconds, row.spin_o3.seconds, row.spin_fastest.seconds];
+            let theirs = [row.spin.seconds, row.spin_o3.seconds, row.spin_fastest.seconds];
             for (all, seconds) in ratios.iter_mut().zip(theirs) {
                 all.push(seconds / mine);
             }
@@ -209,7 +208,10 @@ fn geometric_mean(values: &[f64]) -> f64 {
 /// Today, as year-month-day.
 fn date() -> String {
     let output = std::process::Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
-    output.map_or_else(|_| "an unknown day".into(), |o| String::from_utf8_lossy(&o.stdout).trim().into())
+    output.map_or_else(
+        |_| "an unknown day".into(),
+        |o| String::from_utf8_lossy(&o.stdout).trim().into(),
+    )
 }
 
 /// The processor, and how busy the machine was.
