@@ -14,7 +14,9 @@ fn main() {
     match parse(&source, &path, Dialect::Slam) {
         Ok((program, _)) => match to_promela(&program) {
             Some(model) => print!("{model}"),
-            None => eprintln!("{path}: recursive programs and atomic sections have no Promela form"),
+            None => {
+                eprintln!("{path}: recursive programs and atomic sections have no Promela form")
+            }
         },
         Err(errors) => {
             errors.iter().for_each(|e| eprintln!("{e}"));

@@ -21,8 +21,7 @@ pub fn to_promela(program: &Program) -> Option<String> {
     let targets = program.targets(None).ok()?;
     let mut builder = Builder::new(program, &targets, false);
     let init = program.init.map(|f| builder.root(&[f]));
-    let roots: Vec<usize> =
-        program.threads.iter().map(|t| builder.root(&[t.function])).collect();
+    let roots: Vec<usize> = program.threads.iter().map(|t| builder.root(&[t.function])).collect();
     let code = builder.build();
     if code.procedures.iter().any(|p| p.function.is_some()) {
         return None;
@@ -171,8 +170,7 @@ impl Writer<'_> {
                     }
                     // A frame begins with any values: they are chosen where it is left, and at
                     // the start, where the zeros above are replaced.
-                    let starts =
-                        matches!(edge.origin, crate::symbolic::code::Origin::Start(..));
+                    let starts = matches!(edge.origin, crate::symbolic::code::Origin::Start(..));
                     let chosen: &[VariableId] = if starts { own } else { forget };
                     for v in chosen {
                         let mut text = String::new();
@@ -208,7 +206,11 @@ impl Writer<'_> {
     fn is_number(&self, e: &Expr) -> bool {
         matches!(
             e,
-            Expr::Constant { .. } | Expr::Variable(_) | Expr::Next(_) | Expr::Plus(..) | Expr::Minus(..)
+            Expr::Constant { .. }
+                | Expr::Variable(_)
+                | Expr::Next(_)
+                | Expr::Plus(..)
+                | Expr::Minus(..)
         )
     }
 

@@ -325,6 +325,10 @@ fn campaign(seeds: std::ops::Range<u64>, recursive: bool, methods: &[Method]) ->
                     wanted.is_some(),
                     "seed {seed} {method:?} {k}\n{source}"
                 );
+                if k < 3 {
+                    let again = reread(&parsed, method, k);
+                    assert_eq!(again, wanted.is_some(), "seed {seed} {method:?} {k}\n{source}");
+                }
             }
         }
     }

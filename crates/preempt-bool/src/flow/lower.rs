@@ -251,7 +251,7 @@ impl<'a> Lowering<'a> {
         let text = print::head(&statement.kind);
         let span = &statement.span;
         match &statement.kind {
-            StatementKind::Comment(_) => return at,
+            StatementKind::Comment(_) => at,
             StatementKind::Assign { lhs, rhs, constrain } => {
                 let operation = self.assignment(lhs, rhs, constrain.as_ref(), span, graph);
                 let to = graph.node();
