@@ -37,7 +37,7 @@ fn root() -> PathBuf {
 }
 
 fn test(root: &Path) -> Result<()> {
-    setup::install_peers();
+    setup::install_peers(root);
     tidy_or_fail(root)?;
     cargo(root, &["fmt", "--all", "--check"])?;
     cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
@@ -52,7 +52,7 @@ fn bless(root: &Path) -> Result<()> {
 }
 
 fn bench(root: &Path, arguments: &[String]) -> Result<()> {
-    setup::install_peers();
+    setup::install_peers(root);
     let mut command = vec!["run", "--release", "--package", "bench-models", "--"];
     command.extend(arguments.iter().map(String::as_str));
     cargo(root, &command)

@@ -3,14 +3,35 @@
 //! Everything here is optional: a test whose peer is missing says so and passes, because a
 //! contributor without administrator rights must be able to run the suite.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A command that tests use, and the Debian package that brings it.
-const PEERS: [(&str, &str); 4] =
-    [("spin", "spin"), ("gcc", "gcc"), ("chromium", "chromium"), ("node", "nodejs")];
+const PEERS: [(&str, &str); 5] = [
+    ("spin", "spin"),
+    ("gcc", "gcc"),
+    ("chromium", "chromium"),
+    ("node", "nodejs"),
+    ("npm", "npm"),
+];
+
+/// Where the browser test keeps the package that drives the browser.
+const BROWSER_TEST: &str = "crates/preempt-report/tests/browser";
 
 /// Installs missing peers where this machine allows it.
-pub(crate) fn install_peers() {
+pub(crate) fn install_peers(root: &Path) {
+    install_packages();
+    let folder = root.join(BROWSER_TEST);
+    if exists("npm") && !folder.join("node_modules").is_dir() {
+        println!("installing the browser driver");
+        let arguments = ["install", "--no-audit", "--no-fund", "--ignore-scripts"];
+        if !quiet(Command::new("npm").args(arguments).current_dir(&folder)) {
+            println!("could not install it: the browser test will be skipped");
+        }
+    }
+}
+
+fn install_packages() {
     let missing: Vec<_> = PEERS.iter().filter(|(command, _)| !exists(command)).collect();
     if missing.is_empty() {
         return;

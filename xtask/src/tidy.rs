@@ -11,11 +11,12 @@ use std::path::{Path, PathBuf};
 const LONGEST_FILE: usize = 800;
 
 /// Which workspace crates each crate may name in `[dependencies]`.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("preempt-core", &[]),
     ("preempt-ltl", &["preempt-core"]),
     ("preempt-report", &["preempt-core"]),
     ("preempt-promela", &["preempt-core", "preempt-ltl"]),
+    ("preempt-native", &["preempt-core", "preempt-promela"]),
     ("preempt-check", &["preempt-core", "preempt-ltl"]),
     ("preempt-explore", &["preempt-core"]),
     ("preempt-macros", &[]),
@@ -28,6 +29,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
             "preempt-ltl",
             "preempt-report",
             "preempt-promela",
+            "preempt-native",
             "preempt-check",
             "preempt-bool",
         ],

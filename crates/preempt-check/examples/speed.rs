@@ -1,7 +1,7 @@
 //! How fast the engine is on hand-written systems: states per second and bytes per state.
 //!
 //! `cargo run --release -p preempt-check --example speed -- [peterson|ring] [SIZE] [--store S]
-//! [--search S] [--threads N] [--memory BYTES] [--por]`
+//! [--search S] [--threads N] [--memory BYTES] [--depth N] [--por]`
 
 use preempt_check::{Check, Options, Reduction, Search, Storage};
 use preempt_core::{Enabled, Outcome, ProcessId, Step, Successors, System};
@@ -30,6 +30,7 @@ fn main() {
             }
             "--threads" => options.threads = value().parse().unwrap_or(1),
             "--memory" => options.memory = value().parse().ok(),
+            "--depth" => options.depth = value().parse().ok(),
             "--por" => options.reduction = Reduction::Full,
             other => match other.parse() {
                 Ok(number) => size = number,

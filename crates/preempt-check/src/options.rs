@@ -6,13 +6,36 @@ use std::time::Duration;
 /// The order of exploration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Search {
-    /// Breadth-first where nothing needs a stack, depth-first otherwise.
+    /// Breadth-first where nothing gains by a stack, depth-first otherwise: with reduction, and
+    /// with stores that do not keep the states.
     #[default]
     Auto,
     /// Depth-first, in the order in which the system lists its steps.
     Depth,
     /// Breadth-first: shortest counterexamples, and the fastest.
     Breadth,
+    /// One random execution after the other; finds, but never proves.
+    Random {
+        /// The seed of the choices.
+        seed: u64,
+    },
+    /// Depth-first down to a depth that grows from round to round.
+    IterativeDepth {
+        /// The first depth, and by how much it grows.
+        step: u64,
+    },
+}
+
+/// Whose rules a bounded search follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Compatibility {
+    /// Ours: nothing within the bound is missed.
+    #[default]
+    None,
+    /// Those of Spin 6.5.2 built with `-DBCS -DSAFETY`, which miss violations: for study.
+    Spin,
+    /// Those of Spin 6.5.2 built with `-DBCS` alone.
+    SpinWithoutSafety,
 }
 
 /// How visited states are remembered.
@@ -62,6 +85,19 @@ pub struct Options {
     pub reduction: Reduction,
     /// Which executions are explored, by the preemptions they need.
     pub preemptions: Preemptions,
+    /// Whose rules a search with a bound follows.
+    pub compatibility: Compatibility,
+    /// In a depth-first search with a bound, a switch is free where the last mover can only go
+    /// back to where it was ([HF] §3.1); reaches states beyond the bound.
+    pub free_cycles: bool,
+    /// Depth-first: explore states again on shorter ways, and look for ever shorter
+    /// counterexamples (Spin's `-DREACH`, `-i`).
+    pub shorten: bool,
+    /// Many bounded searches with different bounds, orders and hash functions at once, from a
+    /// seed; the first violation wins.
+    pub swarm: Option<u64>,
+    /// Give the first violation as it was found, do not look for the simplest.
+    pub first: bool,
     /// Whether a property looks at the propositions of the system: then steps that may change one
     /// are never reordered.
     pub observed: bool,
@@ -89,6 +125,11 @@ impl Default for Options {
             storage: Storage::Auto,
             reduction: Reduction::default(),
             preemptions: Preemptions::Any,
+            compatibility: Compatibility::None,
+            free_cycles: false,
+            shorten: false,
+            swarm: None,
+            first: false,
             observed: false,
             assertions: true,
             deadlocks: true,

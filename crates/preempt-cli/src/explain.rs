@@ -72,6 +72,10 @@ pub(crate) fn run(word: Option<&str>) -> Result<ExitCode, Failure> {
         ));
         return Ok(ExitCode::SUCCESS);
     }
+    if let Some((code, meaning)) = boolean_code(word) {
+        print(&format!("{code} {meaning} (Boolean programs)\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
     Err(Failure::Input(format!("`{word}` is no known code; `preempt explain` lists them all")))
 }
 
@@ -82,6 +86,13 @@ fn list() {
     for code in codes::TABLE {
         print(&format!("{} {}\n", code.id, code.title));
     }
+    for (code, meaning) in preempt_bool::CODES {
+        print(&format!("{code} {meaning}\n"));
+    }
+}
+
+fn boolean_code(word: &str) -> Option<(&'static str, &'static str)> {
+    preempt_bool::CODES.iter().find(|(code, _)| code.eq_ignore_ascii_case(word)).copied()
 }
 
 fn indent(text: &str) -> String {

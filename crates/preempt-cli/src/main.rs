@@ -4,6 +4,7 @@
 //! is a bug in preempt and ends with 101.
 
 mod arguments;
+mod boolean;
 mod explain;
 mod failure;
 mod graph;
@@ -35,12 +36,13 @@ fn run(cli: Cli) -> ExitCode {
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Check(arguments) => promela::check::run(&arguments),
+        Command::Check(arguments) => match arguments.model.file.extension() {
+            Some(extension) if extension == "bp" => boolean::run(&arguments),
+            _ => promela::check::run(&arguments),
+        },
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
-        Command::Sequentialize(_) => {
-            Err(Failure::Input("Boolean programs are not part of this build".into()))
-        }
+        Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Spin { arguments } => {

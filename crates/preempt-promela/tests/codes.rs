@@ -22,6 +22,17 @@ fn ids_are_unique_and_sorted() {
 }
 
 #[test]
+fn the_reference_lists_every_code() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/src/reference/promela.md");
+    let text = std::fs::read_to_string(page).expect("the reference page");
+    let listed: Vec<&str> = text.lines().filter(|l| l.starts_with("| P0")).collect();
+    let wanted: Vec<String> =
+        codes::TABLE.iter().map(|c| format!("| {} | {} |", c.id, c.title)).collect();
+    assert_eq!(listed, wanted);
+}
+
+#[test]
 fn wrong_examples_draw_their_code_and_right_ones_do_not() {
     for code in codes::TABLE {
         if !TOO_LONG_TO_SHOW.contains(&code.id) {

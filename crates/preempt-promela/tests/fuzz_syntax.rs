@@ -34,7 +34,7 @@ const SNIPPETS: &[&str] = &[
      init { y1 = M(y1, y1) }",
     "inline f(a, b) { byte t; L: t = a; if :: t > b -> goto L :: else -> return t fi }\n\
      init { int x; x = f(x + 1, 3); f(x, (2, 3)); do :: x-- unless x == 0 :: timeout -> break od }",
-    "byte x; active [2] D_proctype P() { end: atomic { x++ ; x == _nr_pr -> d_step { x = x << 2 } } }\n\
+    "unsigned w : 31 = 5; unsigned v : 3 = 9; short s = 70000; byte x; active [2] D_proctype P() { end: atomic { x++ ; x == _nr_pr -> d_step { x = x << 2 } } }\n\
      never n { T0: do :: !P[0]@end -> goto T0 :: np_ od }\nltl p { [] (x == 1 -> <> P:y W (X x U !x V x)) }\nnotrace { x!_ }",
 ];
 

@@ -25,7 +25,7 @@ pub enum Stutter {
 }
 
 /// A system watched by a property.
-pub struct Product<'a, S: System + ?Sized, P: Property> {
+pub struct Product<'a, S: System + ?Sized, P: Property + ?Sized> {
     system: &'a S,
     property: &'a P,
     stutter: Stutter,
@@ -50,7 +50,7 @@ const STUTTER: u32 = 0;
 const COMPLETE: u32 = 1;
 const VIOLATE: u32 = 2;
 
-impl<'a, S: System + ?Sized, P: Property> Product<'a, S, P> {
+impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
     /// Joins the two.
     pub fn new(system: &'a S, property: &'a P, stutter: Stutter) -> Self {
         Product { system, property, stutter }
@@ -126,7 +126,7 @@ fn property_step(kind: u32, to: u32, assertion: u32) -> Step {
     }
 }
 
-impl<S: System + ?Sized, P: Property> System for Product<'_, S, P> {
+impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         let outcome = self.system.initial(state);
         attach(state, self.property.initial());

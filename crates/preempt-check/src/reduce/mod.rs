@@ -42,12 +42,6 @@ impl Selector {
         self.rule != Reduction::None
     }
 
-    /// Whether a state reached through an indivisible sequence can satisfy the proviso of the
-    /// state before it. Spin gives up there.
-    pub(crate) fn sees_through_sequences(&self) -> bool {
-        self.rule == Reduction::Full
-    }
-
     /// Selects the first selection numbered `from` or more, or everything; returns its number.
     pub(crate) fn next<S: System + ?Sized>(
         &mut self,

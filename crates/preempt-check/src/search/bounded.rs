@@ -13,7 +13,7 @@ use super::bounded_stack::{Frame, Phase, Stack};
 use super::bounded_walk::{Rule, walk};
 use super::visited::Visited;
 use crate::{Budget, Finding, Options};
-use preempt_core::{Enabled, System};
+use preempt_core::{Enabled, ProcessId, System};
 
 /// Searches up to `bound`; `free_cycles` is the rule of §3.1.
 #[doc(alias = "HF Fig. 3")]
@@ -25,12 +25,16 @@ pub(super) fn depth_first<S: System + ?Sized, V: Visited>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    walk(system, visited, &mut Figure3 { bound, free_cycles }, bound, options, budget)
+    let mut rule = Figure3 { bound, free_cycles, cut: false };
+    let finding = walk(system, visited, &mut rule, options, budget);
+    Finding { bound: rule.cut.then_some(bound), ..finding }
 }
 
 struct Figure3 {
     bound: u32,
     free_cycles: bool,
+    /// The bound kept a step from being taken.
+    cut: bool,
 }
 
 impl<S: System + ?Sized> Rule<S> for Figure3 {
@@ -42,12 +46,13 @@ impl<S: System + ?Sized> Rule<S> for Figure3 {
             return;
         }
         stack.plan(own, frame.count, false);
+        stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, false);
         if self.free_cycles {
             if let Some(frame) = stack.top() {
                 frame.phase = Phase::Mover;
             }
         } else {
-            run_others(visited, stack, enabled, frame, self.bound);
+            self.cut |= run_others(visited, stack, enabled, frame, self.bound);
         }
     }
 
@@ -67,7 +72,7 @@ impl<S: System + ?Sized> Rule<S> for Figure3 {
             frame.phase = Phase::Rest;
         }
         if frame.left_the_path {
-            run_others(visited, stack, enabled, frame, self.bound);
+            self.cut |= run_others(visited, stack, enabled, frame, self.bound);
         } else {
             run_everybody(visited, stack, enabled, frame);
         }
@@ -93,21 +98,30 @@ pub(super) fn run_everybody<V: Visited>(
 }
 
 /// The last mover is preempted: the others go on at one preemption more. Only the first visit at a
-/// count needs to do this.
+/// count needs to do this. Says whether the bound keeps a step from being taken.
 pub(super) fn run_others<V: Visited>(
     visited: &V,
     stack: &mut Stack,
     enabled: &Enabled,
     frame: Frame,
     bound: u32,
-) {
-    let key = frame.key;
-    if !frame.first || frame.count >= bound {
-        return;
+) -> bool {
+    let mut cut = false;
+    if !frame.first {
+        return cut;
     }
     for (process, steps) in enabled.by_process() {
-        if !visited.has_mover(key, process) && frame.mover != Some(process) {
+        if visited.has_mover(frame.key, process)
+            || frame.mover == Some(process)
+            || process == ProcessId::PROPERTY
+        {
+            continue;
+        }
+        if frame.count < bound {
             stack.plan(steps, frame.count + 1, false);
+        } else {
+            cut = true;
         }
     }
+    cut
 }

@@ -16,7 +16,7 @@ use super::bounded_stack::{Frame, Phase, Stack};
 use super::bounded_walk::{Rule, walk};
 use super::visited::Visited;
 use crate::{Budget, Finding, Options};
-use preempt_core::{Enabled, Locality, System};
+use preempt_core::{Enabled, Locality, ProcessId, System};
 
 /// Searches up to `bound` with reduction.
 #[doc(alias = "HF Fig. 5")]
@@ -27,11 +27,15 @@ pub(super) fn depth_first_reduced<S: System + ?Sized, V: Visited>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    walk(system, visited, &mut Figure5 { bound }, bound, options, budget)
+    let mut rule = Figure5 { bound, cut: false };
+    let finding = walk(system, visited, &mut rule, options, budget);
+    Finding { bound: rule.cut.then_some(bound), ..finding }
 }
 
 struct Figure5 {
     bound: u32,
+    /// The bound kept a step from being taken.
+    cut: bool,
 }
 
 impl<S: System + ?Sized> Rule<S> for Figure5 {
@@ -52,6 +56,7 @@ impl<S: System + ?Sized> Rule<S> for Figure5 {
             });
             if let Some((_, steps)) = ample {
                 // Lines 25 to 28.
+                stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, false);
                 stack.plan(steps, frame.count, true);
                 if let Some(frame) = stack.top() {
                     frame.phase = Phase::Ample;
@@ -59,7 +64,7 @@ impl<S: System + ?Sized> Rule<S> for Figure5 {
                 return;
             }
         }
-        expand(visited, stack, enabled, frame, self.bound, false);
+        self.cut |= expand(visited, stack, enabled, frame, self.bound, false);
     }
 
     fn wants_resume(&self, frame: &Frame) -> bool {
@@ -78,12 +83,12 @@ impl<S: System + ?Sized> Rule<S> for Figure5 {
         if let Some(frame) = stack.top() {
             frame.phase = Phase::Rest;
         }
-        expand(visited, stack, enabled, frame, self.bound, true);
+        self.cut |= expand(visited, stack, enabled, frame, self.bound, true);
         true
     }
 }
 
-/// Lines 30 to 44.
+/// Lines 30 to 44. Says whether the bound keeps a step from being taken.
 fn expand<V: Visited>(
     visited: &mut V,
     stack: &mut Stack,
@@ -91,12 +96,16 @@ fn expand<V: Visited>(
     frame: Frame,
     bound: u32,
     cycle: bool,
-) {
+) -> bool {
     let own = frame.mover.map_or(&[][..], |mover| enabled.of(mover));
     stack.plan(own, frame.count, false);
+    if !own.is_empty() {
+        stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, false);
+    }
     if own.is_empty() || frame.safe || cycle {
         run_everybody(visited, stack, enabled, frame);
+        false
     } else {
-        run_others(visited, stack, enabled, frame, bound);
+        run_others(visited, stack, enabled, frame, bound)
     }
 }

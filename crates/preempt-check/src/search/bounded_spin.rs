@@ -18,6 +18,7 @@
 //! Order of exploration, visits, matches and errors are those of the generated verifier, so that
 //! the numbers of [HF] Tables 1 to 4 come out to the digit.
 
+use super::chain::last_mover;
 use super::marks::LARGEST_BOUND;
 use super::tally::Tally;
 use crate::store::{StateId, Store};
@@ -29,14 +30,12 @@ use preempt_core::{Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop
 pub(super) struct Build {
     /// `-DSAFETY`.
     pub(super) safety: bool,
-    /// `-DREACH`, run with `-i`.
-    pub(super) shorten: bool,
 }
 
 /// Searches as `pan -L<bound>` would.
 pub(super) fn depth_first_as_spin<S: System + ?Sized, T: Store>(
     system: &S,
-    store: T,
+    store: &mut T,
     bound: u32,
     build: Build,
     options: &Options,
@@ -50,6 +49,7 @@ pub(super) fn depth_first_as_spin<S: System + ?Sized, T: Store>(
         bound: bound.min(255).min(LARGEST_BOUND),
         reduce,
         build,
+        shorten: options.shorten,
         knows_stack: reduce || !build.safety,
         max_depth: options.depth.unwrap_or(u64::MAX),
         tally: Tally::new(system, options),
@@ -89,6 +89,8 @@ enum Stored {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    /// The moves that a property makes alone.
+    Property,
     /// Only this process: its steps are safe.
     Ample(ProcessId),
     /// Only the last mover.
@@ -122,10 +124,12 @@ struct Frame {
 
 struct Pan<'a, S: ?Sized, T> {
     system: &'a S,
-    store: T,
+    store: &'a mut T,
     bound: u32,
     reduce: bool,
     build: Build,
+    /// `-DREACH`, run with `-i`.
+    shorten: bool,
     knows_stack: bool,
     max_depth: u64,
     tally: Tally,
@@ -150,11 +154,12 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             self.store(0, 0)?;
             self.ask();
             self.push(false, None, 0, 0, false);
-            self.begin();
         }
         while let Some(frame) = self.frames.last_mut() {
             let list = &self.steps[frame.steps..];
             let turn = |step: &Step| match frame.phase {
+                Phase::Property => step.process == ProcessId::PROPERTY,
+                _ if step.process == ProcessId::PROPERTY => false,
                 Phase::Ample(process) => step.process == process,
                 Phase::Mover => Some(step.process) == frame.mover,
                 Phase::Others { .. } => Some(step.process) != frame.mover,
@@ -192,10 +197,10 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         self.frames.push(Frame {
             transient,
             tagged: if transient { None } else { self.last_stored },
-            mover: step.map(|step| step.mover()),
+            mover: last_mover(step.as_slice(), self.frames.last().and_then(|f| f.mover)),
             count,
             depth,
-            phase: Phase::All,
+            phase: if transient { Phase::All } else { Phase::Property },
             after_ample,
             moved: false,
             outside: false,
@@ -211,7 +216,8 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
 
     /// Decides how the stable state on top is explored.
     fn begin(&mut self) {
-        let Some(frame) = self.frames.last() else { return };
+        let Some(frame) = self.frames.last_mut() else { return };
+        (frame.moved, frame.inside, frame.outside) = (false, false, false);
         let several = self.system.process_count(&self.bytes[frame.state..]) > 1;
         let may_reduce = self.reduce
             && several
@@ -230,6 +236,9 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let mut waiting = after;
         for group in self.steps[frame.steps..].chunk_by(|a, b| a.process == b.process) {
             let process = group[0].process;
+            if process == ProcessId::PROPERTY {
+                continue;
+            }
             if waiting.is_some() {
                 waiting = waiting.filter(|&before| before != process);
                 continue;
@@ -266,7 +275,9 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
             self.fault(fault, Some(step))?;
         }
-        if let Outcome::Broken(_) = outcome {
+        // The violation of a property is no state of its own.
+        let ends = step.process == ProcessId::PROPERTY && outcome != Outcome::Done;
+        if ends || matches!(outcome, Outcome::Broken(_)) {
             return Ok(());
         }
         if depth >= self.max_depth {
@@ -294,7 +305,6 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         if let Stored::New | Stored::Revisit = stored {
             self.ask();
             self.push(false, Some(step), count, depth, ample);
-            self.begin();
         }
         Ok(())
     }
@@ -324,7 +334,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             known.low = count;
             return Ok(Stored::Revisit);
         }
-        if self.build.shorten && known.depth > depth {
+        if self.shorten && known.depth > depth {
             known.depth = depth;
             return Ok(Stored::Revisit);
         }
@@ -336,6 +346,10 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let (bound, safety) = (self.bound, self.build.safety);
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         match frame.phase {
+            Phase::Property => {
+                self.begin();
+                return Ok(());
+            }
             Phase::Ample(process) => {
                 let fails = if safety { !frame.outside } else { !frame.moved || frame.inside };
                 if fails {
@@ -365,12 +379,12 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let is_stuck = !frame.transient && self.steps.len() == frame.steps;
         if is_stuck && self.tally.reports_deadlocks() && !self.system.is_valid_end(state) {
             let path = || Counterexample::invalid_end(path(&self.frames));
-            if self.build.shorten {
-                self.tally.first = None;
+            if self.shorten {
                 self.max_depth = self.max_depth.min(frame.depth);
             }
+            self.tally.forget_if(self.shorten);
             let enough = self.tally.error(path);
-            if enough && !self.build.shorten {
+            if enough && !self.shorten {
                 return Err(End::Enough);
             }
         }
@@ -403,18 +417,18 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         if !self.tally.reports(self.system, fault) {
             return Ok(());
         }
-        if self.build.shorten {
-            self.tally.first = None;
+        if self.shorten {
             let depth = self.frames.last().map_or(0, |frame| frame.depth);
             self.max_depth = self.max_depth.min(depth + 1);
         }
+        self.tally.forget_if(self.shorten);
         let (system, frames) = (self.system, &self.frames);
         let enough = self.tally.error(|| {
             let mut steps = path(frames);
             steps.extend(step);
             Counterexample::from_fault(system, steps, fault)
         });
-        if enough && !self.build.shorten { Err(End::Enough) } else { Ok(()) }
+        if enough && !self.shorten { Err(End::Enough) } else { Ok(()) }
     }
 
     fn bytes(&self) -> usize {
@@ -429,7 +443,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let memory = self.bytes();
         let states = self.store.len() as u64;
         // A shortened search cuts executions on purpose, once it has found one.
-        let cut_on_purpose = self.build.shorten && self.tally.first.is_some();
+        let cut_on_purpose = self.shorten && self.tally.first.is_some();
         let mut finding = self.tally.finish(self.system, states);
         if cut_on_purpose {
             finding.stop = None;
@@ -439,9 +453,9 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         }
         finding.bound = Some(bound);
         finding.unreached.clear();
-        finding.notes.push(
-            "searched by Spin's rules: violations within the bound can be missed".to_owned(),
-        );
+        finding
+            .notes
+            .push("searched by Spin's rules: violations within the bound can be missed".to_owned());
         finding.statistics = Statistics {
             bytes_per_state: memory as f64 / states.max(1) as f64,
             memory_bytes: memory.max(budget.peak_memory()) as u64,

@@ -6,7 +6,7 @@
 //! Invariant: a successor above the bound is never planned, so no visit above the bound is made.
 
 use super::bounded_stack::{Frame, Stack, Task};
-use super::chain::{Chain, Event};
+use super::chain::{Chain, Event, last_mover};
 use super::marks::Visit;
 use super::tally::Tally;
 use super::visited::{Arrival, Visited};
@@ -31,12 +31,11 @@ pub(super) trait Rule<S: ?Sized> {
     fn wants_resume(&self, frame: &Frame) -> bool;
 }
 
-/// Runs the search. `bound` goes into the finding; the rule keeps to it.
+/// Runs the search. Keeping to the bound, and saying whether it mattered, is up to the rule.
 pub(super) fn walk<S: System + ?Sized, V: Visited>(
     system: &S,
     visited: V,
     rule: &mut impl Rule<S>,
-    bound: u32,
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
@@ -48,13 +47,14 @@ pub(super) fn walk<S: System + ?Sized, V: Visited>(
         max_depth: options.depth.map_or(usize::MAX, |depth| depth as usize),
         numbers: Statistics::default(),
         truncated: false,
+        shorten: options.shorten,
         enabled: Enabled::new(),
         state: Vec::new(),
         chain: Chain::default(),
         steps: Vec::new(),
     };
     let end = walk.run(rule, budget).err();
-    walk.finish(bound, end, budget)
+    walk.finish(end, budget)
 }
 
 enum End {
@@ -71,6 +71,8 @@ struct Walk<'a, S: ?Sized, V> {
     numbers: Statistics,
     /// Some execution was cut at the depth limit.
     truncated: bool,
+    /// After a violation, look only for shorter ones.
+    shorten: bool,
     enabled: Enabled,
     state: Vec<u8>,
     chain: Chain,
@@ -168,10 +170,13 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
 
     /// Visits the stable state that `task` led to by `self.steps`.
     fn arrive(&mut self, task: Option<Task>, rule: &mut impl Rule<S>) -> Result<(), End> {
-        let mover = self.steps.last().filter(|_| task.is_some_and(|task| !task.safe));
+        let before = self.stack.frame().and_then(|frame| frame.mover);
+        let mover = last_mover(&self.steps, before);
+        let mover = mover.filter(|_| task.is_some_and(|task| !task.safe));
         let count = task.map_or(0, |task| task.count);
+        let depth = (self.stack.depth() + self.steps.len()) as u64;
         let Arrival { key, visit, new, on_path } = (self.visited)
-            .arrive(&self.state, count, mover.map(Step::mover))
+            .arrive(&self.state, depth, count, mover)
             .map_err(|_| End::Limit(Stop::Memory))?;
         for &step in &self.steps {
             self.tally.take(self.system, step);
@@ -195,8 +200,10 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         }
         if new && self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
             let path = self.stack.path();
+            self.tally.forget_if(self.shorten);
             self.tally.error(|| Counterexample::invalid_end(path.to_vec()));
-            self.enough()?;
+            let length = path.len();
+            self.enough(length)?;
         }
         rule.enter(self.system, &mut self.visited, &mut self.stack, &self.enabled);
         Ok(())
@@ -207,13 +214,22 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         let path = self.stack.path();
         if self.tally.reports(self.system, fault) {
             let system = self.system;
+            self.tally.forget_if(self.shorten);
             self.tally.error(|| Counterexample::from_fault(system, [path, steps].concat(), fault));
+            let length = path.len() + steps.len();
+            self.enough(length)?;
         }
-        self.enough()
+        Ok(())
     }
 
-    fn enough(&self) -> Result<(), End> {
-        if self.tally.is_enough() { Err(End::Enough) } else { Ok(()) }
+    /// After a violation at the end of `length` steps.
+    fn enough(&mut self, length: usize) -> Result<(), End> {
+        if self.shorten {
+            self.max_depth = length.saturating_sub(1);
+        } else if self.tally.is_enough() {
+            return Err(End::Enough);
+        }
+        Ok(())
     }
 
     fn poll(&self, budget: &mut Budget) -> Result<(), End> {
@@ -227,16 +243,18 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         stop.map_or(Ok(()), |stop| Err(End::Limit(stop)))
     }
 
-    fn finish(self, bound: u32, end: Option<End>, budget: &Budget) -> Finding {
+    fn finish(self, end: Option<End>, budget: &Budget) -> Finding {
         let states = self.visited.len();
         let memory = self.visited.bytes() + self.stack.bytes();
         let mut finding = self.tally.finish(self.system, states);
         finding.stop = match end {
             Some(End::Limit(stop)) => Some(stop),
-            _ if self.truncated => Some(Stop::Depth),
+            // Having found one, cutting what is not shorter is what was asked for.
+            _ if self.truncated && !(self.shorten && finding.counterexample.is_some()) => {
+                Some(Stop::Depth)
+            }
             _ => None,
         };
-        finding.bound = Some(bound);
         // What the bound kept out may be reached beyond it.
         finding.unreached.clear();
         finding.statistics = Statistics {

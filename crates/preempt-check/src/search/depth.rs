@@ -14,8 +14,8 @@ use crate::store::{Exact, StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Enabled, Outcome, Step, Stop, System};
 
-/// Indivisible sequences longer than this are checked for loops.
-const LONG_SEQUENCE: u32 = 1024;
+/// Indivisible sequences with more steps than this, over all their branches, are checked for loops.
+const LONG_SEQUENCE: u32 = 1 << 14;
 
 /// Searches all executions depth-first.
 pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
@@ -34,6 +34,7 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
         on_stack: Vec::new(),
         selector: Selector::new(options),
         long_sequences: Exact::new(budget.memory_limit() / 8),
+        sequence_steps: 0,
         enabled: Enabled::new(),
         state: Vec::new(),
         scratch: Vec::new(),
@@ -56,6 +57,8 @@ struct DepthFirst<'a, S: ?Sized, T> {
     selector: Selector,
     /// States inside very long indivisible sequences, which might never end.
     long_sequences: Exact,
+    /// Steps inside sequences since the last stored state.
+    sequence_steps: u32,
     enabled: Enabled,
     /// The state that is being entered.
     state: Vec<u8>,
@@ -88,7 +91,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             return Ok(());
         }
         self.state = state;
-        self.arrive(0, 0, None)?;
+        self.arrive(0, false, None)?;
         while let Some(top) = self.frames.last_mut() {
             if top.next == top.count {
                 self.leave()?;
@@ -96,7 +99,10 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             }
             let at = (top.start + top.next) as usize;
             top.next += 1;
-            let (below, sequence) = (top.depth, top.sequence);
+            let below = top.depth;
+            if top.id.is_some() {
+                self.sequence_steps = 0;
+            }
             let (step, outcome, range) = self.window.successors.list[at].clone();
             self.tally.take(self.system, step);
             if outcome != Outcome::Done {
@@ -118,7 +124,8 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
                 self.tally.atomic_steps += 1;
                 self.state.clear();
                 self.state.extend_from_slice(bytes);
-                self.arrive(depth, sequence + 1, None)?;
+                self.sequence_steps += 1;
+                self.arrive(depth, true, None)?;
             } else {
                 let inserted = self.store.insert_hashed(self.window.hashes[at], bytes)?;
                 if !inserted.new {
@@ -127,7 +134,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
                 }
                 self.state.clear();
                 self.state.extend_from_slice(bytes);
-                self.arrive(depth, 0, Some(inserted.id))?;
+                self.arrive(depth, false, Some(inserted.id))?;
             }
             let poll = budget.poll(|| Progress {
                 states: self.store.len() as u64,
@@ -148,19 +155,20 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         self.store.bytes()
             + self.window.bytes()
             + self.long_sequences.bytes()
-            + self.on_stack.capacity() * 8
-            + self.frames.capacity() * size_of::<Frame>()
+            + self.on_stack.len() * 8
+            + self.frames.len() * size_of::<Frame>()
     }
 
     /// Enters `self.state`, which is new (`id` given), or transient, or was so until now.
-    fn arrive(&mut self, depth: u32, sequence: u32, id: Option<StateId>) -> Result<(), Ended> {
+    fn arrive(&mut self, depth: u32, transient: bool, id: Option<StateId>) -> Result<(), Ended> {
         self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
         let start = self.window.successors.list.len() as u32;
         let mut pick = self.fill_first(id.is_some());
         let mut id = id;
         if id.is_none() {
-            if sequence > 0 && self.system.is_transient(&self.state) {
-                if sequence > LONG_SEQUENCE && !self.long_sequences.insert(&self.state)?.new {
+            if transient && self.system.is_transient(&self.state) {
+                let long = self.sequence_steps > LONG_SEQUENCE;
+                if long && !self.long_sequences.insert(&self.state)?.new {
                     self.window.truncate(start);
                     return Ok(());
                 }
@@ -188,17 +196,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
                 self.mark(id, true);
             }
         }
-        let sequence = if id.is_some() { 0 } else { sequence };
-        self.frames.push(Frame {
-            id,
-            start,
-            next: 0,
-            count,
-            depth,
-            sequence,
-            pick,
-            outside: false,
-        });
+        self.frames.push(Frame { id, start, next: 0, count, depth, pick, outside: false });
         self.hash_section(start);
         self.window.trim(&mut self.frames);
         if count == 0 && pick == EVERYTHING && self.tally.reports_deadlocks() {
@@ -287,7 +285,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             match frame.id {
                 Some(id) => self.mark(id, false),
                 // What a sequence reached counts for the state before it.
-                None if frame.outside && self.selector.sees_through_sequences() => {
+                None if frame.outside => {
                     if let Some(below) = self.frames.last_mut() {
                         below.outside = true;
                     }

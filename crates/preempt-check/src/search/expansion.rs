@@ -17,8 +17,8 @@ pub(crate) struct Arrival {
     pub(crate) end: usize,
 }
 
-/// Sequences longer than this are checked for loops.
-const LONG_SEQUENCE: usize = 1024;
+/// Sequences with more steps than this, over all their branches, are checked for loops.
+const LONG_SEQUENCE: u32 = 1 << 14;
 
 /// What happens during an expansion.
 pub(crate) trait Watch {
@@ -45,6 +45,9 @@ pub(crate) struct Expander {
     inner: Successors,
     frames: Vec<(usize, usize)>,
     state: Vec<u8>,
+    /// Steps inside the present sequence.
+    sequence_steps: u32,
+    /// States inside very long sequences, which might never end.
     long_sequences: Option<Exact>,
 }
 
@@ -59,6 +62,7 @@ impl Expander {
             inner: Successors::default(),
             frames: Vec::new(),
             state: Vec::new(),
+            sequence_steps: 0,
             long_sequences: None,
         }
     }
@@ -147,6 +151,7 @@ impl Expander {
     ) -> Result<(), StoreFull> {
         self.inner.clear();
         self.frames.clear();
+        self.sequence_steps = 0;
         self.enter_sequence(system, watch)?;
         while let Some((next, start)) = self.frames.last_mut() {
             if *next == self.inner.list.len() {
@@ -198,7 +203,8 @@ impl Expander {
             self.arrive(watch);
             return Ok(());
         }
-        if self.frames.len() > LONG_SEQUENCE {
+        self.sequence_steps += 1;
+        if self.sequence_steps > LONG_SEQUENCE {
             let known = self.long_sequences.get_or_insert_with(|| Exact::new(usize::MAX));
             if !known.insert(&self.state)?.new {
                 self.inner.list.truncate(start);

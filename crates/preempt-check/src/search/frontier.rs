@@ -53,9 +53,9 @@ impl Frontier {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.present.bytes.capacity()
-            + self.next.bytes.capacity()
-            + (self.present.ends.capacity() + self.next.ends.capacity()) * 8
+        self.present.bytes.len()
+            + self.next.bytes.len()
+            + (self.present.ends.len() + self.next.ends.len()) * 8
     }
 }
 
@@ -110,6 +110,6 @@ impl Links {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        (self.parents.capacity() + self.tags.capacity()) * 4
+        (self.parents.len() + self.tags.len()) * 4
     }
 }

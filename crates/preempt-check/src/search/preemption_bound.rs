@@ -2,30 +2,113 @@
 
 use super::bounded::depth_first;
 use super::bounded_reduced::depth_first_reduced;
+use super::bounded_spin::{Build, depth_first_as_spin};
 use super::iterative::iterative;
+use super::iterative_parallel::iterative_parallel;
 use super::marks::LARGEST_BOUND;
-use super::visited::Marked;
-use crate::store::Exact;
-use crate::{Budget, Finding, Options, Reduction, Search};
-use preempt_core::System;
+use super::shorten::Shortening;
+use super::simplest::simplest;
+use super::visited::{Marked, Replicated, Visited};
+use crate::store::{Exact, Store, Tree};
+use crate::{Budget, Compatibility, Finding, Options, Reduction, Search, Storage};
+use preempt_core::{System, replay};
 
 /// Searches the executions that `options.preemptions` allows.
-pub(crate) fn bounded<S: System + ?Sized>(
+pub(crate) fn bounded<S: System + ?Sized, T: Store>(
     system: &S,
+    store: &mut T,
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
     let reduce = options.reduction != Reduction::None;
-    let store = Exact::new(budget.memory_limit());
-    match (options.search, options.preemptions.limit()) {
-        (Search::Depth, Some(bound)) => {
-            let bound = bound.min(LARGEST_BOUND);
-            if reduce {
-                depth_first_reduced(system, Marked::new(store), bound, options, budget)
-            } else {
-                depth_first(system, Marked::new(store), bound, false, options, budget)
-            }
-        }
-        _ => iterative(system, store, options, reduce, budget),
+    // Without a bound a search as deep as the counters reach: more preemptions than states.
+    let bound = options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND);
+    let safety = match options.compatibility {
+        Compatibility::None => None,
+        Compatibility::Spin => Some(true),
+        Compatibility::SpinWithoutSafety => Some(false),
+    };
+    if let Some(safety) = safety {
+        return depth_first_as_spin(system, store, bound, Build { safety }, options, budget);
     }
+    let needs_stack = options.search == Search::Depth || options.free_cycles || options.shorten;
+    if !needs_stack && store.is_exact() && options.threads > 1 {
+        let limit = budget.memory_limit();
+        return match options.storage {
+            Storage::Tree => {
+                let make = |workers| Tree::new(limit / workers);
+                iterative_parallel(system, make, options, reduce, budget)
+            }
+            _ => {
+                let make = |workers| Exact::new(limit / workers);
+                iterative_parallel(system, make, options, reduce, budget)
+            }
+        };
+    }
+    if !needs_stack && store.is_exact() {
+        return iterative(system, store, options, reduce, budget);
+    }
+    let finding = match options.storage {
+        Storage::Bitstate { .. } => {
+            with_stack(system, Replicated::new(store, bound), bound, options, budget)
+        }
+        _ if options.shorten => {
+            let visited = Shortening::new(Marked::new(store));
+            with_stack(system, visited, bound, options, budget)
+        }
+        _ => with_stack(system, Marked::new(store), bound, options, budget),
+    };
+    keep_to_the_bound(system, bound, options, budget, finding)
+}
+
+fn with_stack<S: System + ?Sized, V: Visited>(
+    system: &S,
+    visited: V,
+    bound: u32,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    if options.reduction == Reduction::None {
+        depth_first(system, visited, bound, options.free_cycles, options, budget)
+    } else {
+        depth_first_reduced(system, visited, bound, options, budget)
+    }
+}
+
+/// The credit of [HF] Fig. 5 and the free cycles of §3.1 let executions beyond the bound through. A
+/// violation that only those have is none within the bound: the exact search decides.
+fn keep_to_the_bound<S: System + ?Sized>(
+    system: &S,
+    bound: u32,
+    options: &Options,
+    budget: &mut Budget,
+    finding: Finding,
+) -> Finding {
+    let Some(found) = &finding.counterexample else { return finding };
+    let needs = replay(system, &found.steps).map_or(0, |(trace, ..)| trace.cost().preemptions);
+    if needs <= bound {
+        return finding;
+    }
+    let exact = simplest(system, options, Some(bound), budget);
+    let mut finding = finding;
+    match (exact.counterexample, exact.proven) {
+        (Some(simpler), proven) => {
+            finding.counterexample = Some(simpler);
+            finding.simplest = proven;
+        }
+        (None, true) => {
+            finding.counterexample = None;
+            finding.bound = Some(bound);
+            finding.statistics.errors = 0;
+            finding
+                .notes
+                .push(format!("a violation with {needs} preemptions was met beyond the bound"));
+        }
+        (None, false) => {
+            finding.notes.push(format!(
+                "the violation found has {needs} preemptions; whether one has at most {bound} was not decided"
+            ));
+        }
+    }
+    finding
 }

@@ -74,6 +74,13 @@ impl Tally {
         self.deadlocks && enabled.is_empty() && !system.is_valid_end(state)
     }
 
+    /// Forgets the first error, so that the next one takes its place.
+    pub(crate) fn forget_if(&mut self, forget: bool) {
+        if forget {
+            self.first = None;
+        }
+    }
+
     /// Counts an error; `example` tells its story if it is the first. Says whether to stop.
     pub(crate) fn error(&mut self, example: impl FnOnce() -> Counterexample) -> bool {
         self.errors += 1;
@@ -105,7 +112,7 @@ impl Tally {
     /// The result of the search so far. Code is reported as unreached only if everything was
     /// searched.
     pub(crate) fn finish<S: System + ?Sized>(self, system: &S, states: u64) -> Finding {
-        let complete = self.stop.is_none() && !(self.is_enough() && self.max_errors != 0);
+        let complete = self.stop.is_none() && !self.is_enough();
         let unreached = if complete { system.unreached(&self.taken) } else { Vec::new() };
         Finding {
             counterexample: self.first,

@@ -17,6 +17,11 @@ use std::collections::HashSet;
 pub(super) struct Key(u64);
 
 impl Key {
+    /// The index into arrays beside a store that numbers its states.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+
     fn id(self) -> StateId {
         StateId(self.0 as u32)
     }
@@ -35,10 +40,11 @@ pub(super) struct Arrival {
 
 /// A memory of visits.
 pub(super) trait Visited {
-    /// Notes a visit; `mover` is `None` where whoever goes on pays nothing.
+    /// Notes a visit at a depth; `mover` is `None` where whoever goes on pays nothing.
     fn arrive(
         &mut self,
         state: &[u8],
+        depth: u64,
         count: u32,
         mover: Option<ProcessId>,
     ) -> Result<Arrival, StoreFull>;
@@ -64,21 +70,22 @@ pub(super) trait Visited {
 
 /// A store that numbers its states, with marks beside them.
 #[derive(Debug)]
-pub(super) struct Marked<T> {
-    store: T,
+pub(super) struct Marked<'a, T> {
+    store: &'a mut T,
     marks: Marks,
 }
 
-impl<T: Store> Marked<T> {
-    pub(super) fn new(store: T) -> Self {
+impl<'a, T: Store> Marked<'a, T> {
+    pub(super) fn new(store: &'a mut T) -> Self {
         Marked { store, marks: Marks::default() }
     }
 }
 
-impl<T: Store> Visited for Marked<T> {
+impl<T: Store> Visited for Marked<'_, T> {
     fn arrive(
         &mut self,
         state: &[u8],
+        _depth: u64,
         count: u32,
         mover: Option<ProcessId>,
     ) -> Result<Arrival, StoreFull> {
@@ -116,16 +123,16 @@ impl<T: Store> Visited for Marked<T> {
 
 /// A store without numbers, in which a state is entered once per count.
 #[derive(Debug)]
-pub(super) struct Replicated<T> {
-    store: T,
+pub(super) struct Replicated<'a, T> {
+    store: &'a mut T,
     bound: u32,
     distinct: u64,
     on_path: HashSet<Key>,
     copy: Vec<u8>,
 }
 
-impl<T: Store> Replicated<T> {
-    pub(super) fn new(store: T, bound: u32) -> Self {
+impl<'a, T: Store> Replicated<'a, T> {
+    pub(super) fn new(store: &'a mut T, bound: u32) -> Self {
         Replicated { store, bound, distinct: 0, on_path: HashSet::new(), copy: Vec::new() }
     }
 
@@ -137,10 +144,11 @@ impl<T: Store> Replicated<T> {
     }
 }
 
-impl<T: Store> Visited for Replicated<T> {
+impl<T: Store> Visited for Replicated<'_, T> {
     fn arrive(
         &mut self,
         state: &[u8],
+        _depth: u64,
         count: u32,
         _mover: Option<ProcessId>,
     ) -> Result<Arrival, StoreFull> {

@@ -29,8 +29,6 @@ pub(crate) struct Frame {
     pub(crate) count: u32,
     /// Steps from the initial state.
     pub(crate) depth: u32,
-    /// How long the indivisible sequence is by now.
-    pub(crate) sequence: u32,
     /// Which selection of steps the section holds.
     pub(crate) pick: u16,
     /// Whether a successor was met that is not on the stack.
@@ -55,9 +53,10 @@ impl Window {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.successors.list.capacity() * size_of::<(Step, Outcome, std::ops::Range<usize>)>()
-            + self.hashes.capacity() * 8
-            + self.successors.bytes.capacity()
+        // Capacity beyond the length is address space that was never touched.
+        self.successors.list.len() * size_of::<(Step, Outcome, std::ops::Range<usize>)>()
+            + self.hashes.len() * 8
+            + self.successors.bytes.len()
             + self.checkpoint_bytes
     }
 

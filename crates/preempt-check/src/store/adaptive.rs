@@ -1,8 +1,9 @@
 //! Exact storage that compresses itself when memory gets tight.
 //!
-//! Begins as [`Exact`], the fastest. When that may not grow any more within its share of the
-//! memory, all states move into a [`Tree`] in the order of their numbers, so every number stays
-//! what it was and searches need not know.
+//! Begins as [`Exact`], the fastest. When that may not grow any more within half of the memory, all
+//! states are copied into a [`Tree`] in the order of their numbers, so every number stays what it
+//! was and searches need not know. If the tree does not fit into the other half, these states do not
+//! compress: the store stays as it is and goes on to its full limit.
 
 use super::{Exact, Inserted, Pending, StateId, Store, StoreFull, Tree};
 
@@ -13,6 +14,8 @@ pub struct Adaptive {
     limit: usize,
     /// How many states there were when the store changed.
     switched_at: Option<usize>,
+    /// Whether compression was tried.
+    tried: bool,
 }
 
 #[derive(Debug)]
@@ -24,7 +27,8 @@ enum Inner {
 impl Adaptive {
     /// A store that may use `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Adaptive { inner: Inner::Exact(Exact::new(share(limit))), limit, switched_at: None }
+        let inner = Inner::Exact(Exact::new(limit / 2));
+        Adaptive { inner, limit, switched_at: None, tried: false }
     }
 
     /// How many states were stored when memory got tight, if it did.
@@ -32,25 +36,23 @@ impl Adaptive {
         self.switched_at
     }
 
-    fn compress(&mut self) -> Result<(), StoreFull> {
-        let empty = Inner::Tree(Tree::new(self.limit));
-        match std::mem::replace(&mut self.inner, empty) {
-            Inner::Exact(exact) => {
-                self.switched_at = Some(exact.len());
-                self.inner = Inner::Tree(exact.into_tree(self.limit)?);
-                Ok(())
-            }
-            tree => {
-                self.inner = tree;
-                Err(StoreFull)
-            }
+    /// Makes room by compression, or by using all of the memory if that does not help.
+    fn make_room(&mut self) -> Result<(), StoreFull> {
+        let Inner::Exact(exact) = &mut self.inner else { return Err(StoreFull) };
+        if self.tried {
+            return Err(StoreFull);
         }
+        self.tried = true;
+        match exact.to_tree(self.limit.saturating_sub(exact.bytes())) {
+            Ok(mut tree) => {
+                tree.set_limit(self.limit);
+                self.switched_at = Some(exact.len());
+                self.inner = Inner::Tree(tree);
+            }
+            Err(StoreFull) => exact.set_limit(self.limit),
+        }
+        Ok(())
     }
-}
-
-/// What the uncompressed store may use: the rest is for searches, and for moving.
-fn share(limit: usize) -> usize {
-    limit / 4 * 3
 }
 
 impl Store for Adaptive {
@@ -68,7 +70,7 @@ impl Store for Adaptive {
             Inner::Exact(store) => match store.insert_hashed(hash, state) {
                 Ok(inserted) => Ok(inserted),
                 Err(StoreFull) => {
-                    self.compress()?;
+                    self.make_room()?;
                     self.insert(state)
                 }
             },
@@ -103,7 +105,7 @@ impl Store for Adaptive {
         }
         // What was inserted before the store filled up has its number, and keeps it.
         let done = batch.iter().take_while(|p| p.inserted.id != StateId::UNKNOWN).count();
-        self.compress()?;
+        self.make_room()?;
         self.insert_batch(bytes, &mut batch[done..])
     }
 
@@ -136,7 +138,8 @@ impl Store for Adaptive {
     fn set_limit(&mut self, bytes: usize) {
         self.limit = bytes;
         match &mut self.inner {
-            Inner::Exact(store) => store.set_limit(share(bytes)),
+            Inner::Exact(store) if self.tried => store.set_limit(bytes),
+            Inner::Exact(store) => store.set_limit(bytes / 2),
             Inner::Tree(store) => store.set_limit(bytes),
         }
     }

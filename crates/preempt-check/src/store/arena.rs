@@ -96,14 +96,19 @@ impl Arena {
         }
     }
 
-    /// Gives back the segments that hold only states before `at`. These must not be read again.
-    pub(crate) fn release_before(&mut self, at: usize) {
-        let segment = match &self.places {
-            None => at >> self.shift,
-            Some(places) => (places[at] >> 24) as usize / SEGMENT,
-        };
-        if segment > 0 && !self.segments[segment - 1].is_empty() {
-            self.segments[segment - 1] = Vec::new();
+    /// Whether places must be looked up, so that fetching a state takes two steps.
+    pub(crate) fn has_places(&self) -> bool {
+        self.places.is_some()
+    }
+
+    /// Fetches the beginning of a state whose place has been [fetched](Arena::prefetch) before.
+    #[inline]
+    pub(crate) fn prefetch_bytes(&self, at: usize) {
+        if let Some(places) = &self.places {
+            let offset = (places[at] >> 24) as usize;
+            if let Some(segment) = self.segments.get(offset / SEGMENT) {
+                pages::prefetch(segment, offset % SEGMENT);
+            }
         }
     }
 

@@ -124,7 +124,7 @@ fn check_one(
     let job = Job { model, arguments, interpreter: &interpreter };
     let mut claim = match &native {
         Some(native) => job.check(native, selected),
-        None => job.check(&interpreter, selected),
+        None => job.check(&interpreter as &dyn System, selected),
     }?;
     claim.statistics.compile_seconds = seconds;
     claim.notes.splice(0..0, notes);
@@ -164,7 +164,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn check<S: System>(&self, system: &S, selected: Selected) -> Result<Claim, Failure> {
+    fn check<S: System + ?Sized>(&self, system: &S, selected: Selected) -> Result<Claim, Failure> {
         match selected {
             Selected::Safety => {
                 let property = self.safety_in_words();
@@ -227,15 +227,16 @@ impl Job<'_> {
         }
     }
 
-    fn check_claim<S: System>(&self, system: &S, index: usize) -> Result<Claim, Failure> {
+    fn check_claim<S: System + ?Sized>(&self, system: &S, index: usize) -> Result<Claim, Failure> {
         let automaton = &self.interpreter.program().claims[index];
         let raw = NeverClaim::new(automaton, self.interpreter);
         let name = automaton.name.as_ref().map_or(String::new(), |name| format!(" {name}"));
         if !self.arguments.acceptance {
             let property = format!("the never claim{name} is not completed, no assertion violated");
             let options = safety::options(self.arguments, property, true);
-            let fast = Product::new(system, &raw, Stutter::Extend);
-            let reference = Product::new(self.interpreter, &raw, Stutter::Extend);
+            let claim_property: &dyn Property = &raw;
+            let fast = Product::new(system, claim_property, Stutter::Extend);
+            let reference = Product::new(self.interpreter, claim_property, Stutter::Extend);
             let mut claim = safety::check(&fast, &reference, options, self.arguments)?;
             if automaton.states.iter().any(|state| state.is_accept) {
                 claim.notes.push(
@@ -267,7 +268,11 @@ impl Job<'_> {
         cycles::check(system, self.interpreter, &raw, question)
     }
 
-    fn check_formula<S: System>(&self, system: &S, index: usize) -> Result<Claim, Failure> {
+    fn check_formula<S: System + ?Sized>(
+        &self,
+        system: &S,
+        index: usize,
+    ) -> Result<Claim, Failure> {
         let block = &self.model.formulas[index];
         let uses = &self.interpreter.program().formulas[index].propositions;
         let mut leaves = uses.iter().map(|p| *p as usize);

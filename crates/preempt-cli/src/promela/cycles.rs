@@ -9,6 +9,7 @@ use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{Budget, Finding, Storage, available_memory, conclude};
 use preempt_core::{Claim, Step, System, ViolationKind};
+use preempt_promela::interpret::Interpreter;
 
 /// What to look for.
 pub(super) struct Question<'a> {
@@ -26,15 +27,15 @@ pub(super) struct Question<'a> {
 }
 
 /// Runs the property beside the system; what is found is confirmed on the reference interpreter.
-pub(super) fn check<S: System, R: System, P: Property>(
+pub(super) fn check<S: System + ?Sized>(
     system: &S,
-    reference: &R,
-    property: &P,
+    reference: &Interpreter,
+    property: &dyn Property,
     question: Question<'_>,
 ) -> Result<Claim, Failure> {
     let arguments = question.arguments;
     let product = Product::new(system, property, question.stutter);
-    let target = Product::<S, P>::target;
+    let target = Product::<S, dyn Property>::target;
     let iterate = arguments.iterate.map(|last| last.unwrap_or(u32::from(u16::MAX)));
     let bounds = match (arguments.bound, iterate) {
         (Some(bound), _) => bound..=bound,
@@ -143,9 +144,9 @@ fn nested_in<S: System, T: Store>(
     finding
 }
 
-fn answer<R: System, P: Property>(
-    reference: &R,
-    property: &P,
+fn answer(
+    reference: &Interpreter,
+    property: &dyn Property,
     question: Question<'_>,
     mut finding: Finding,
 ) -> Result<Claim, Failure> {

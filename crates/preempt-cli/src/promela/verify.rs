@@ -6,7 +6,7 @@ use preempt_core::{Enabled, Label, Outcome, System, ViolationKind, replay};
 
 /// Replays `found` on `reference`: each step is enabled where it is taken, and the end is as bad as
 /// was claimed.
-pub(super) fn verify<R: System>(reference: &R, found: &Counterexample) -> Result<(), Failure> {
+pub(super) fn verify(reference: &dyn System, found: &Counterexample) -> Result<(), Failure> {
     let bug =
         |message: String| Failure::Bug(format!("the counterexample does not hold: {message}"));
     let (_, mut state, outcome) =
@@ -34,8 +34,8 @@ pub(super) fn verify<R: System>(reference: &R, found: &Counterexample) -> Result
 }
 
 /// The part from `start` on returns to where it began, and accepts on the way.
-fn verify_cycle<R: System>(
-    reference: &R,
+fn verify_cycle(
+    reference: &dyn System,
     found: &Counterexample,
     start: usize,
 ) -> Result<(), String> {

@@ -186,9 +186,9 @@ codes! {
         "byte count;\ninit { count = 1 }";
     REDECLARED = "P0041",
         "name is declared twice",
-        "In one block a name can be declared once. An inner block may declare it again, and hides the outer one.",
+        "Where a name is visible it cannot be declared again, not even in an inner block or for a local beside a global: Spin 6.5.2 has no hiding. Blocks beside each other may use the same name. A label cannot carry the name of a visible variable.",
         "byte x; int x;\ninit { x = 1 }",
-        "byte x;\ninit { int x; x = 1 }";
+        "byte x;\ninit { { int y; y = x }; { int y; y = x + 1 } }";
     UNKNOWN_LABEL = "P0042",
         "unknown label",
         "`goto` needs a label in the same process type, and a remote reference `P@label` one in process type P.",
@@ -281,9 +281,9 @@ codes! {
         "mtype = { a1, a2 };\ninit { mtype x; x = a1 }";
     TEMPORAL_OPERAND = "P0062",
         "temporal formula used as a value",
-        "`[]`, `<>`, `X`, `U`, `W`, `V`, `->` and `<->` make formulas. Formulas can be combined with `!`, `&&` and `||`, but not compared or added.",
-        "byte x;\nltl p { ([] x) + 1 }",
-        "byte x;\nltl p { [] (x + 1 > 0) }";
+        "`[]`, `<>`, `X`, `U`, `W`, `V`, `->` and `<->` make formulas. Formulas can be combined with `!`, `&&` and `||`, but not compared or added. `[]`, `<>` and `X` bind as tightly as `!`, so `[] x == 1` would compare a formula with 1; Spin accepts this and checks something else.",
+        "byte x;\ninit { x = 1 }\nltl p { ([] x) + 1 }",
+        "byte x;\ninit { x = 1 }\nltl p { [] (x + 1 > 0) }";
     BAD_FOR = "P0063",
         "for over something else",
         "`for (i in a)` lets i run over the indices of an array a; `for (m in c)` puts every message of channel c into the structure m.",
@@ -304,6 +304,26 @@ codes! {
         "A process type takes scalars, channels and structures. Pass an array through a global, or inside a structure.",
         "proctype P(byte a[2]) { skip }\ninit { run P(1) }",
         "proctype P(byte a) { printf(\"%d\", a) }\ninit { run P(1) }";
+    NO_PROCESS = "P0067",
+        "nothing ever runs",
+        "A model starts with its `init` and its `active` process types. This one has neither, so there is nothing to check.",
+        "proctype P() { skip }",
+        "active proctype P() { skip }";
+    CLAIM_ONLY = "P0068",
+        "allowed in a never claim only",
+        "`np_` says that no process is at a progress label. Only a never claim can ask this. `enabled` and `pc_value` are meant for claims, too; elsewhere they draw a warning, as in Spin.",
+        "init { np_ }",
+        "init { skip }\nnever { do :: np_ od }";
+    ELSE_WITH_MESSAGES = "P0069",
+        "else beside a send or receive",
+        "`else` is taken when no other option can be. Whether a send or receive can be depends on the channel, and for a rendezvous on the partner, so Spin refuses the combination. Ask the channel first, with `nfull(c)`, `nempty(c)` or a poll `c?[x]`.",
+        "chan c = [1] of { byte };\ninit { byte x; if :: c?x :: else fi; c!x }",
+        "chan c = [1] of { byte };\ninit { byte x; if :: nempty(c) -> c?x :: else fi; c!x }";
+    CHANNEL_PLACEMENT = "P0070",
+        "channel created amid statements",
+        "The channels of a process are created when it starts. A local channel with an initialiser therefore stands at the start of the body, before the first statement and outside of inner blocks and inlines, as in Spin.",
+        "init { skip; chan c = [1] of { byte }; c!1; c?_ }",
+        "init { chan c = [1] of { byte }; c!1; c?_ }";
     UNUSED_VARIABLE = "P0080",
         "variable is never used",
         "Nothing reads or writes this variable. It still takes room in every state.",

@@ -90,8 +90,9 @@ pub(crate) struct Findings {
 
 impl Findings {
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
-        let seen =
-            self.list.iter().any(|d| d.primary == diagnostic.primary && d.code == diagnostic.code);
+        // A macro or inline used ten times has its errors once.
+        let place = |d: &Diagnostic| (d.primary.file, d.primary.start, d.primary.end, d.code);
+        let seen = self.list.iter().any(|d| place(d) == place(&diagnostic));
         if seen {
             return;
         }

@@ -123,12 +123,25 @@ impl Checker<'_> {
             let one = ast::Declaration { variables: vec![variable.clone()], ..declaration.clone() };
             for resolved in self.variables(&one, self.body.is_nested()) {
                 let name = &variable.name;
-                if let Some(old) = self.body.find_here(&name.name) {
-                    let first = self.body.variables[old.0 as usize].span;
+                // No hiding: Spin 6.5.2 refuses a name that is visible already, from whatever block.
+                let visible = match (self.body.find(&name.name), self.globals.get(&name.name)) {
+                    (Some(id), _) => Some(self.body.variables[id.0 as usize].span),
+                    (None, Some(id)) => Some(self.model.globals[id.0 as usize].span),
+                    (None, None) => None,
+                };
+                if let Some(first) = visible {
                     self.redeclared(name, first);
                     continue;
                 }
                 if self.is_reserved(name) {
+                    continue;
+                }
+                if matches!(resolved.init, Some(Initializer::Channel(_))) && self.body.started {
+                    let message = format!(
+                        "channel `{}` must be created at the start of the process, before any statement",
+                        name.name
+                    );
+                    self.error(codes::CHANNEL_PLACEMENT, name.span, message);
                     continue;
                 }
                 ids.push(self.body.declare(name.name.clone(), resolved));
@@ -156,6 +169,18 @@ impl Checker<'_> {
                 name.span,
                 format!("`{}` is a symbolic constant and cannot name a variable", name.name),
             );
+            return true;
+        }
+        let kind = if self.typedefs.contains_key(&name.name) {
+            Some("a structure")
+        } else if self.proctypes.get(&name.name).is_some_and(|id| id.0 < self.proctypes_seen) {
+            Some("a process type")
+        } else {
+            None
+        };
+        if let Some(kind) = kind {
+            let message = format!("`{}` already names {kind}", name.name);
+            self.error(codes::REDECLARED, name.span, message);
             return true;
         }
         if matches!(&*name.name, "_" | "_pid" | "_nr_pr" | "_last" | "_priority") {
@@ -447,7 +472,7 @@ fn truncate(ty: &Type, value: i32) -> i32 {
         Type::Bit | Type::Bool => value & 1,
         Type::Byte | Type::Pid | Type::Mtype(_) => value & 255,
         Type::Short => i32::from(value as i16),
-        Type::Unsigned(bits) if *bits < 32 => value & ((1i32 << bits) - 1),
+        Type::Unsigned(bits) if *bits < 32 => (value as u32 & ((1u32 << bits) - 1)) as i32,
         Type::Unsigned(_) | Type::Int | Type::Chan | Type::Struct(_) => value,
     }
 }

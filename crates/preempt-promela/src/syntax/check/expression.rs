@@ -4,7 +4,7 @@ use super::super::ast;
 use super::super::codes;
 use super::super::diagnostic::Diagnostic;
 use super::super::suggest;
-use super::place::Use;
+use super::place::{Use, shape_of};
 use super::{Checked, Checker};
 use crate::model::{
     Base, BinaryOp, Expr, ExprKind, Model, ProctypeId, ReceiveArgument, Type, UnaryOp,
@@ -44,16 +44,27 @@ impl Checker<'_> {
                 return self.run(expression, proctype, arguments, priority.as_deref());
             }
             ast::ExprKind::Enabled(process) => {
+                self.warn_outside_claim("enabled", expression);
                 ExprKind::Enabled(Box::new(self.expression(process)?))
             }
             ast::ExprKind::PcValue(process) => {
+                self.warn_outside_claim("pc_value", expression);
                 ExprKind::PcValue(Box::new(self.expression(process)?))
             }
             ast::ExprKind::GetPriority(process) => {
                 ExprKind::GetPriority(Box::new(self.expression(process)?))
             }
             ast::ExprKind::Timeout => ExprKind::Timeout,
-            ast::ExprKind::NonProgress => ExprKind::NonProgress,
+            ast::ExprKind::NonProgress => {
+                if !self.in_claim && !self.in_formula {
+                    return Err(self.error(
+                        codes::CLAIM_ONLY,
+                        span,
+                        "`np_` can only be asked in a never claim",
+                    ));
+                }
+                ExprKind::NonProgress
+            }
             ast::ExprKind::RemoteLabel { proctype, pid, label } => {
                 let id = self.find_proctype(proctype)?;
                 let pid = self.optional(pid.as_deref())?;
@@ -67,10 +78,13 @@ impl Checker<'_> {
                 ExprKind::RemoteVariable { proctype: id, pid, place }
             }
             ast::ExprKind::TemporalUnary(..) | ast::ExprKind::TemporalBinary(..) => {
-                return Err(self.error(
-                    codes::TEMPORAL_OPERAND,
-                    span,
-                    "a temporal formula has no value that could be computed with",
+                return Err(self.report(
+                    Diagnostic::error(
+                        codes::TEMPORAL_OPERAND,
+                        span,
+                        "a temporal formula has no value that could be compared or computed with",
+                    )
+                    .suggest("`[]`, `<>` and `X` bind as tightly as `!`: write `[] (x < 3)`, with parentheses"),
                 ));
             }
         };
@@ -112,6 +126,16 @@ impl Checker<'_> {
 
     fn optional(&mut self, expression: Option<&ast::Expr>) -> Checked<Option<Box<Expr>>> {
         expression.map(|e| self.expression(e).map(Box::new)).transpose()
+    }
+
+    fn warn_outside_claim(&mut self, name: &str, expression: &ast::Expr) {
+        if !self.in_claim && !self.in_formula {
+            self.findings.push(Diagnostic::warning(
+                codes::CLAIM_ONLY,
+                expression.span,
+                format!("`{name}` is meant for never claims"),
+            ));
+        }
     }
 
     /// An operand of arithmetic is no channel.
@@ -270,9 +294,9 @@ impl Checker<'_> {
             }
             return Err(self.report(diagnostic));
         };
-        let variable = locals[position].clone();
+        let shape = shape_of(&locals[position]);
         let place =
-            self.path(Base::Local(crate::model::LocalId(position as u32)), &variable, reference)?;
+            self.path(Base::Local(crate::model::LocalId(position as u32)), shape, reference)?;
         self.demand_scalar(&place)?;
         Ok(place)
     }

@@ -57,6 +57,8 @@ struct Checker<'a> {
     typedefs: HashMap<Arc<str>, TypedefId>,
     globals: HashMap<Arc<str>, GlobalId>,
     proctypes: HashMap<Arc<str>, ProctypeId>,
+    /// Process types whose declaration has begun: ids below this.
+    proctypes_seen: u32,
     /// Labels of the process types, by id.
     labels: Vec<Labels>,
     /// How the globals are used, by id.
@@ -67,6 +69,8 @@ struct Checker<'a> {
     current: Option<ProctypeId>,
     /// Scopes and variables of the body being checked.
     body: Body,
+    /// Checking a never claim or a formula: `np_` may be asked.
+    in_claim: bool,
     /// Checking a `trace`: `_` may be sent.
     in_trace: bool,
     /// Checking a formula: locals get a special message.
@@ -82,11 +86,13 @@ impl<'a> Checker<'a> {
             typedefs: HashMap::new(),
             globals: HashMap::new(),
             proctypes: HashMap::new(),
+            proctypes_seen: 0,
             labels: Vec::new(),
             usage: Vec::new(),
             signatures: Vec::new(),
             current: None,
             body: Body::default(),
+            in_claim: false,
             in_trace: false,
             in_formula: false,
         }
@@ -120,19 +126,28 @@ impl<'a> Checker<'a> {
     fn units(&mut self, units: Vec<ast::Unit>) {
         self.announce_proctypes(&units);
         let mut postponed = Vec::new();
-        let mut next_proctype = 0u32;
         for unit in units {
             match unit {
                 ast::Unit::Mtypes(set) => self.mtype_set(set),
                 ast::Unit::Typedef(typedef) => self.typedef(typedef),
                 ast::Unit::Variables(declaration) => self.global_declaration(declaration),
                 ast::Unit::Proctype(proctype) => {
-                    self.proctype(ProctypeId(next_proctype), proctype);
-                    next_proctype += 1;
+                    let id = ProctypeId(self.proctypes_seen);
+                    self.proctypes_seen += 1;
+                    self.proctype(id, proctype);
                 }
                 ast::Unit::Trace { negated, body } => self.trace(negated, body),
                 later @ (ast::Unit::Claim { .. } | ast::Unit::Ltl { .. }) => postponed.push(later),
             }
+        }
+        if self.model.proctypes.iter().all(|p| p.active == 0) {
+            let span = self.model.proctypes.first().map_or_else(Span::default, |p| p.span);
+            let diagnostic = Diagnostic::error(
+                codes::NO_PROCESS,
+                span,
+                "nothing ever runs: there is no `init` and no `active` process type",
+            );
+            self.report(diagnostic);
         }
         for unit in postponed {
             match unit {
@@ -266,7 +281,9 @@ impl<'a> Checker<'a> {
         self.body.push();
         let labels = Labels::of_body(&body.statements, self.findings);
         self.body.labels = Some(labels);
+        self.in_claim = true;
         let statements = self.sequence(&body.statements);
+        self.in_claim = false;
         self.warn_about_locals();
         let locals = std::mem::take(&mut self.body.variables);
         self.body = Body::default();

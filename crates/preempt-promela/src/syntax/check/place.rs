@@ -35,29 +35,28 @@ impl Checker<'_> {
                 span: reference.span,
             });
         }
-        let (base, variable) = if let Some(id) = self.body.find(name) {
+        let (base, shape) = if let Some(id) = self.body.find(name) {
             mark(&mut self.body.usage[id.0 as usize], purpose);
-            (Base::Local(id), self.body.variables[id.0 as usize].clone())
+            (Base::Local(id), shape_of(&self.body.variables[id.0 as usize]))
         } else if let Some(id) = self.globals.get(name).copied() {
             mark(&mut self.usage[id.0 as usize], purpose);
-            (Base::Global(id), self.model.globals[id.0 as usize].clone())
+            (Base::Global(id), shape_of(&self.model.globals[id.0 as usize]))
         } else {
             return Err(self.unknown_name(&first.name));
         };
-        self.path(base, &variable, reference)
+        self.path(base, shape, reference)
     }
 
     /// Follows indices and fields from a variable that is known.
     pub(super) fn path(
         &mut self,
         base: Base,
-        variable: &Variable,
+        (array, mut ty): (Option<u32>, Type),
         reference: &ast::Reference,
     ) -> Checked<Place> {
         let mut path = Vec::new();
         let first = &reference.parts[0];
-        self.index(variable.array, first, &mut path)?;
-        let mut ty = variable.ty.clone();
+        self.index(array, first, &mut path)?;
         let mut owner = first.name.name.clone();
         for part in &reference.parts[1..] {
             let Type::Struct(id) = ty else {
@@ -194,10 +193,7 @@ impl Checker<'_> {
             ));
         }
         let place = self.place(reference, purpose)?;
-        // Spin stores channels as numbers and lets any scalar stand for one.
-        if matches!(place.ty, Type::Chan | Type::Byte | Type::Int | Type::Short)
-            && place.base != Base::Scratch
-        {
+        if place.ty == Type::Chan {
             return Ok(place);
         }
         Err(self.error(codes::NOT_A_CHANNEL, reference.span, "this is no channel"))
@@ -264,6 +260,11 @@ impl Checker<'_> {
             }
         }
     }
+}
+
+/// What a path starts from: the length of an array, and the type.
+pub(super) fn shape_of(variable: &Variable) -> (Option<u32>, Type) {
+    (variable.array, variable.ty.clone())
 }
 
 pub(super) fn constant(value: i32, span: Span) -> Expr {

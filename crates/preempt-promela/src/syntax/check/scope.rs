@@ -1,4 +1,5 @@
-//! The variables of one body: a stack of blocks, inner ones hiding outer ones.
+//! The variables of one body: a stack of blocks. A name lives as long as its block; blocks beside
+//! each other may use the same one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub(super) struct Body {
     pub(super) variables: Vec<Variable>,
     pub(super) usage: Vec<Usage>,
     scopes: Vec<HashMap<Arc<str>, LocalId>>,
+    /// A statement has been seen: no longer the start of the body.
+    pub(super) started: bool,
     /// Labels, where the body is none of a process type.
     pub(super) labels: Option<Labels>,
 }
@@ -44,11 +47,6 @@ impl Body {
 
     pub(super) fn find(&self, name: &str) -> Option<LocalId> {
         self.scopes.iter().rev().find_map(|scope| scope.get(name).copied())
-    }
-
-    /// The variable of that name in the innermost block, if any.
-    pub(super) fn find_here(&self, name: &str) -> Option<LocalId> {
-        self.scopes.last().and_then(|scope| scope.get(name).copied())
     }
 
     pub(super) fn declare(&mut self, name: Arc<str>, variable: Variable) -> LocalId {

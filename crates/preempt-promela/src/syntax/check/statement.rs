@@ -4,7 +4,7 @@ use super::super::ast;
 use super::super::codes;
 use super::super::diagnostic::Diagnostic;
 use super::super::suggest;
-use super::place::{Use, constant};
+use super::place::{Use, constant, shape_of};
 use super::{Checked, Checker};
 use crate::model::{Branch, Expr, ExprKind, LabelName, Place, Stmt, StmtKind, Type};
 
@@ -23,12 +23,27 @@ impl Checker<'_> {
 
     /// One statement; `None` for a declaration that leaves nothing behind.
     fn statement(&mut self, statement: &ast::Stmt) -> Checked<Option<Stmt>> {
+        for label in &statement.labels {
+            let name = &label.ident.name;
+            let variable = match (self.body.find(name), self.globals.get(name)) {
+                (Some(id), _) => Some(self.body.variables[id.0 as usize].span),
+                (None, Some(id)) => Some(self.model.globals[id.0 as usize].span),
+                (None, None) => None,
+            };
+            if let Some(declared) = variable {
+                let message = format!("label `{name}` has the name of a variable");
+                let diagnostic = Diagnostic::error(codes::REDECLARED, label.ident.span, message)
+                    .label(declared, "declared here");
+                self.report(diagnostic);
+            }
+        }
         let labels = statement
             .labels
             .iter()
             .map(|label| LabelName { name: self.defined_label(label), span: label.ident.span })
             .collect();
         let span = statement.span;
+        self.body.started |= !matches!(statement.kind, ast::StmtKind::Declare(_));
         let kind = match &statement.kind {
             ast::StmtKind::Condition(condition) => {
                 let condition = self.expression(condition)?;
@@ -218,6 +233,22 @@ impl Checker<'_> {
                 result.push(Branch { body, span: branch.span });
             }
         }
+        if let Some(place) = first_else {
+            let message = branches.iter().filter_map(|b| b.body.first()).find(|s| {
+                matches!(s.kind, ast::StmtKind::Send { .. } | ast::StmtKind::Receive { .. })
+            });
+            if let Some(message) = message {
+                self.report(
+                    Diagnostic::error(
+                        codes::ELSE_WITH_MESSAGES,
+                        place,
+                        "`else` cannot stand beside an option that starts with a send or receive",
+                    )
+                    .label(message.span, "this one")
+                    .suggest("ask the channel first, as in `nempty(c) -> c?x`"),
+                );
+            }
+        }
         self.warn_about_options(&result);
         Ok(result)
     }
@@ -270,20 +301,20 @@ impl Checker<'_> {
     /// Length of an array that is named as a whole.
     fn array_of(&mut self, reference: &ast::Reference) -> Option<u32> {
         let name = &reference.parts[0].name.name;
-        let (base, variable) = if let Some(id) = self.body.find(name) {
+        let (base, shape) = if let Some(id) = self.body.find(name) {
             self.body.usage[id.0 as usize].used = true;
-            (crate::model::Base::Local(id), self.body.variables[id.0 as usize].clone())
+            (crate::model::Base::Local(id), shape_of(&self.body.variables[id.0 as usize]))
         } else {
             let id = *self.globals.get(name)?;
             self.usage[id.0 as usize].used = true;
-            (crate::model::Base::Global(id), self.model.globals[id.0 as usize].clone())
+            (crate::model::Base::Global(id), shape_of(&self.model.globals[id.0 as usize]))
         };
         if reference.parts.len() == 1 {
-            return variable.array;
+            return shape.0;
         }
         let (last, front) = reference.parts.split_last()?;
         let owner = ast::Reference { parts: front.to_vec(), span: reference.span };
-        let place = self.path(base, &variable, &owner).ok()?;
+        let place = self.path(base, shape, &owner).ok()?;
         let Type::Struct(id) = place.ty else { return None };
         let fields = &self.model.typedefs[id.0 as usize].fields;
         fields.iter().find(|f| f.name == *last.name.name)?.array

@@ -1,4 +1,7 @@
 //! Expressions and formulas, by binding power.
+//!
+//! As in Spin, `[]`, `<>` and `X` bind as tightly as `!`, and `U`, `W`, `V` tighter than `&&`. All
+//! infix operators are left-associative, even `->`.
 
 use super::super::ast::*;
 use super::super::codes;
@@ -13,11 +16,6 @@ enum Infix {
     Plain(BinaryOp),
     Temporal(TemporalBinary),
 }
-
-/// Operand of `[]` and `<>`: anything that binds tighter than `&&`.
-const TEMPORAL_PREFIX: u8 = 5;
-/// Operand of `X`.
-const NEXT_PREFIX: u8 = 7;
 
 impl Parser<'_> {
     /// An expression of any kind; in an `ltl` block a formula.
@@ -151,8 +149,7 @@ impl Parser<'_> {
             for _ in 0..length {
                 self.bump();
             }
-            let power = if operator == TemporalUnary::Next { NEXT_PREFIX } else { TEMPORAL_PREFIX };
-            let operand = self.binary(power)?;
+            let operand = self.nested(|this| this.unary())?;
             let span = start.to(operand.span);
             let height = operand.height + 1;
             return Ok(Expr {

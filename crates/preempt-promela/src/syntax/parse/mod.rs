@@ -255,7 +255,7 @@ impl<'a> Parser<'a> {
     fn unexpected(&mut self, wanted: &str) -> Reported {
         let token = self.token();
         let found = match &token.kind {
-            Kind::End => "the end of the file".to_string(),
+            Kind::End => "the end of the text".to_string(),
             Kind::Name(name) if KEYWORDS.contains(&&**name) => format!("keyword `{name}`"),
             _ => format!("`{}`", token.text()),
         };

@@ -49,13 +49,13 @@ fn ends_statement(token: &Token) -> bool {
     }
 }
 
-/// Knows whether the text passing by is inside the braces of a process, claim, trace or inline,
+/// Knows whether the text passing by is inside the braces of a process, claim, trace, inline or structure,
 /// and outside of parentheses.
 #[derive(Default)]
 struct BodyTracker {
     braces: usize,
     parentheses: usize,
-    /// The unit being read has a body of statements.
+    /// The unit being read has a body of statements or fields.
     has_body: bool,
 }
 
@@ -74,10 +74,11 @@ impl BodyTracker {
             Kind::Mark("(" | "[") => self.parentheses += 1,
             Kind::Mark(")" | "]") => self.parentheses = self.parentheses.saturating_sub(1),
             Kind::Name(name) if self.braces == 0 => match &**name {
-                "proctype" | "D_proctype" | "init" | "never" | "trace" | "notrace" | "inline" => {
+                "proctype" | "D_proctype" | "init" | "never" | "trace" | "notrace" | "inline"
+                | "typedef" => {
                     self.has_body = true;
                 }
-                "typedef" | "ltl" | "mtype" | "chan" | "of"
+                "ltl" | "mtype" | "chan" | "of"
                     // `chan` also occurs among the parameters of a process type.
                     if self.parentheses == 0 => {
                         self.has_body = false;

@@ -13,6 +13,9 @@ impl Parser<'_> {
     pub(super) fn sequence(&mut self) -> Vec<Stmt> {
         let mut statements = Vec::new();
         let first = self.span();
+        if self.is_separator() {
+            self.unexpected("a statement");
+        }
         loop {
             self.skip_separators();
             if self.at_sequence_end() || self.findings.is_full() {

@@ -1,0 +1,11 @@
+//! States one by one, with stacks stored: exact where stacks stay bounded, and the oracle for
+//! everything else.
+
+mod layout;
+mod machine;
+mod search;
+mod store;
+
+pub use machine::Machine;
+pub(crate) use machine::show;
+pub(crate) use search::search;

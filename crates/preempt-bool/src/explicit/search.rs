@@ -1,0 +1,208 @@
+//! Breadth-first search in the order of context switches, then of steps.
+//!
+//! A search state is a program state with the thread that has the processor. Staying costs a step,
+//! handing the processor over costs a switch; states are settled in the order (switches, steps), so
+//! the first counterexample is the simplest one. All switches count, also forced ones, as in the
+//! paper.
+//!
+//! With `everywhere` a thread may be interrupted at every state; this is the plain engine that all
+//! others are compared with. Without, only behind a step that touches shared data: steps that do
+//! not can be moved behind the interruption, into the thread's next context, or are not needed.
+
+use super::machine::Machine;
+use super::store::Store;
+use crate::limits::Watch;
+use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, System};
+
+/// What was found, switch by switch.
+#[derive(Debug, Default)]
+pub(crate) struct Layers {
+    /// The steps to a target, and the fault number there.
+    pub(crate) found: Option<(Vec<Step>, u32)>,
+    /// Search states settled with at most this many switches.
+    pub(crate) states: Vec<u64>,
+    pub(crate) transitions: u64,
+    /// No further switch leads anywhere new: the answer holds for every number of switches.
+    pub(crate) exhausted: bool,
+    /// A limit that cut some executions short.
+    pub(crate) truncated: Option<Stop>,
+    pub(crate) bytes: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    state: u32,
+    active: u16,
+    steps: u32,
+    parent: u32,
+    /// `None` where the processor was handed over.
+    step: Option<Step>,
+}
+
+struct Search {
+    store: Store,
+    entries: Vec<Entry>,
+    /// Per state and process, whether it is settled.
+    settled: Vec<bool>,
+    processes: usize,
+}
+
+/// Explores up to `max_switches` switches, at most `max_states` search states; goes on behind the
+/// first violation if `full`.
+pub(crate) fn search(
+    machine: &Machine<'_>,
+    max_switches: u32,
+    max_states: u64,
+    everywhere: bool,
+    full: bool,
+    watch: &Watch<'_>,
+) -> Result<Layers, Stop> {
+    let mut layers = Layers::default();
+    let mut initial = Vec::new();
+    machine.initial(&mut initial);
+    let processes = machine.process_count(&initial);
+    let mut search =
+        Search { store: Store::default(), entries: Vec::new(), settled: Vec::new(), processes };
+    // Process 0 runs `init` inside layer 0.
+    let starters = if machine.init_is_over(&initial) { 1..processes as u16 } else { 0..1 };
+    let mut layer = Vec::new();
+    let (state, _) = search.store.insert(&initial);
+    for active in starters {
+        search.put(&mut layer, Entry { state, active, steps: 0, parent: u32::MAX, step: None });
+    }
+    let (mut scratch, mut state, mut enabled) = (Vec::new(), Vec::new(), Enabled::new());
+    for switches in 0..=max_switches {
+        watch.switches.set(switches);
+        let mut next: Vec<Vec<Entry>> = Vec::new();
+        let mut bucket = 0;
+        while bucket < layer.len() {
+            for entry in std::mem::take(&mut layer[bucket]) {
+                if !search.settle(&entry) {
+                    continue;
+                }
+                let at = search.entries.len() as u32;
+                if at.is_multiple_of(1024) {
+                    watch.check(u64::from(at))?;
+                    layers.bytes = search.memory();
+                    if layers.bytes > watch.memory() {
+                        return Err(Stop::Memory);
+                    }
+                }
+                if u64::from(at) >= max_states {
+                    return Err(Stop::Memory);
+                }
+                search.entries.push(entry);
+                let Entry { active, steps, .. } = entry;
+                state.clear();
+                state.extend_from_slice(search.store.get(entry.state));
+                enabled.clear();
+                if active == 0 || everywhere || machine.has_atomic_sections() {
+                    machine.enabled(&mut state, &mut enabled);
+                } else {
+                    machine.steps_of(&state, usize::from(active), &mut enabled);
+                }
+                for &step in enabled.of(ProcessId(active)) {
+                    scratch.clear();
+                    scratch.extend_from_slice(&state);
+                    layers.transitions += 1;
+                    let outcome = machine.apply(&mut scratch, step);
+                    if let (Outcome::Violated(number), None) = (outcome, &layers.found) {
+                        layers.found = Some((search.path(at, step), number));
+                        if !full {
+                            layers.states.push(search.entries.len() as u64);
+                            layers.bytes = search.memory();
+                            return Ok(layers);
+                        }
+                    }
+                    match outcome {
+                        Outcome::Broken(number) => {
+                            let choices = Machine::is_choice_limit(number);
+                            layers.truncated =
+                                Some(if choices { Stop::Memory } else { Stop::Depth });
+                        }
+                        Outcome::Done | Outcome::Violated(_) => {
+                            let (state, _) = search.store.insert(&scratch);
+                            let steps = steps + 1;
+                            let step = Some(step);
+                            let successor = Entry { state, active, steps, parent: at, step };
+                            if active == 0 && machine.init_is_over(&scratch) {
+                                for active in 1..processes as u16 {
+                                    search.put(&mut layer, Entry { active, ..successor });
+                                }
+                                continue;
+                            }
+                            search.put(&mut layer, successor);
+                            if active == 0 || everywhere {
+                                continue;
+                            }
+                            if machine.may_matter(step.map_or(0, |s| s.transition), &scratch) {
+                                for other in (1..processes as u16).filter(|o| *o != active) {
+                                    let entry = Entry { active: other, ..successor };
+                                    search.put(&mut next, entry);
+                                }
+                            }
+                        }
+                    }
+                }
+                if active > 0 && everywhere {
+                    for (other, _) in enabled.by_process().filter(|(p, _)| p.0 != active) {
+                        let entry = Entry { active: other.0, parent: at, step: None, ..entry };
+                        search.put(&mut next, entry);
+                    }
+                }
+            }
+            bucket += 1;
+        }
+        layers.states.push(search.entries.len() as u64);
+        layers.bytes = search.memory();
+        if next.iter().all(Vec::is_empty) {
+            layers.exhausted = layers.truncated.is_none();
+            return Ok(layers);
+        }
+        layer = next;
+    }
+    Ok(layers)
+}
+
+impl Search {
+    fn place(&self, entry: &Entry) -> usize {
+        entry.state as usize * self.processes + usize::from(entry.active)
+    }
+
+    fn put(&self, buckets: &mut Vec<Vec<Entry>>, entry: Entry) {
+        if self.settled.get(self.place(&entry)).copied().unwrap_or(false) {
+            return;
+        }
+        let at = entry.steps as usize;
+        if buckets.len() <= at {
+            buckets.resize_with(at + 1, Vec::new);
+        }
+        buckets[at].push(entry);
+    }
+
+    /// Says whether the search state is new.
+    fn settle(&mut self, entry: &Entry) -> bool {
+        let place = self.place(entry);
+        if self.settled.len() <= place {
+            self.settled.resize(self.store.len() * self.processes, false);
+        }
+        !std::mem::replace(&mut self.settled[place], true)
+    }
+
+    fn memory(&self) -> u64 {
+        let entries = self.entries.len() * std::mem::size_of::<Entry>();
+        self.store.memory() + (entries + self.settled.len()) as u64
+    }
+
+    /// The steps to an entry, then the last one.
+    fn path(&self, mut at: u32, last: Step) -> Vec<Step> {
+        let mut steps = vec![last];
+        while at != u32::MAX {
+            let entry = &self.entries[at as usize];
+            steps.extend(entry.step);
+            at = entry.parent;
+        }
+        steps.reverse();
+        steps
+    }
+}

@@ -1,0 +1,609 @@
+//! Resolves names, checks types and turns statements into flow graphs.
+
+use super::elaborate::{ATOMIC_FLAG, Elaborated};
+use super::{
+    Edge, Expr, Function, FunctionId, Mark, NodeId, Operation, Owner, Program, Thread, Variable,
+    VariableId, line_of,
+};
+use crate::diagnostic::{Diagnostic, Lines};
+use crate::syntax::ast::{self, ExprKind, Module, Name, Operator, Span, StatementKind, Type};
+use crate::syntax::print;
+use std::collections::HashMap;
+
+pub(super) fn lower(
+    elaborated: Elaborated,
+    file: &str,
+    lines: &Lines,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Program, Vec<Diagnostic>> {
+    let Elaborated { module, threads } = elaborated;
+    let mut lowering = Lowering {
+        lines,
+        module: &module,
+        errors: Vec::new(),
+        variables: Vec::new(),
+        types: Vec::new(),
+        globals: HashMap::new(),
+        functions: HashMap::new(),
+        groups: 0,
+    };
+    let (mut shared, mut private) = (Vec::new(), Vec::new());
+    for declaration in &module.globals {
+        let owner = if declaration.private { Owner::Thread } else { Owner::Shared };
+        for (name, _) in &declaration.names {
+            let id = lowering.declare(name, declaration.ty, owner);
+            if lowering.globals.insert(name.text.clone(), id).is_some() {
+                lowering.twice("variable", name);
+            }
+            if declaration.private { private.push(id) } else { shared.push(id) }
+        }
+        lowering.groups += 1;
+    }
+    for (id, function) in module.functions.iter().enumerate() {
+        if lowering.functions.insert(&function.name.text, id).is_some() {
+            lowering.twice("function", &function.name);
+        }
+        let special = ["init", "main"].contains(&function.name.text.as_str());
+        if special && !(function.params.is_empty() && function.returns.is_empty()) {
+            let message = format!("`{}` takes and returns nothing", function.name.text);
+            lowering.error("B0018", &function.name.span, message);
+        }
+    }
+    let functions = (0..module.functions.len()).map(|id| lowering.function(id, warnings)).collect();
+    let find = |name: &str| lowering.functions.get(name).copied();
+    let threads = threads
+        .into_iter()
+        .filter_map(|(name, function)| Some(Thread { name, function: find(&function)? }))
+        .collect();
+    let init = find("init");
+    let atomic = lowering.globals.get(ATOMIC_FLAG).copied();
+    let (variables, errors) = (lowering.variables, lowering.errors);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let file = file.to_string();
+    Ok(Program { file, variables, shared, private, atomic, functions, init, threads, module })
+}
+
+struct Lowering<'a> {
+    lines: &'a Lines,
+    module: &'a Module,
+    errors: Vec<Diagnostic>,
+    variables: Vec<Variable>,
+    types: Vec<Type>,
+    globals: HashMap<String, VariableId>,
+    functions: HashMap<&'a str, FunctionId>,
+    groups: usize,
+}
+
+/// The graph of one function while it grows.
+struct Graph {
+    scope: HashMap<String, VariableId>,
+    labels: HashMap<String, NodeId>,
+    returns: Vec<Type>,
+    edges: Vec<Edge>,
+    node_count: usize,
+    marks: Vec<(NodeId, Mark, u32)>,
+}
+
+impl Graph {
+    fn node(&mut self) -> NodeId {
+        self.node_count += 1;
+        self.node_count - 1
+    }
+
+    fn edge(&mut self, from: NodeId, to: NodeId, operation: Operation, line: u32, text: String) {
+        self.edges.push(Edge { from, to, operation, line, text });
+    }
+
+    /// Removes the edges that only join two places (their text is empty) by making them one, and
+    /// numbers the nodes anew. A joined node has no other edge, so nothing becomes reachable.
+    fn merge_joined(&mut self, entry: NodeId) -> NodeId {
+        let mut same: Vec<Option<NodeId>> = vec![None; self.node_count];
+        for edge in &self.edges {
+            if edge.text.is_empty() {
+                same[edge.from] = Some(edge.to);
+            }
+        }
+        let last = |mut node: NodeId| {
+            let mut steps = 0;
+            while let Some(next) = same[node]
+                && steps <= self.node_count
+            {
+                node = next;
+                steps += 1;
+            }
+            node
+        };
+        let mut number = vec![usize::MAX; self.node_count];
+        let mut count = 0;
+        for node in 0..self.node_count {
+            let kept = last(node);
+            if number[kept] == usize::MAX {
+                number[kept] = count;
+                count += 1;
+            }
+            number[node] = number[kept];
+        }
+        self.edges.retain(|edge| !edge.text.is_empty());
+        for edge in &mut self.edges {
+            edge.from = number[edge.from];
+            edge.to = number[edge.to];
+        }
+        self.marks.iter_mut().for_each(|(node, ..)| *node = number[*node]);
+        self.node_count = count;
+        number[entry]
+    }
+}
+
+impl<'a> Lowering<'a> {
+    fn error(&mut self, code: &'static str, span: &Span, message: impl Into<String>) {
+        if self.errors.len() < 20 {
+            self.errors.push(self.lines.error(code, span, message));
+        }
+    }
+
+    fn twice(&mut self, what: &str, name: &Name) {
+        self.error("B0005", &name.span, format!("the {what} `{}` is declared twice", name.text));
+    }
+
+    fn declare(&mut self, name: &Name, ty: Type, owner: Owner) -> VariableId {
+        self.variables.push(Variable {
+            name: name.text.clone(),
+            width: ty.width(),
+            is_bool: ty == Type::Bool,
+            owner,
+            group: self.groups,
+        });
+        self.types.push(ty);
+        self.variables.len() - 1
+    }
+
+    fn function(&mut self, id: FunctionId, warnings: &mut Vec<Diagnostic>) -> Function {
+        let definition = &self.module.functions[id];
+        let mut graph = Graph {
+            scope: HashMap::new(),
+            labels: HashMap::new(),
+            returns: definition.returns.clone(),
+            edges: Vec::new(),
+            node_count: 0,
+            marks: Vec::new(),
+        };
+        let owner = Owner::Function(id);
+        let (mut params, mut locals) = (Vec::new(), Vec::new());
+        for (name, ty) in &definition.params {
+            params.push(self.declare(name, *ty, owner));
+            if graph.scope.insert(name.text.clone(), params[params.len() - 1]).is_some() {
+                self.twice("parameter", name);
+            }
+            self.groups += 1;
+        }
+        for declaration in &definition.locals {
+            for (name, _) in &declaration.names {
+                locals.push(self.declare(name, declaration.ty, owner));
+                if graph.scope.insert(name.text.clone(), locals[locals.len() - 1]).is_some() {
+                    self.twice("variable", name);
+                }
+            }
+            self.groups += 1;
+        }
+        let mut labels = Vec::new();
+        definition.each_statement(&mut |s| labels.extend(&s.labels));
+        for label in labels {
+            let node = graph.node();
+            if graph.labels.insert(label.text.clone(), node).is_some() {
+                let message = format!("the label `{}` is defined twice here", label.text);
+                self.error("B0011", &label.span, message);
+            }
+        }
+        let entry = graph.node();
+        let last = self.block(&definition.body, entry, &mut graph, warnings);
+        let missing = definition.returns.iter().map(|t| Expr::Any { width: t.width() }).collect();
+        let line = line_of(self.lines, &definition.end);
+        graph.edge(last, last, Operation::Return(missing), line, "end".into());
+        let entry = graph.merge_joined(entry);
+        let mut out = vec![Vec::new(); graph.node_count];
+        for (i, edge) in graph.edges.iter().enumerate() {
+            out[edge.from].push(i);
+        }
+        Function {
+            name: definition.name.text.clone(),
+            params,
+            locals,
+            returns: definition.returns.iter().map(|t| t.width()).collect(),
+            entry,
+            edges: graph.edges,
+            out,
+            marks: graph.marks,
+        }
+    }
+
+    /// Adds the statements behind `at`; returns where they end.
+    fn block(
+        &mut self,
+        body: &[ast::Statement],
+        mut at: NodeId,
+        graph: &mut Graph,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> NodeId {
+        for statement in body {
+            let line = line_of(self.lines, &statement.span);
+            for label in &statement.labels {
+                let node = graph.labels[&label.text];
+                let text = format!("{}:", label.text);
+                graph.edge(at, node, Operation::Assume(Expr::truth(true)), line, text);
+                graph.marks.push((node, Mark::Label(label.text.clone()), line));
+                at = node;
+            }
+            at = self.statement(statement, line, at, graph, warnings);
+        }
+        at
+    }
+
+    fn statement(
+        &mut self,
+        statement: &ast::Statement,
+        line: u32,
+        at: NodeId,
+        graph: &mut Graph,
+        warnings: &mut Vec<Diagnostic>,
+    ) -> NodeId {
+        let text = print::head(&statement.kind);
+        let span = &statement.span;
+        match &statement.kind {
+            StatementKind::Comment(_) => return at,
+            StatementKind::Assign { lhs, rhs, constrain } => {
+                let operation = self.assignment(lhs, rhs, constrain.as_ref(), span, graph);
+                let to = graph.node();
+                graph.edge(at, to, operation, line, text);
+                to
+            }
+            StatementKind::Call { lhs, function, args } => {
+                let operation = self.call(lhs, function, args, span, graph);
+                let to = graph.node();
+                graph.edge(at, to, operation, line, text);
+                to
+            }
+            StatementKind::Return(values) => {
+                let values = self.returned(values, span, graph);
+                graph.edge(at, at, Operation::Return(values), line, text);
+                graph.node()
+            }
+            StatementKind::Assume(condition) => {
+                let condition = self.condition(condition, graph);
+                let to = graph.node();
+                graph.edge(at, to, Operation::Assume(condition), line, text);
+                to
+            }
+            StatementKind::Assert(condition) => {
+                let condition = self.condition(condition, graph);
+                let (to, failed) = (graph.node(), graph.node());
+                graph.edge(at, to, Operation::Assume(condition.clone()), line, text.clone());
+                let operation = Operation::Assume(condition.not());
+                graph.edge(at, failed, operation, line, format!("{text} fails"));
+                graph.marks.push((failed, Mark::Assertion(text), line));
+                to
+            }
+            StatementKind::If { condition, then, otherwise } => {
+                let condition = self.condition(condition, graph);
+                let (yes, no, to) = (graph.node(), graph.node(), graph.node());
+                let operation = Operation::Assume(condition.clone());
+                graph.edge(at, yes, operation, line, format!("{text} then"));
+                let operation = Operation::Assume(condition.not());
+                graph.edge(at, no, operation, line, format!("{text} else"));
+                for (body, start) in [(then, yes), (otherwise, no)] {
+                    let last = self.block(body, start, graph, warnings);
+                    self.join(last, to, graph);
+                }
+                to
+            }
+            StatementKind::While { condition, body } => {
+                let condition = self.condition(condition, graph);
+                let (head, inside, to) = (graph.node(), graph.node(), graph.node());
+                self.join(at, head, graph);
+                let operation = Operation::Assume(condition.clone());
+                graph.edge(head, inside, operation, line, format!("{text} do"));
+                let operation = Operation::Assume(condition.not());
+                graph.edge(head, to, operation, line, format!("{text} ends"));
+                let last = self.block(body, inside, graph, warnings);
+                self.join(last, head, graph);
+                to
+            }
+            StatementKind::Goto(labels) => {
+                for label in labels {
+                    match graph.labels.get(&label.text).copied() {
+                        Some(to) => {
+                            let operation = Operation::Assume(Expr::truth(true));
+                            let text = format!("goto {}", label.text);
+                            graph.edge(at, to, operation, line, text);
+                        }
+                        None => {
+                            let message = format!("this function has no label `{}`", label.text);
+                            self.error("B0010", &label.span, message);
+                        }
+                    }
+                }
+                graph.node()
+            }
+            // `skip`; the rest is sugar that elaboration has removed.
+            _ => {
+                let to = graph.node();
+                graph.edge(at, to, Operation::Assume(Expr::truth(true)), line, text);
+                to
+            }
+        }
+    }
+
+    /// Makes `from` the same place as `to`: a step that nobody sees, marked by an empty text.
+    fn join(&mut self, from: NodeId, to: NodeId, graph: &mut Graph) {
+        graph.edge(from, to, Operation::Assume(Expr::truth(true)), 0, String::new());
+    }
+
+    fn assignment(
+        &mut self,
+        lhs: &[Name],
+        rhs: &[ast::Expr],
+        constrain: Option<&ast::Expr>,
+        span: &Span,
+        graph: &Graph,
+    ) -> Operation {
+        if lhs.len() != rhs.len() {
+            let message = format!("{} variables are assigned {} values", lhs.len(), rhs.len());
+            self.error("B0008", span, message);
+        }
+        let targets = self.receivers(lhs, graph);
+        let mut values = Vec::new();
+        for (target, value) in targets.iter().zip(rhs) {
+            values.push(match target {
+                Some(v) => self.expression(value, self.types[*v], false, graph),
+                None => Expr::truth(true),
+            });
+        }
+        let constrain =
+            constrain.map(|condition| self.expression(condition, Type::Bool, true, graph));
+        Operation::Assign { lhs: targets.into_iter().flatten().collect(), rhs: values, constrain }
+    }
+
+    fn receivers(&mut self, lhs: &[Name], graph: &Graph) -> Vec<Option<VariableId>> {
+        let mut found: Vec<Option<VariableId>> = Vec::new();
+        for name in lhs {
+            let variable = self.variable(&name.text, &name.span, graph);
+            if variable.is_some() && found.contains(&variable) {
+                let message = format!("`{}` is assigned twice in one step", name.text);
+                self.error("B0017", &name.span, message);
+            }
+            found.push(variable);
+        }
+        found
+    }
+
+    fn call(
+        &mut self,
+        lhs: &[Name],
+        function: &Name,
+        args: &[ast::Expr],
+        span: &Span,
+        graph: &Graph,
+    ) -> Operation {
+        let receivers = self.receivers(lhs, graph);
+        let Some(id) = self.functions.get(function.text.as_str()).copied() else {
+            self.error(
+                "B0007",
+                &function.span,
+                format!("there is no function `{}`", function.text),
+            );
+            return Operation::Assume(Expr::truth(true));
+        };
+        let callee = &self.module.functions[id];
+        if callee.params.len() != args.len() {
+            let message = format!(
+                "`{}` takes {} arguments, here are {}",
+                function.text,
+                callee.params.len(),
+                args.len()
+            );
+            self.error("B0008", span, message);
+        }
+        if !lhs.is_empty() && callee.returns.len() != lhs.len() {
+            let message = format!(
+                "`{}` returns {} values, here are {} variables",
+                function.text,
+                callee.returns.len(),
+                lhs.len()
+            );
+            self.error("B0008", span, message);
+        }
+        for ((receiver, returned), name) in receivers.iter().zip(&callee.returns).zip(lhs) {
+            if let Some(v) = receiver
+                && self.types[*v] != *returned
+            {
+                let message = format!(
+                    "`{}` is {}, but `{}` returns {} here",
+                    name.text,
+                    describe(self.types[*v]),
+                    function.text,
+                    describe(*returned)
+                );
+                self.error("B0009", &name.span, message);
+            }
+        }
+        let args = args
+            .iter()
+            .zip(&callee.params)
+            .map(|(arg, (_, ty))| self.expression(arg, *ty, false, graph))
+            .collect();
+        Operation::Call { function: id, args, lhs: receivers.into_iter().flatten().collect() }
+    }
+
+    /// The returned values; a bare `return` returns anything.
+    fn returned(&mut self, values: &[ast::Expr], span: &Span, graph: &Graph) -> Vec<Expr> {
+        let types = graph.returns.clone();
+        if values.is_empty() {
+            return types.iter().map(|t| Expr::Any { width: t.width() }).collect();
+        }
+        if values.len() != types.len() {
+            let message =
+                format!("this function returns {} values, here are {}", types.len(), values.len());
+            self.error("B0008", span, message);
+        }
+        values
+            .iter()
+            .zip(types)
+            .map(|(value, ty)| self.expression(value, ty, false, graph))
+            .collect()
+    }
+
+    fn variable(&mut self, name: &str, span: &Span, graph: &Graph) -> Option<VariableId> {
+        let found = graph.scope.get(name).or_else(|| self.globals.get(name)).copied();
+        if found.is_none() {
+            self.error("B0006", span, format!("the variable `{name}` is not declared"));
+        }
+        found
+    }
+
+    fn condition(&mut self, expr: &ast::Expr, graph: &Graph) -> Expr {
+        self.expression(expr, Type::Bool, false, graph)
+    }
+
+    fn expression(&mut self, expr: &ast::Expr, ty: Type, primed: bool, graph: &Graph) -> Expr {
+        if let (ExprKind::Nondet, Type::Int(width)) = (&expr.kind, ty) {
+            return Expr::Any { width };
+        }
+        self.typed(expr, ty, primed, graph)
+    }
+
+    /// The type that an expression has by itself; `None` for constants and `*`.
+    fn own_type(&self, expr: &ast::Expr, graph: &Graph) -> Option<Type> {
+        match &expr.kind {
+            ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Choose(..) => Some(Type::Bool),
+            ExprKind::Int(_) | ExprKind::Nondet => None,
+            ExprKind::Variable(name) | ExprKind::Next(name) => {
+                let found = graph.scope.get(name).or_else(|| self.globals.get(name));
+                found.map(|v| self.types[*v])
+            }
+            ExprKind::Binary(Operator::Plus | Operator::Minus, a, b) => {
+                self.own_type(a, graph).or_else(|| self.own_type(b, graph))
+            }
+            ExprKind::Binary(..) => Some(Type::Bool),
+        }
+    }
+
+    fn typed(&mut self, expr: &ast::Expr, ty: Type, primed: bool, graph: &Graph) -> Expr {
+        let mismatch = |this: &mut Self, found: &str| {
+            let message = format!("{} is needed here, this is {found}", describe(ty));
+            this.error("B0009", &expr.span, message);
+            Expr::Constant { value: 0, width: ty.width() }
+        };
+        match &expr.kind {
+            ExprKind::Bool(_) if ty != Type::Bool => mismatch(self, "a truth value"),
+            ExprKind::Bool(value) => Expr::truth(*value),
+            ExprKind::Int(value) => {
+                if *value >= 1 << ty.width() {
+                    let message = match ty {
+                        Type::Bool => format!("{value} is not a truth value: T, F, 1 or 0 is"),
+                        Type::Int(width) => format!("{value} does not fit into {width} bits"),
+                    };
+                    self.error("B0004", &expr.span, message);
+                }
+                Expr::Constant { value: *value, width: ty.width() }
+            }
+            ExprKind::Nondet if ty != Type::Bool => {
+                let message =
+                    "`*` of an integer type must stand alone; assign it to a variable first";
+                self.error("B0015", &expr.span, message);
+                Expr::Constant { value: 0, width: ty.width() }
+            }
+            ExprKind::Nondet => Expr::Any { width: 1 },
+            ExprKind::Variable(name) | ExprKind::Next(name) => {
+                let Some(v) = self.variable(name, &expr.span, graph) else {
+                    return Expr::Constant { value: 0, width: ty.width() };
+                };
+                if self.types[v] != ty {
+                    return mismatch(self, &describe(self.types[v]));
+                }
+                if matches!(expr.kind, ExprKind::Variable(_)) {
+                    return Expr::Variable(v);
+                }
+                if !primed {
+                    let message = format!("`'{name}` has a meaning in `constrain` only");
+                    self.error("B0016", &expr.span, message);
+                }
+                Expr::Next(v)
+            }
+            ExprKind::Not(inner) if ty == Type::Bool => {
+                self.typed(inner, Type::Bool, primed, graph).not()
+            }
+            ExprKind::Not(_) => mismatch(self, "a truth value"),
+            ExprKind::Choose(..) => mismatch(self, "a choice"),
+            ExprKind::Binary(operator @ (Operator::Plus | Operator::Minus), a, b) => {
+                let Type::Int(width) = ty else { return mismatch(self, "a number") };
+                let a = Box::new(self.typed(a, ty, primed, graph));
+                let b = Box::new(self.typed(b, ty, primed, graph));
+                match operator {
+                    Operator::Plus => Expr::Plus(a, b, width),
+                    _ => Expr::Minus(a, b, width),
+                }
+            }
+            ExprKind::Binary(..) if ty != Type::Bool => mismatch(self, "a truth value"),
+            ExprKind::Binary(operator, a, b) => {
+                self.boolean_operator(*operator, a, b, primed, graph)
+            }
+        }
+    }
+
+    fn boolean_operator(
+        &mut self,
+        operator: Operator,
+        a: &ast::Expr,
+        b: &ast::Expr,
+        primed: bool,
+        graph: &Graph,
+    ) -> Expr {
+        use Operator::*;
+        let both = |this: &mut Self, ty: Type| {
+            let a = Box::new(this.typed(a, ty, primed, graph));
+            (a, Box::new(this.typed(b, ty, primed, graph)))
+        };
+        match operator {
+            And => {
+                let (a, b) = both(self, Type::Bool);
+                Expr::And(a, b)
+            }
+            Or => {
+                let (a, b) = both(self, Type::Bool);
+                Expr::Or(a, b)
+            }
+            Implies => {
+                let (a, b) = both(self, Type::Bool);
+                Expr::Or(Box::new(a.not()), b)
+            }
+            Xor => {
+                let (a, b) = both(self, Type::Bool);
+                Expr::Equal(a, b).not()
+            }
+            Equal | Unequal => {
+                let own = self.own_type(a, graph).or_else(|| self.own_type(b, graph));
+                let (a, b) = both(self, own.unwrap_or(Type::Bool));
+                let equal = Expr::Equal(a, b);
+                if operator == Equal { equal } else { equal.not() }
+            }
+            Less | LessEqual | Greater | GreaterEqual | Plus | Minus => {
+                let own = self.own_type(a, graph).or_else(|| self.own_type(b, graph));
+                let (a, b) = both(self, own.unwrap_or(Type::Int(32)));
+                match operator {
+                    Less => Expr::Less(a, b),
+                    Greater => Expr::Less(b, a),
+                    LessEqual => Expr::Less(b, a).not(),
+                    _ => Expr::Less(a, b).not(),
+                }
+            }
+        }
+    }
+}
+
+fn describe(ty: Type) -> String {
+    match ty {
+        Type::Bool => "a truth value".into(),
+        Type::Int(width) => format!("a number of {width} bits"),
+    }
+}

@@ -1,0 +1,291 @@
+//! A checked program as flow graphs: one graph per function, a statement per edge.
+//!
+//! This is what all engines work on. An edge is one indivisible step; a thread may be interrupted
+//! at every node. Conditions are two edges, a failing assertion is an edge to a node of its own.
+
+mod elaborate;
+mod expression;
+mod liveness;
+mod lower;
+
+use crate::diagnostic::{Diagnostic, Lines};
+use crate::syntax::ast::{Module, Span};
+use crate::syntax::{Dialect, parse_module};
+
+pub(crate) use expression::{Expr, Possible};
+pub(crate) use liveness::Liveness;
+
+pub(crate) type VariableId = usize;
+pub(crate) type FunctionId = usize;
+pub(crate) type NodeId = usize;
+
+/// Who owns a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub(crate) enum Owner {
+    /// All threads.
+    Shared,
+    /// Each thread has its own copy.
+    Thread,
+    /// Each activation of the function has its own copy.
+    Function(FunctionId),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    pub(crate) width: u8,
+    pub(crate) is_bool: bool,
+    pub(crate) owner: Owner,
+    /// Variables with the same number were declared together.
+    pub(crate) group: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    /// Goes on where the condition can be true.
+    Assume(Expr),
+    Assign {
+        lhs: Vec<VariableId>,
+        rhs: Vec<Expr>,
+        constrain: Option<Expr>,
+    },
+    Call {
+        function: FunctionId,
+        args: Vec<Expr>,
+        lhs: Vec<VariableId>,
+    },
+    /// Ends the activation; as many values as the function returns.
+    Return(Vec<Expr>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Edge {
+    pub(crate) from: NodeId,
+    /// Where it goes on; meaningless for a return.
+    pub(crate) to: NodeId,
+    pub(crate) operation: Operation,
+    pub(crate) line: u32,
+    pub(crate) text: String,
+}
+
+/// Why a node is a target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    Label(String),
+    Assertion(String),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) params: Vec<VariableId>,
+    pub(crate) locals: Vec<VariableId>,
+    pub(crate) returns: Vec<u8>,
+    pub(crate) entry: NodeId,
+    pub(crate) edges: Vec<Edge>,
+    /// The edges that leave each node.
+    pub(crate) out: Vec<Vec<usize>>,
+    /// Labels and failed assertions, with their lines.
+    pub(crate) marks: Vec<(NodeId, Mark, u32)>,
+}
+
+impl Function {
+    /// Parameters, then other local variables.
+    pub(crate) fn frame(&self) -> impl Iterator<Item = VariableId> + '_ {
+        self.params.iter().chain(&self.locals).copied()
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Thread {
+    pub(crate) name: String,
+    pub(crate) function: FunctionId,
+}
+
+/// A program that can be checked.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) file: String,
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) shared: Vec<VariableId>,
+    pub(crate) private: Vec<VariableId>,
+    /// The flag that is set inside atomic sections, if there are any.
+    pub(crate) atomic: Option<VariableId>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) init: Option<FunctionId>,
+    pub(crate) threads: Vec<Thread>,
+    /// The same program as a tree, without sugar; what the translations start from.
+    pub(crate) module: Module,
+}
+
+/// Reads and checks a program.
+///
+/// `file` is only used in messages. Warnings come with the program, errors instead of it.
+pub fn parse(
+    source: &str,
+    file: &str,
+    dialect: Dialect,
+) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let lines = Lines::new(file, source);
+    let (module, mut warnings) = parse_module(source, dialect, &lines)?;
+    let elaborated = elaborate::elaborate(module, dialect, &lines)?;
+    let program = lower::lower(elaborated, file, &lines, &mut warnings)?;
+    Ok((program, warnings))
+}
+
+impl Program {
+    /// Checks a tree that a translation made.
+    pub(crate) fn from_module(module: Module) -> Result<Program, Vec<Diagnostic>> {
+        let lines = Lines::new("", "");
+        let elaborated = elaborate::elaborate(module, Dialect::Slam, &lines)?;
+        lower::lower(elaborated, "", &lines, &mut Vec::new())
+    }
+
+    /// The program as text, without sugar.
+    pub fn text(&self) -> String {
+        crate::syntax::print::module(&self.module)
+    }
+
+    /// How many threads run.
+    pub fn thread_count(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Whether some function may call itself, directly or not.
+    pub fn is_recursive(&self) -> bool {
+        (0..self.functions.len()).any(|f| self.calls_from(f).contains(&f))
+    }
+
+    /// The labels of the program, without repetition.
+    pub fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = Vec::new();
+        for (_, mark, _) in self.functions.iter().flat_map(|f| &f.marks) {
+            if let Mark::Label(name) = mark
+                && !labels.contains(name)
+            {
+                labels.push(name.clone());
+            }
+        }
+        labels
+    }
+
+    /// The functions that a call of `function` may enter, itself only if it calls itself.
+    pub(crate) fn calls_from(&self, function: FunctionId) -> Vec<FunctionId> {
+        let mut reached = Vec::new();
+        let mut work = vec![function];
+        while let Some(caller) = work.pop() {
+            for edge in &self.functions[caller].edges {
+                if let Operation::Call { function, .. } = edge.operation
+                    && !reached.contains(&function)
+                {
+                    reached.push(function);
+                    work.push(function);
+                }
+            }
+        }
+        reached
+    }
+
+    /// For each thread, the first thread that runs the same code.
+    pub(crate) fn class_of(&self, thread: usize) -> usize {
+        let function = self.threads[thread].function;
+        self.threads.iter().position(|t| t.function == function).unwrap_or(thread)
+    }
+
+    /// The nodes to reach: per function, which nodes are targets.
+    pub(crate) fn targets(&self, target: Option<&str>) -> Result<Targets, Diagnostic> {
+        let wanted: Vec<String> = match target {
+            Some(label) => vec![label.to_string()],
+            None => vec!["Target".into(), "SLIC_ERROR".into()],
+        };
+        let mut found_label = false;
+        let mut nodes = Vec::new();
+        for function in &self.functions {
+            let mut is_target = vec![None; function.out.len()];
+            for (i, (node, mark, _)) in function.marks.iter().enumerate() {
+                let counts = match mark {
+                    Mark::Label(name) => wanted.contains(name),
+                    Mark::Assertion(_) => true,
+                };
+                found_label |= counts && matches!(mark, Mark::Label(_));
+                if counts && is_target[*node].is_none() {
+                    is_target[*node] = Some(i);
+                }
+            }
+            nodes.push(is_target);
+        }
+        if let Some(label) = target
+            && !found_label
+        {
+            let lines = Lines::new(&self.file, "");
+            let labels = self.labels();
+            let known = if labels.is_empty() {
+                "the program has no labels".to_string()
+            } else {
+                format!("the labels are {}", labels.join(", "))
+            };
+            let message = format!("no statement has the label `{label}`");
+            return Err(lines.error("B0019", &(0..0), message).note(known));
+        }
+        Ok(Targets { nodes })
+    }
+
+    pub(crate) fn mark(&self, function: FunctionId, index: usize) -> (&Mark, u32) {
+        let (_, mark, line) = &self.functions[function].marks[index];
+        (mark, *line)
+    }
+
+    pub(crate) fn is_shared(&self, variable: VariableId) -> bool {
+        self.variables[variable].owner == Owner::Shared
+    }
+
+    /// Whether an edge reads or writes a shared variable, or leaves an atomic section: the only
+    /// places behind which an interruption can make a difference.
+    pub(crate) fn is_switch_point(&self, function: FunctionId, edge: usize) -> bool {
+        let edge = &self.functions[function].edges[edge];
+        let mut touches = false;
+        edge.operation.each_read(&mut |v| touches |= self.is_shared(v));
+        edge.operation.each_write(&mut |v| touches |= self.is_shared(v) || self.atomic == Some(v));
+        touches
+    }
+}
+
+impl Operation {
+    pub(crate) fn each_read(&self, visit: &mut dyn FnMut(VariableId)) {
+        match self {
+            Operation::Assume(condition) => condition.each_variable(visit),
+            Operation::Assign { rhs, constrain, .. } => {
+                rhs.iter().chain(constrain).for_each(|e| e.each_variable(visit));
+            }
+            Operation::Call { args, .. } => args.iter().for_each(|e| e.each_variable(visit)),
+            Operation::Return(values) => values.iter().for_each(|e| e.each_variable(visit)),
+        }
+    }
+
+    /// What the edge itself assigns; of a call, what receives the results.
+    pub(crate) fn each_write(&self, visit: &mut dyn FnMut(VariableId)) {
+        match self {
+            Operation::Assign { lhs, .. } | Operation::Call { lhs, .. } => {
+                lhs.iter().for_each(|v| visit(*v));
+            }
+            Operation::Assume(_) | Operation::Return(_) => {}
+        }
+    }
+}
+
+/// What is asked: per function and node, the mark that makes the node a target.
+#[derive(Clone, Debug)]
+pub(crate) struct Targets {
+    pub(crate) nodes: Vec<Vec<Option<usize>>>,
+}
+
+impl Targets {
+    pub(crate) fn at(&self, function: FunctionId, node: NodeId) -> Option<usize> {
+        self.nodes[function][node]
+    }
+}
+
+/// The line on which a span starts.
+fn line_of(lines: &Lines, span: &Span) -> u32 {
+    if *span == (0..0) { 0 } else { lines.line(span.start) }
+}

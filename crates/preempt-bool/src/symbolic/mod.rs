@@ -1,0 +1,8 @@
+//! Sets of states as decision diagrams.
+
+pub(crate) mod code;
+pub(crate) mod compile;
+pub(crate) mod diagram;
+pub(crate) mod engine;
+pub(crate) mod levels;
+pub(crate) mod walk;

@@ -1,0 +1,220 @@
+//! The command line as scripts see it: exit codes, machine-readable output, bad input, limits.
+
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+fn models() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../models")
+}
+
+fn preempt(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_preempt"))
+        .args(arguments)
+        .current_dir(models())
+        .output()
+        .unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_str(&stdout(output)).unwrap_or_else(|e| panic!("{e}: {}", stderr(output)))
+}
+
+/// A file of this test process, with some text in it.
+fn file(name: &str, text: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("command_line");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn exit_codes_tell_the_verdict() {
+    assert_eq!(code(&preempt(&["check", "peterson.pml", "-q"])), 0);
+    assert_eq!(code(&preempt(&["check", "peterson_no_turn.pml", "-q"])), 1);
+    assert_eq!(code(&preempt(&["check", "peterson_no_turn.pml", "-q", "--bound", "0"])), 0);
+    assert_eq!(code(&preempt(&["check", "no_such_file.pml"])), 2);
+    assert_eq!(code(&preempt(&["check"])), 2);
+    assert_eq!(code(&preempt(&["frobnicate"])), 2);
+    assert_eq!(code(&preempt(&["check", "peterson.pml", "--depth", "3", "-q"])), 3);
+    assert_eq!(code(&preempt(&["check", "peterson.pml", "--store", "bitstate", "-q"])), 3);
+}
+
+#[test]
+fn a_bound_is_stated_in_words() {
+    let output = preempt(&["check", "peterson_no_turn.pml", "--bound", "0", "--json"]);
+    let report = json(&output);
+    assert_eq!(report["verdict"], "holds_within_bound");
+    assert_eq!(report["bound"], 0);
+    let claim = report["claim"].as_str().unwrap();
+    assert!(claim.contains("at most 0 preemptions"), "{claim}");
+}
+
+#[test]
+fn iterating_finds_the_least_bound() {
+    let report = json(&preempt(&["check", "peterson_no_turn.pml", "--iterate", "--json"]));
+    assert_eq!(report["verdict"], "violated");
+    assert_eq!(report["violation"]["preemptions"], 1);
+    let rows = report["per_bound"].as_array().unwrap();
+    assert!(!rows.is_empty());
+}
+
+#[test]
+fn both_backends_agree() {
+    for model in ["peterson.pml", "alternating_bit.pml", "leader_election.pml"] {
+        let native = json(&preempt(&["check", model, "--json", "--por", "off"]));
+        let interp =
+            json(&preempt(&["check", model, "--json", "--por", "off", "--backend", "interp"]));
+        for key in ["verdict", "states", "transitions", "errors", "matched"] {
+            assert_eq!(native[key], interp[key], "{model}: {key}");
+        }
+    }
+}
+
+#[test]
+fn a_mistake_is_shown_with_its_line() {
+    let path = file("wrong.pml", "byte x;\nactive proctype P() { x = y + 1 }\n");
+    let output = preempt(&["check", path.to_str().unwrap()]);
+    assert_eq!(code(&output), 2);
+    let message = stderr(&output);
+    assert!(message.contains("wrong.pml:2:"), "{message}");
+    assert!(message.contains("x = y + 1"), "{message}");
+    assert!(message.contains("error[P"), "{message}");
+}
+
+#[test]
+fn bad_properties_are_refused() {
+    let unknown = preempt(&["check", "peterson.pml", "--formula", "[] nonsense"]);
+    assert_eq!(code(&unknown), 2);
+    assert!(stderr(&unknown).contains("nonsense"), "{}", stderr(&unknown));
+    let missing = preempt(&["check", "traffic_light.pml", "--ltl", "no_such_property"]);
+    assert_eq!(code(&missing), 2);
+    assert!(stderr(&missing).contains("no_such_property"));
+    let syntax = preempt(&["ltl", "[] (p"]);
+    assert_eq!(code(&syntax), 2);
+}
+
+#[test]
+fn a_trace_is_saved_and_replayed() {
+    let path = file("lost.trace", "");
+    let trace = path.to_str().unwrap();
+    let checked = preempt(&["check", "lost_update.pml", "--trace", trace]);
+    assert_eq!(code(&checked), 1, "{}", stderr(&checked));
+    let replayed = preempt(&["replay", "lost_update.pml", trace]);
+    assert_eq!(code(&replayed), 0, "{}", stderr(&replayed));
+    let other = preempt(&["replay", "peterson.pml", trace]);
+    assert_eq!(code(&other), 2);
+    assert!(stderr(&other).contains("no execution"), "{}", stderr(&other));
+    std::fs::write(&path, "{ not json").unwrap();
+    assert_eq!(code(&preempt(&["replay", "lost_update.pml", trace])), 2);
+}
+
+#[test]
+fn simulations_repeat_with_their_seed() {
+    let first = stdout(&preempt(&["simulate", "peterson.pml", "--seed", "7", "--steps", "30"]));
+    let again = stdout(&preempt(&["simulate", "peterson.pml", "--seed", "7", "--steps", "30"]));
+    assert!(first.starts_with("seed 7"), "{first}");
+    assert_eq!(first, again);
+    let other = stdout(&preempt(&["simulate", "peterson.pml", "--seed", "8", "--steps", "30"]));
+    assert_ne!(first, other);
+}
+
+#[test]
+fn an_interactive_simulation_follows_commands() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_preempt"))
+        .args(["simulate", "peterson.pml", "--interactive"])
+        .current_dir(models())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    use std::io::Write;
+    child.stdin.take().unwrap().write_all(b"1\nv\nb\nt\nr 3\n99\nq\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0);
+    let text = stdout(&output);
+    assert!(text.contains("wants[") || text.contains("turn"), "{text}");
+    assert!(text.contains("there is no such step"), "{text}");
+}
+
+#[test]
+fn limits_end_in_partial_answers() {
+    let big = file("big.pml", "int a, b, c;\nactive proctype A() { do :: a++ :: b++ :: c++ od }\n");
+    let big = big.to_str().unwrap();
+    let memory = preempt(&["check", big, "--memory", "64M", "--json"]);
+    assert_eq!(code(&memory), 3, "{}", stderr(&memory));
+    assert!(json(&memory)["states"].as_u64().unwrap() > 1000);
+    let time = preempt(&["check", big, "--time", "1s", "--json"]);
+    assert_eq!(code(&time), 3);
+    assert_eq!(json(&time)["verdict"], "inconclusive");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_in_a_partial_answer() {
+    let big =
+        file("endless.pml", "int a, b, c;\nactive proctype A() { do :: a++ :: b++ :: c++ od }\n");
+    let child = Command::new(env!("CARGO_BIN_EXE_preempt"))
+        .args(["check", big.to_str().unwrap(), "--json", "--memory", "2G"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    assert_eq!(json(&output)["verdict"], "inconclusive");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_loses_no_verdict() {
+    let output = preempt(&["check", "peterson_no_turn.pml", "--trace", "/dev/full"]);
+    assert_eq!(code(&output), 2);
+    assert!(stderr(&output).contains("/dev/full"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("violated"), "{}", stdout(&output));
+}
+
+#[test]
+fn spin_lines_are_understood() {
+    let output = preempt(&["spin", "-run", "-noreduce", "peterson.pml"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("preempt check peterson.pml"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("states, stored"), "{}", stdout(&output));
+}
+
+#[test]
+fn help_and_explanations_are_there() {
+    for arguments in [
+        vec!["--help"],
+        vec!["check", "--help"],
+        vec!["man"],
+        vec!["completions", "bash"],
+        vec!["explain"],
+        vec!["explain", "P0001"],
+        vec!["explain", "holds_within_bound"],
+        vec!["explain", "spin"],
+        vec!["ltl", "[](p -> <>q)", "--hoa"],
+        vec!["ltl", "<>[]!p", "--normal-form", "--dot"],
+        vec!["ltl", "X p", "--stutter"],
+    ] {
+        let output = preempt(&arguments);
+        assert_eq!(code(&output), 0, "{arguments:?}: {}", stderr(&output));
+        assert!(!stdout(&output).is_empty(), "{arguments:?}");
+    }
+    assert_eq!(code(&preempt(&["explain", "P9999"])), 2);
+}
