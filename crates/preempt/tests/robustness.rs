@@ -225,7 +225,7 @@ fn sixty_four_threads() {
 #[test]
 fn ten_thousand_steps_per_thread() {
     let check = patient().strategy(Strategy::PartialOrders);
-    let report = check.preemptions(1).states(200_000).run(|| {
+    let report = check.preemptions(1).states(100_000).run(|| {
         let shared = Arc::new(AtomicUsize::new(0));
         let handles: Vec<_> = (0..2)
             .map(|_| {
