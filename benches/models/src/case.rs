@@ -96,8 +96,8 @@ impl Case {
             Example(name) => Path::new(EXAMPLES).join(name),
             Own(name) => root.join("models").join(name),
         };
-        let mut text = std::fs::read_to_string(&path)
-            .with_context(|| format!("{} is missing", self.name))?;
+        let mut text =
+            std::fs::read_to_string(&path).with_context(|| format!("{} is missing", self.name))?;
         for (from, to) in self.replace {
             anyhow::ensure!(text.contains(from), "{}: cannot be adapted", self.name);
             text = text.replace(from, to);

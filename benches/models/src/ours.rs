@@ -92,8 +92,9 @@ pub(crate) fn one(arguments: &[String]) -> Result<()> {
         .map(|define| define.split_once('=').unwrap_or((define, "1")))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    let loader =
-        |_: &str, _: &str| Err(std::io::Error::other("the models of the benchmark include nothing"));
+    let loader = |_: &str, _: &str| {
+        Err(std::io::Error::other("the models of the benchmark include nothing"))
+    };
     let options = ParseOptions { defines, loader: &loader };
     let Some(model) = parse(path, std::fs::read(path)?, &options).model else {
         bail!("the model has mistakes");

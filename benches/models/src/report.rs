@@ -17,13 +17,15 @@ pub(crate) struct Row {
     pub(crate) spin_fastest: spin::Told,
     pub(crate) spin_reduced: spin::Told,
     pub(crate) spin_bitstate: spin::Told,
-    pub(crate) spin_bounded: spin::Told,
+    pub(crate) spin_bounded: Option<spin::Told>,
 }
 
 /// Everything that was measured.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
+    /// Measurements that failed, and why.
+    pub(crate) broken: Vec<String>,
     pub(crate) growing: Vec<(u32, ours::Told, ours::Told)>,
 }
 
@@ -41,7 +43,7 @@ impl Row {
 impl Report {
     /// Whether the numbers of some row differ.
     pub(crate) fn failed(&self) -> bool {
-        self.rows.iter().any(|row| !row.agrees())
+        !self.broken.is_empty() || self.rows.iter().any(|row| !row.agrees())
     }
 
     /// The whole report as Markdown.
@@ -61,6 +63,9 @@ impl Report {
         self.memory(&mut out);
         self.other_modes(&mut out);
         self.growth(&mut out);
+        for broken in &self.broken {
+            let _ = writeln!(out, "FAILED {broken}\n");
+        }
         out
     }
 
@@ -73,8 +78,7 @@ impl Report {
         let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
         for row in &self.rows {
             let mine = row.plain.seconds;
-            let theirs =
-                [row.spin.seconds, row.spin_o3.seconds, row.spin_fastest.seconds];
+            let theirs = [row.spin.seconds, row.spin_o3.seconds, row.spin_fastest.seconds];
             for (all, seconds) in ratios.iter_mut().zip(theirs) {
                 all.push(seconds / mine);
             }
@@ -160,7 +164,7 @@ impl Report {
             let theirs = rate(row.spin_bitstate.states, row.spin_bitstate.seconds);
             let _ = writeln!(
                 out,
-                "| {} | {:.0} | {:.0} | {:.1} | {:.3} | {:.3} | {:.2} | {} | {:.3} | {} | {:.3} |",
+                "| {} | {:.0} | {:.0} | {:.1} | {:.3} | {:.3} | {:.2} | {} | {:.3} | {} |",
                 row.name,
                 mine,
                 theirs,
@@ -170,8 +174,10 @@ impl Report {
                 row.plain.clock / row.threads.clock,
                 row.bounded.states,
                 row.bounded.seconds,
-                row.spin_bounded.states,
-                row.spin_bounded.seconds,
+                match &row.spin_bounded {
+                    Some(told) => format!("{} | {:.3}", told.states, told.seconds),
+                    None => "fails | ".to_owned(),
+                },
             );
         }
         out.push('\n');
@@ -209,7 +215,10 @@ fn geometric_mean(values: &[f64]) -> f64 {
 /// Today, as year-month-day.
 fn date() -> String {
     let output = std::process::Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
-    output.map_or_else(|_| "an unknown day".into(), |o| String::from_utf8_lossy(&o.stdout).trim().into())
+    output.map_or_else(
+        |_| "an unknown day".into(),
+        |o| String::from_utf8_lossy(&o.stdout).trim().into(),
+    )
 }
 
 /// The processor, and how busy the machine was.

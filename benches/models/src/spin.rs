@@ -15,18 +15,10 @@ pub(crate) struct Form {
     huge_pages: bool,
 }
 
-pub(crate) const PLAIN: Form = Form {
-    name: "-O2",
-    compile: &["-O2", "-DSAFETY", "-DNOREDUCE"],
-    run: &[],
-    huge_pages: false,
-};
-pub(crate) const O3: Form = Form {
-    name: "-O3",
-    compile: &["-O3", "-DSAFETY", "-DNOREDUCE"],
-    run: &[],
-    huge_pages: false,
-};
+pub(crate) const PLAIN: Form =
+    Form { name: "-O2", compile: &["-O2", "-DSAFETY", "-DNOREDUCE"], run: &[], huge_pages: false };
+pub(crate) const O3: Form =
+    Form { name: "-O3", compile: &["-O3", "-DSAFETY", "-DNOREDUCE"], run: &[], huge_pages: false };
 pub(crate) const FASTEST: Form = Form {
     name: "fastest",
     compile: &["-O3", "-DSAFETY", "-DNOREDUCE", "-DNOCOMP", "-DNOBOUNDCHECK", "-DNOFAIR"],
