@@ -94,6 +94,16 @@ fn tables(limit: u64) -> String {
         ratios.shuttle.mean(),
         ratios.shuttle.0.len()
     );
+    text.push_str("\n## Wrong answers\n\n");
+    text.push_str(
+        "| body | bound | truth | preempt | loom | shuttle dfs |\n|---|---|---|---|---|---|\n",
+    );
+    for (body, size, broken, bound, truth) in WRONG {
+        let case = |tool| Case { tool, body, size, broken, bound };
+        let answers = ["preempt", "loom", "shuttle"].map(|tool| measure(&case(tool), limit).status);
+        let bound = bound.map_or("none".into(), |b| b.to_string());
+        let _ = writeln!(text, "| {body} {size} | {bound} | {truth} | {} |", answers.join(" | "));
+    }
     text.push_str("\n## Executions per second, three-thread counter, random schedules\n\n");
     text.push_str("| tool | executions/s |\n|---|---|\n");
     for tool in ["preempt-random", "preempt-dfs", "shuttle-random"] {
@@ -103,6 +113,15 @@ fn tables(limit: u64) -> String {
     }
     text
 }
+
+/// Questions that some tool answers wrongly, with the right answer.
+const WRONG: [(&str, usize, bool, Option<u32>, &str); 5] = [
+    ("philosophers", 4, true, Some(1), "deadlocks with one preemption"),
+    ("bounded_queue", 1, true, Some(0), "deadlocks without preemption"),
+    ("store_buffering", 1, false, None, "holds (SeqCst)"),
+    ("work_stealing", 2, false, None, "holds (SeqCst)"),
+    ("spinlock", 2, false, None, "holds, finite with yields"),
+];
 
 const HEADER: &str = "| body | bound | preempt: executions, time | loom | shuttle dfs | loom/preempt | \
 shuttle/preempt |\n|---|---|---|---|---|---|---|\n";
@@ -160,8 +179,11 @@ fn show(result: &Result) -> String {
 }
 
 fn measure(case: &Case, limit: u64) -> Result {
-    let failed =
-        |status: &str| Result { status: status.into(), executions: 0, seconds: limit as f64 / 1000.0 };
+    let failed = |status: &str| Result {
+        status: status.into(),
+        executions: 0,
+        seconds: limit as f64 / 1000.0,
+    };
     let Ok(executable) = std::env::current_exe() else { return failed("no executable") };
     let bound = case.bound.map_or("none".into(), |b| b.to_string());
     let output = Command::new(executable)

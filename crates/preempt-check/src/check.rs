@@ -1,6 +1,8 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::search::{bounded, breadth_first, depth_first, parallel, simplify};
+use crate::search::{
+    bounded, breadth_first, depth_first, iterative_depth, parallel, random_walk, simplify, swarm,
+};
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
     Answer, Budget, Compatibility, Finding, Options, Preemptions, Progress, Reduction, Search,
@@ -73,7 +75,7 @@ use std::time::Duration;
 /// let answer = Check::new(&Stack).run();
 /// assert_eq!(answer.verdict(), Verdict::Violated);
 /// let trace = &answer.claim.violation.expect("a violation has a trace").trace;
-/// assert!(trace.cost().preemptions >= 1);
+/// assert_eq!(trace.cost().preemptions, 1);
 /// ```
 pub struct Check<'a, S: System + ?Sized> {
     system: &'a S,
@@ -126,8 +128,9 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 
     /// Searches, and says what was found.
     pub fn run(self) -> Answer {
-        let mut budget = Budget::unlimited()
-            .memory(self.options.memory.unwrap_or_else(|| available_memory() / 8 * 7));
+        let available = available_memory() / 16 * 15;
+        let memory = self.options.memory.unwrap_or(available);
+        let mut budget = Budget::unlimited().memory(memory.min(available));
         if let Some(time) = self.options.time {
             budget = budget.time(time);
         }
@@ -147,7 +150,14 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
             }
             simplify(self.system, &self.options, &mut finding, &mut more);
         }
-        conclude(self.system, &self.options.property, finding)
+        let mut answer = conclude(self.system, &self.options.property, finding);
+        if memory > available {
+            answer.claim.notes.push(format!(
+                "the memory limit was lowered to the {} MiB that are available",
+                available >> 20
+            ));
+        }
+        answer
     }
 }
 
@@ -156,9 +166,17 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 const SIMPLEST_AT_LEAST: Duration = Duration::from_secs(10);
 
 fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
+    if let Some(seed) = options.swarm {
+        return swarm(system, seed, options, budget);
+    }
+    if let Search::IterativeDepth { step } = options.search {
+        return iterative_depth(system, step, options, budget);
+    }
     let limit = budget.memory_limit();
     let mut notes = Vec::new();
-    if options.threads > 1 && !is_bounded(options) {
+    let searches_its_own_way =
+        is_bounded(options) || matches!(options.search, Search::Random { .. });
+    if options.threads > 1 && !searches_its_own_way {
         match why_not_parallel(options) {
             None => return search_in_parallel(system, options, budget),
             Some(reason) => notes.push(format!("one thread was used: {reason}")),
@@ -255,6 +273,9 @@ fn search_with<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
+    if let Search::Random { seed } = options.search {
+        return random_walk(system, store, seed, options, budget);
+    }
     if is_bounded(options) {
         return bounded(system, store, options, budget);
     }

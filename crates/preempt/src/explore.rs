@@ -1,13 +1,16 @@
 //! Running a strategy on worker threads, and turning its finding into a failure report.
 
 use crate::check::Strategy;
+use crate::pulse::Pulse;
 use crate::report::{Failure, Reason};
 use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
 use preempt_explore::{
     Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session, Tally,
     caching, forward, iterative, pct, random, sampling, sleep_sets,
 };
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 /// What to explore and how.
 pub(crate) struct Job<'a> {
@@ -19,6 +22,8 @@ pub(crate) struct Job<'a> {
     pub(crate) timeouts: u32,
     pub(crate) require_join: bool,
     pub(crate) begin: Instant,
+    pub(crate) name: Option<String>,
+    pub(crate) pulse: Arc<Pulse>,
 }
 
 /// What came out.
@@ -56,7 +61,7 @@ pub(crate) struct Waiting {
 /// Explores on threads of their own: a panic that cannot be unwound costs only that thread.
 pub(crate) fn explore(job: &Job<'_>) -> Found {
     if job.threads == 1 {
-        return on_worker(|| explore_here(job)).unwrap_or_else(lost_worker);
+        return on_worker(Some(job), || explore_here(job)).unwrap_or_else(lost_worker);
     }
     let jobs = crate::parallel::split(job);
     let found = std::thread::scope(|scope| {
@@ -64,7 +69,8 @@ pub(crate) fn explore(job: &Job<'_>) -> Found {
             .iter()
             .map(|job| {
                 scope.spawn(|| {
-                    let found = on_worker(|| explore_here(job)).unwrap_or_else(lost_worker);
+                    let found = on_worker(Some(job), || explore_here(job));
+                    let found = found.unwrap_or_else(lost_worker);
                     crate::parallel::finished(job, &found);
                     found
                 })
@@ -114,6 +120,7 @@ impl Learnt {
 fn runtime(job: &Job<'_>, learnt: &Learnt) -> Runtime {
     let mut runtime = Runtime::new(job.body, job.stack);
     runtime.require_join = job.require_join;
+    runtime.pulse = job.pulse.clone();
     runtime.registry.knowledge = learnt.knowledge.clone();
     runtime
 }
@@ -201,7 +208,7 @@ fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
 /// Executes a schedule once more, keeping every step.
 fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> Evidence {
     for _ in 0..64 {
-        let evidence = on_worker(|| {
+        let evidence = on_worker(None, || {
             let mut runtime = runtime(job, learnt);
             let mut run = Run::new(learnt.names.clone(), learnt.rules, job.limits.steps);
             run.events = Some(Vec::new());
@@ -279,24 +286,38 @@ fn renumbered(run: &Run) -> Vec<Event> {
     events
 }
 
-/// Runs a closure on a fresh operating system thread. `None` if that thread did not survive.
-fn on_worker<R: Send>(work: impl FnOnce() -> R) -> Option<R> {
+/// How long a test may go without coming to an operation before somebody is told.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Runs a closure on a fresh operating system thread. `None` if that thread did not survive. The
+/// calling thread meanwhile watches the pulse of the job.
+fn on_worker<R: Send>(watched: Option<&Job<'_>>, work: impl FnOnce() -> R) -> Option<R> {
     /// The closure is run by another thread while this one waits, so nothing is shared.
     struct Moved<T>(T);
     // SAFETY: the only thread that touches the content is the worker, between spawn and join.
     unsafe impl<T> Send for Moved<T> {}
     let moved = Moved(work);
+    let (sender, receiver) = channel::<()>();
     std::thread::scope(|scope| {
-        std::thread::Builder::new()
+        let worker = std::thread::Builder::new()
             .name("preempt".into())
             .stack_size(8 << 20)
             .spawn_scoped(scope, move || {
-                let moved = moved;
+                let (moved, _sender) = (moved, sender);
                 (moved.0)()
             })
-            .ok()?
-            .join()
-            .ok()
+            .ok()?;
+        if let Some(job) = watched {
+            job.pulse.watch(&receiver, PATIENCE, || {
+                eprintln!(
+                    "preempt: no operation for {} s{}: is the test blocked in std::sync, std::thread \
+                     or a system call? Use preempt's types inside the body",
+                    PATIENCE.as_secs(),
+                    job.name.as_ref().map(|name| format!(" in {name}")).unwrap_or_default()
+                );
+            });
+        }
+        worker.join().ok()
     })
 }
 

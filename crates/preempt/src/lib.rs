@@ -47,6 +47,8 @@ mod parallel;
 #[cfg(not(feature = "check"))]
 mod plain;
 #[cfg(feature = "check")]
+mod pulse;
+#[cfg(feature = "check")]
 mod report;
 #[cfg(feature = "check")]
 mod rt;

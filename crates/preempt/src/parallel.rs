@@ -18,7 +18,8 @@ pub(crate) fn split<'a>(job: &Job<'a>) -> Vec<Job<'a>> {
             limits.stop = Some(stop.clone());
             limits.worker = (worker, job.threads);
             let strategy = strategy(job.strategy, worker);
-            Job { limits, strategy, threads: 1, ..*job }
+            let (name, pulse) = (job.name.clone(), Arc::default());
+            Job { limits, strategy, threads: 1, name, pulse, ..*job }
         })
         .collect()
 }

@@ -39,15 +39,15 @@ fn a_failure_can_be_repeated() {
     let schedule = text.split("PREEMPT_REPLAY='").nth(1).and_then(|t| t.split('\'').next());
     let schedule = schedule.unwrap_or_else(|| panic!("no schedule in {text}"));
     let (passed, text) = run("fail", Some(schedule));
-    assert!(!passed && text.contains("found after 1 executions"), "{text}");
+    assert!(!passed && text.contains("found after 1 execution "), "{text}");
     // Saved, so the next run begins with it.
     let (passed, text) = run("fail", None);
-    assert!(!passed && text.contains("found after 1 executions"), "{text}");
+    assert!(!passed && text.contains("found after 1 execution "), "{text}");
     // Repaired: the saved schedule passes and is forgotten.
     let (passed, text) = run("pass", None);
     assert!(passed && text.contains("partial orders; no execution fails"), "{text}");
     let (passed, text) = run("fail", None);
-    assert!(!passed && !text.contains("found after 1 executions"), "{text}");
+    assert!(!passed && !text.contains("found after 1 execution "), "{text}");
     let (passed, text) = run("pass", None);
     assert!(passed, "{text}");
 }
