@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         claims.push(check_one(&model, arguments, property)?);
     }
     if let Some(path) = &arguments.graph {
-        let interpreter = interpreter(&model, &arguments.model, Beside::Nothing)?;
+        let interpreter = interpreter(&model, &arguments.model, Beside::Nothing, false)?;
         crate::graph::write(&interpreter, path)?;
     }
     let sources = sources(&model);
@@ -103,7 +103,8 @@ fn check_one(
         Selected::NonProgress => Beside::NonProgress,
         Selected::Safety | Selected::Acceptance => Beside::Nothing,
     };
-    let interpreter = interpreter(model, &arguments.model, beside)?;
+    let interpreter =
+        interpreter(model, &arguments.model, beside, arguments.por != Some(Switch::Off))?;
     let mut notes = interpreter.program().notes.clone();
     if arguments.compat == Some(Compat::Spin) {
         notes.push(

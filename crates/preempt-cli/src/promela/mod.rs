@@ -81,11 +81,12 @@ pub(crate) enum Beside {
     NonProgress,
 }
 
-/// Makes a model runnable.
+/// Makes a model runnable. `reduced`: a reduction will rely on what the model promises (`xr`, `xs`).
 pub(crate) fn interpreter(
     model: &Model,
     arguments: &ModelArguments,
     beside: Beside,
+    reduced: bool,
 ) -> Result<Interpreter, Failure> {
     let options = LowerOptions {
         merge: !arguments.no_merge,
@@ -103,7 +104,7 @@ pub(crate) fn interpreter(
         let stalled = program.add_expr(Expr::NonProgress);
         program.add_proposition(stalled);
     }
-    Ok(Interpreter::new(program))
+    Ok(Interpreter::new(program).check_promises(reduced))
 }
 
 /// The sources of a model, for the HTML page.

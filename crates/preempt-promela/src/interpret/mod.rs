@@ -39,6 +39,11 @@ impl Interpreter {
         self
     }
 
+    /// Whether broken promises are violations, and there are promises to break.
+    pub fn checks_promises(&self) -> bool {
+        self.checks_promises && self.program.proctypes.iter().any(|p| !p.promises.is_empty())
+    }
+
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
