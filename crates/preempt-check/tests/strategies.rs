@@ -40,8 +40,7 @@ fn strategies_find_only_what_is_there() {
             *found += u32::from(verdict == Verdict::Violated);
         }
     }
-    // On systems this small they find nearly everything.
-    assert!(violated > 3 && found.iter().all(|found| *found * 10 >= violated * 9), "{found:?}");
+    assert!(violated > 0 && found[0] == violated, "{violated}: {found:?}");
 }
 
 #[test]
