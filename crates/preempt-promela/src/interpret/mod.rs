@@ -61,6 +61,21 @@ impl Interpreter {
         Some((&self.program.proctypes[process.proctype], Pc(process.pc)))
     }
 
+    /// What the moves at a control state touch, see [`System::present`].
+    pub fn present_at(&self, proctype: usize, pc: Pc) -> Option<&Footprint> {
+        self.footprints.present(proctype, pc.0)
+    }
+
+    /// What a process may touch from a control state on, see [`System::future`].
+    pub fn future_at(&self, proctype: usize, pc: Pc) -> Option<&Footprint> {
+        self.footprints.future(proctype, pc.0)
+    }
+
+    /// Whether a move at a control state may be seen by a property, see [`System::is_visible`].
+    pub fn is_visible_at(&self, proctype: usize, pc: Pc) -> bool {
+        self.footprints.is_visible(proctype, pc.0)
+    }
+
     fn state_of(&self, state: &[u8], process: usize) -> Option<&ControlState> {
         let process = Process::find(&self.program, state, process)?;
         self.program.proctypes[process.proctype].states.get(usize::from(process.pc))
