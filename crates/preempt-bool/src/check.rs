@@ -5,6 +5,7 @@ use crate::direct;
 use crate::explicit::{Machine, search};
 use crate::flow::{Mark, Program, Targets};
 use crate::limits::{Limits, Watch};
+use crate::proof::holds_for_every_number;
 use crate::replay::{Context, Replayed, moves_of, replay};
 use crate::sequentialize::{Solved, solve, translate};
 use crate::witness;
@@ -108,21 +109,73 @@ pub(crate) struct Finding {
 pub fn check(program: &Program, options: &Options<'_>) -> Result<Report, Diagnostic> {
     let targets = program.targets(options.target)?;
     let watch = Watch::new(options.limits);
-    let (method, why) = match options.method {
-        Some(method) => (method, "it was asked for".to_string()),
-        None => (Method::Explicit, "the threads call no recursive procedure".to_string()),
-    };
-    let max = match options.switches {
-        Switches::AtMost(k) | Switches::Iterate(k) => k,
-    };
-    watch.method.set(method.name());
-    let mut finding = match method {
-        Method::Lazy | Method::Eager => translated(program, &targets, method, options, &watch),
-        Method::Direct => directly(program, &targets, max, options, &watch),
-        Method::Explicit => explicit(program, &targets, max, u64::MAX, options, &watch),
+    let (method, why, mut finding) = match options.method {
+        Some(method) => {
+            let finding = by(method, program, &targets, u64::MAX, options, &watch);
+            (method, "it was asked for".into(), finding)
+        }
+        None => choose(program, &targets, options, &watch),
     };
     finding.statistics.seconds = watch.seconds();
     Ok(report(program, finding, method, why, options))
+}
+
+/// Tries what is fastest for such programs first.
+fn choose(
+    program: &Program,
+    targets: &Targets,
+    options: &Options<'_>,
+    watch: &Watch<'_>,
+) -> (Method, String, Finding) {
+    if program.is_recursive() {
+        let finding = by(Method::Direct, program, targets, u64::MAX, options, watch);
+        return (Method::Direct, "the program is recursive".into(), finding);
+    }
+    let finding = by(Method::Explicit, program, targets, EXPLICIT_STATES, options, watch);
+    match finding.stop {
+        Some(Stop::Memory | Stop::Depth) => {
+            let finding = by(Method::Direct, program, targets, u64::MAX, options, watch);
+            (Method::Direct, "the program has too many states to list them".into(), finding)
+        }
+        _ => (Method::Explicit, "the program has no recursion and few states".into(), finding),
+    }
+}
+
+/// Most search states that the explicit engine may use when nobody asked for it.
+const EXPLICIT_STATES: u64 = 1 << 20;
+/// Most visible states that a proof for every number of switches may use.
+const PROOF_STATES: usize = 200_000;
+
+fn by(
+    method: Method,
+    program: &Program,
+    targets: &Targets,
+    max_states: u64,
+    options: &Options<'_>,
+    watch: &Watch<'_>,
+) -> Finding {
+    watch.method.set(method.name());
+    let (max, open) = match options.switches {
+        Switches::AtMost(k) => (k, false),
+        Switches::Iterate(k) => (k, true),
+    };
+    if open && method != Method::Explicit {
+        match holds_for_every_number(program, targets, PROOF_STATES, watch) {
+            Ok(true) => {
+                let note = "the visible states of all executions were covered: a proof for every \
+                            number of context switches";
+                let notes = vec![note.into()];
+                return Finding { exhausted: true, notes, ..Finding::default() };
+            }
+            Ok(false) => {}
+            Err(stop) => return Finding { stop: Some(stop), ..Finding::default() },
+        }
+    }
+    match method {
+        Method::Lazy | Method::Eager => translated(program, targets, method, options, watch),
+        Method::Direct => directly(program, targets, max, options, watch),
+        Method::Explicit => explicit(program, targets, max, max_states, options, watch),
+    }
 }
 
 pub(crate) fn explicit(
@@ -135,7 +188,7 @@ pub(crate) fn explicit(
 ) -> Finding {
     let machine = Machine::with_targets(program, targets.clone(), options.max_frames);
     let mut finding = Finding::default();
-    let layers = match search(&machine, max, max_states, false, watch) {
+    let layers = match search(&machine, max, max_states, false, options.full, watch) {
         Ok(layers) => layers,
         Err(stop) => {
             finding.stop = Some(stop);

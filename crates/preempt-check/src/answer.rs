@@ -195,12 +195,28 @@ fn sentence(
             )
         }
         Verdict::Inconclusive(stop) => {
+            // Several threads explore in no particular order and know no depth.
+            let depth = match numbers.depth {
+                0 => String::new(),
+                depth => format!(", down to depth {depth}"),
+            };
             format!(
-                "inconclusive: {stop}; no violation in the {states} explored, down to depth {}{}",
-                numbers.depth,
-                coverage.map_or(String::new(), |coverage| format!("; {coverage}"))
+                "inconclusive: {stop}; no violation in the {states} explored{depth}{}{}",
+                coverage.map_or(String::new(), |coverage| format!("; {coverage}")),
+                way_on(stop)
             )
         }
+    }
+}
+
+/// How to learn more than an inconclusive search did.
+fn way_on(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Memory => "; more memory, or a smaller store (tree, compact, bitstate), covers more",
+        Stop::Time => "; more time covers more",
+        Stop::Depth => "; a higher depth limit covers more",
+        Stop::Interrupted => "; let it run on to cover more",
+        Stop::LossyStore | Stop::Sampling | Stop::Fault => "",
     }
 }
 
@@ -251,7 +267,7 @@ mod tests {
         );
         assert_eq!(
             say(Verdict::Inconclusive(Stop::Memory), None, None),
-            "inconclusive: the memory limit was reached; no violation in the 10 states explored, down to depth 4"
+            "inconclusive: the memory limit was reached; no violation in the 10 states explored, down to depth 4; more memory, or a smaller store (tree, compact, bitstate), covers more"
         );
         assert_eq!(
             say(

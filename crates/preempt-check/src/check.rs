@@ -1,10 +1,12 @@
 //! The front door: what to check, how, and the answer.
 
-use crate::search::{bounded, breadth_first, depth_first, parallel};
+use crate::search::{
+    bounded, breadth_first, depth_first, iterative_depth, parallel, random_walk, simplify, swarm,
+};
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
-    Answer, Budget, Finding, Options, Preemptions, Progress, Reduction, Search, Storage,
-    available_memory, conclude,
+    Answer, Budget, Compatibility, Finding, Options, Preemptions, Progress, Reduction, Search,
+    Storage, available_memory, conclude,
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
@@ -126,8 +128,9 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 
     /// Searches, and says what was found.
     pub fn run(self) -> Answer {
-        let mut budget = Budget::unlimited()
-            .memory(self.options.memory.unwrap_or_else(|| available_memory() / 8 * 7));
+        let available = available_memory() / 16 * 15;
+        let memory = self.options.memory.unwrap_or(available);
+        let mut budget = Budget::unlimited().memory(memory.min(available));
         if let Some(time) = self.options.time {
             budget = budget.time(time);
         }
@@ -137,15 +140,43 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
-        let finding = search(self.system, &self.options, &mut budget);
-        conclude(self.system, &self.options.property, finding)
+        let mut finding = search(self.system, &self.options, &mut budget);
+        if !self.options.first && self.options.compatibility == Compatibility::None {
+            let mut more = Budget::unlimited()
+                .memory(budget.memory_limit())
+                .time(budget.elapsed().max(SIMPLEST_AT_LEAST));
+            if let Some(flag) = self.interrupt {
+                more = more.interrupt(flag);
+            }
+            simplify(self.system, &self.options, &mut finding, &mut more);
+        }
+        let mut answer = conclude(self.system, &self.options.property, finding);
+        if memory > available {
+            answer.claim.notes.push(format!(
+                "the memory limit was lowered to the {} MiB that are available",
+                available >> 20
+            ));
+        }
+        answer
     }
 }
 
+/// How long the search for the simplest counterexample may take at least; at most it takes as long as
+/// the search that found one.
+const SIMPLEST_AT_LEAST: Duration = Duration::from_secs(10);
+
 fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
+    if let Some(seed) = options.swarm {
+        return swarm(system, seed, options, budget);
+    }
+    if let Search::IterativeDepth { step } = options.search {
+        return iterative_depth(system, step, options, budget);
+    }
     let limit = budget.memory_limit();
     let mut notes = Vec::new();
-    if options.threads > 1 {
+    let searches_its_own_way =
+        is_bounded(options) || matches!(options.search, Search::Random { .. });
+    if options.threads > 1 && !searches_its_own_way {
         match why_not_parallel(options) {
             None => return search_in_parallel(system, options, budget),
             Some(reason) => notes.push(format!("one thread was used: {reason}")),
@@ -207,8 +238,7 @@ fn search_alone<S: System + ?Sized>(
                 "about {:.1e} states are expected to have been taken for others",
                 store.expected_omissions()
             ));
-            finding.stop = finding.stop.or(Some(Stop::LossyStore));
-            finding
+            weaken(finding)
         }
         Storage::Bitstate { bits, hashes } => {
             // Half of the memory is left to the stack.
@@ -225,10 +255,16 @@ fn search_alone<S: System + ?Sized>(
                 100.0 * store.expected_coverage(),
                 store.expected_misses()
             ));
-            finding.stop = finding.stop.or(Some(Stop::LossyStore));
-            finding
+            weaken(finding)
         }
     }
+}
+
+/// What a lossy store permits to say.
+fn weaken(mut finding: Finding) -> Finding {
+    finding.stop = finding.stop.or(Some(Stop::LossyStore));
+    finding.unreached.clear();
+    finding
 }
 
 fn search_with<S: System + ?Sized, T: Store>(
@@ -237,14 +273,18 @@ fn search_with<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
+    if let Search::Random { seed } = options.search {
+        return random_walk(system, store, seed, options, budget);
+    }
     if is_bounded(options) {
         return bounded(system, store, options, budget);
     }
     let depth = match options.search {
         Search::Depth => true,
         Search::Breadth | Search::Random { .. } | Search::IterativeDepth { .. } => false,
-        // Without the states a way back has to be remembered: the stack does that for nothing.
-        Search::Auto => !store.is_exact(),
+        // A stack lets reduction skip more than a queue does, and remembers the way back where
+        // the store does not keep the states.
+        Search::Auto => options.reduction != Reduction::None || !store.is_exact(),
     };
     let mut finding = match depth {
         true => depth_first(system, store, options, budget),

@@ -6,7 +6,8 @@ use std::time::Duration;
 /// The order of exploration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Search {
-    /// Breadth-first where nothing needs a stack, depth-first otherwise.
+    /// Breadth-first where nothing gains by a stack, depth-first otherwise: with reduction, and
+    /// with stores that do not keep the states.
     #[default]
     Auto,
     /// Depth-first, in the order in which the system lists its steps.
@@ -92,6 +93,9 @@ pub struct Options {
     /// Depth-first: explore states again on shorter ways, and look for ever shorter
     /// counterexamples (Spin's `-DREACH`, `-i`).
     pub shorten: bool,
+    /// Many bounded searches with different bounds, orders and hash functions at once, from a
+    /// seed; the first violation wins.
+    pub swarm: Option<u64>,
     /// Give the first violation as it was found, do not look for the simplest.
     pub first: bool,
     /// Whether a property looks at the propositions of the system: then steps that may change one
@@ -124,6 +128,7 @@ impl Default for Options {
             compatibility: Compatibility::None,
             free_cycles: false,
             shorten: false,
+            swarm: None,
             first: false,
             observed: false,
             assertions: true,

@@ -54,7 +54,7 @@ impl System for Counter {
 }
 
 fn options(search: Search) -> Options {
-    Options { search, reduction: Reduction::None, ..Options::default() }
+    Options { search, reduction: Reduction::None, first: true, ..Options::default() }
 }
 
 const SEARCHES: [Search; 2] = [Search::Depth, Search::Breadth];

@@ -1,6 +1,6 @@
 //! One execution, told step by step.
 
-use crate::{Step, Switch, SwitchCount};
+use crate::{ProcessId, Step, Switch, SwitchCount};
 use std::fmt;
 
 /// The value of a variable at one moment.
@@ -107,8 +107,14 @@ impl Trace {
         count
     }
 
-    /// Number of maximal runs of one process.
+    /// Number of maximal runs of one process; the moves of a property do not count.
     pub fn blocks(&self) -> usize {
-        self.steps.chunk_by(|a, b| a.partner.unwrap_or(a.pid) == b.pid).count()
+        let moves = self.steps.iter().filter(|step| step.pid != ProcessId::PROPERTY.index());
+        let (mut blocks, mut last) = (0, None);
+        for step in moves {
+            blocks += usize::from(last != Some(step.pid));
+            last = Some(step.partner.unwrap_or(step.pid));
+        }
+        blocks
     }
 }

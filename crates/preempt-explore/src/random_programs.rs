@@ -267,6 +267,14 @@ fn program(seed: u64) -> Vec<Vec<Instruction>> {
 type Explore = fn(&mut Session<'_, Interpreter>) -> Halt;
 
 fn tally(seed: u64, bound: Option<u32>, explore: Explore) -> (Halt, Tally) {
+    tally_with(seed, bound, explore)
+}
+
+fn tally_with(
+    seed: u64,
+    bound: Option<u32>,
+    explore: impl FnOnce(&mut Session<'_, Interpreter>) -> Halt,
+) -> (Halt, Tally) {
     let mut interpreter =
         Interpreter { bodies: program(seed), threads: Vec::new(), objects: Vec::new(), plain: 0 };
     let limits = Limits {
@@ -345,6 +353,26 @@ fn strategies_agree_on_random_programs() {
     println!("{compared} compared, {skipped} skipped");
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
     assert!(compared > 10 * skipped, "{compared} compared, {skipped} skipped");
+}
+
+/// [MQ07b] Algorithms 1 and 2 as printed visit the terminals that the forward search counts.
+#[test]
+fn printed_algorithms_visit_the_same_terminals() {
+    for seed in 0..120 {
+        let bound = Some(seed as u32 % 4);
+        let mut steps = None;
+        let (halt, ours) = tally_with(seed, bound, |session| {
+            let (halt, found) = forward::explore_steps(session);
+            steps = Some(found);
+            halt
+        });
+        let Some(steps) = steps.filter(|_| halt == Halt::Done) else { continue };
+        let (first, second) = (steps.algorithm_1(), steps.algorithm_2());
+        assert_eq!(first.terminals, ours.graphs.len() as u64, "seed {seed}");
+        assert_eq!(second.terminals, ours.graphs.len() as u64, "seed {seed}");
+        // In the end every state is marked, each once.
+        assert_eq!(second.marked, first.searched, "seed {seed}");
+    }
 }
 
 #[test]

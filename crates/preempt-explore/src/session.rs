@@ -3,10 +3,12 @@
 use crate::run::Ending;
 use crate::{Driver, Names, Program, Rules, Run, Schedule};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// When to stop.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Limits {
     /// Most preemptions allowed; `None` for all executions.
     pub bound: Option<u32>,
@@ -20,6 +22,10 @@ pub struct Limits {
     pub steps: usize,
     /// Go on after a failure, to count all failing graphs.
     pub keep_going: bool,
+    /// Set by another worker that has finished.
+    pub stop: Option<Arc<AtomicBool>>,
+    /// Which worker this is, and how many share the exploration.
+    pub worker: (usize, usize),
 }
 
 impl Default for Limits {
@@ -31,6 +37,8 @@ impl Default for Limits {
             states: 4_000_000,
             steps: 100_000,
             keep_going: false,
+            stop: None,
+            worker: (0, 1),
         }
     }
 }
@@ -205,8 +213,11 @@ impl<'p, P: Program> Session<'p, P> {
         (look && self.is_late()).then_some(Halt::Time)
     }
 
-    /// Whether the deadline has passed.
+    /// Whether the deadline has passed or another worker has finished.
     pub fn is_late(&self) -> bool {
+        if self.limits.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return true;
+        }
         self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

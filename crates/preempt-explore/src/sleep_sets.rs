@@ -6,6 +6,9 @@
 //! history; the program is run only for unknown histories, so never more often than there are
 //! graphs.
 //!
+//! Workers share the tree without talking to each other: below a fixed depth each explores every
+//! n-th subtree.
+//!
 //! Differs from source sets with wakeup trees: prefixes in which all moves are asleep are still
 //! visited, in imagination only; no execution is ever redundant.
 
@@ -23,6 +26,9 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
         Err(halt) => halt,
     }
 }
+
+/// Depth at which the tree is dealt out to workers.
+const SPLIT: usize = 8;
 
 /// A move that need not be explored again, and whether it ends the execution by a panic.
 #[derive(Clone, Copy)]
@@ -48,10 +54,20 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
     let start = Move { thread: ThreadId::MAIN, choice: 0 };
     let mut stack = vec![frame(world, start, 0, Vec::new())];
     let mut ticks = 0u32;
+    let (worker, workers) = session.limits.worker;
+    let mut subtrees = 0;
     loop {
+        let depth = stack.len();
         let Some(top) = stack.last_mut() else { return Ok(()) };
+        if depth == SPLIT && top.next == 0 && workers > 1 {
+            subtrees += 1;
+            if subtrees % workers != worker {
+                stack.pop();
+                continue;
+            }
+        }
         let Some(&step) = top.moves.get(top.next) else {
-            if top.moves.is_empty() {
+            if top.moves.is_empty() && (depth >= SPLIT || worker == 0) {
                 complete(session, &mut recorded, &stack)?;
             }
             stack.pop();

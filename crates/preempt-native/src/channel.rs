@@ -1,12 +1,11 @@
-//! Buffered channels as machine code.
+//! Channels as machine code.
 //!
 //! A channel whose place is known is code for that place. One that is found by its id at run time is
 //! looked up in a table (channels of processes: by a helper), and the code is made once per type of
-//! channel that it can be. A type that does not fit, or a rendezvous channel, leads out: the
-//! interpreter decides.
+//! channel that it can be. A type that does not fit leads out: the interpreter decides.
 
 use crate::code::{Arithmetic, Block, Code, Compare, Memory, Value};
-use crate::value::{HelperId, Scope, load, store};
+use crate::value::{HelperId, Scope, cut, load, store};
 use preempt_promela::ir::{
     ChannelRef, ChannelSlot, ChannelTest, ChannelType, FaultId, Pattern, PatternRange,
 };
@@ -16,10 +15,40 @@ use preempt_promela::ir::{
 pub(crate) struct Channel {
     base: Value,
     offset: u32,
+    /// Its id; only of a rendezvous channel.
+    id: Option<Value>,
     ty: ChannelType,
 }
 
+/// Which channels are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Want {
+    Buffered,
+    Rendezvous,
+    Any,
+}
+
+impl Want {
+    fn accepts(self, ty: &ChannelType, fields: usize) -> bool {
+        ty.fields.len() == fields
+            && match self {
+                Want::Buffered => ty.capacity > 0,
+                Want::Rendezvous => ty.capacity == 0,
+                Want::Any => true,
+            }
+    }
+}
+
 impl Channel {
+    /// The id of a rendezvous channel; `None` for a buffered one.
+    pub(crate) fn rendezvous(&self) -> Option<Value> {
+        self.id
+    }
+
+    pub(crate) fn ty(&self) -> &ChannelType {
+        &self.ty
+    }
+
     fn length(&self, code: &mut Code<'_>) -> Value {
         code.load(Memory::Byte, self.base, self.offset)
     }
@@ -122,6 +151,16 @@ impl Scope<'_> {
     ) -> Value {
         let (length, capacity) = self.channel_length(code, channel);
         let zero = code.number(0);
+        let one = code.number(1);
+        // A rendezvous channel holds one message for the moment it passes.
+        let is_rendezvous = code.compare(Compare::Equal, capacity, zero);
+        let capacity = match test {
+            ChannelTest::Full | ChannelTest::NotFull => {
+                let extra = code.arithmetic(Arithmetic::And, is_rendezvous, one);
+                code.arithmetic(Arithmetic::Add, capacity, extra)
+            }
+            ChannelTest::Empty | ChannelTest::NotEmpty => capacity,
+        };
         match test {
             ChannelTest::Empty => code.compare(Compare::Equal, length, zero),
             ChannelTest::NotEmpty => code.compare(Compare::NotEqual, length, zero),
@@ -130,14 +169,13 @@ impl Scope<'_> {
         }
     }
 
-    /// Makes code for a buffered channel with messages of `fields` fields; `body` must leave its block.
-    /// Where the channel turns out to be something else, goes to `otherwise`. `None` when it can
-    /// never be such a channel.
+    /// Makes code for a channel with messages of `fields` fields; `body` must leave its block. Where
+    /// the channel turns out to be something else, goes to `otherwise`. `None` when it can never be
+    /// such a channel.
     pub(crate) fn with_channel(
         &self,
         code: &mut Code<'_>,
-        channel: &ChannelRef,
-        fields: usize,
+        (channel, fields, want): (&ChannelRef, usize, Want),
         otherwise: Block,
         mut body: impl FnMut(&Self, &mut Code<'_>, Channel),
     ) -> Option<()> {
@@ -148,10 +186,11 @@ impl Scope<'_> {
         let types = &self.program.layout.channel_types;
         if let Some((base, slot)) = slot {
             let ty = types[slot.channel_type as usize].clone();
-            if ty.capacity == 0 || ty.fields.len() != fields {
+            if !want.accepts(&ty, fields) {
                 return None;
             }
-            body(self, code, Channel { base, offset: slot.offset, ty });
+            let id = (ty.capacity == 0).then(|| self.known_id(code, channel));
+            body(self, code, Channel { base, offset: slot.offset, id, ty });
             return Some(());
         }
         let ChannelRef::Dynamic { id, fault } = channel else { unreachable!("known otherwise") };
@@ -160,7 +199,7 @@ impl Scope<'_> {
         let base = code.element(self.state, offset, 1);
         let mut blocks = Vec::new();
         for (at, ty) in types.iter().enumerate() {
-            if ty.capacity > 0 && ty.fields.len() == fields {
+            if want.accepts(ty, fields) {
                 blocks.push((at as u32, code.block(), ty.clone()));
             }
         }
@@ -168,9 +207,24 @@ impl Scope<'_> {
         code.select_block(number, &cases, otherwise);
         for (_, block, ty) in blocks {
             code.begin(block);
-            body(self, code, Channel { base, offset: 0, ty });
+            let id = (ty.capacity == 0).then_some(id);
+            body(self, code, Channel { base, offset: 0, id, ty });
         }
         Some(())
+    }
+
+    /// The id of a channel: for those found at run time the value that says it.
+    pub(crate) fn known_id(&self, code: &mut Code<'_>, channel: &ChannelRef) -> Value {
+        match channel {
+            ChannelRef::Global(index) => code.number(*index as i32 + 1),
+            ChannelRef::Own(index) => {
+                let shape = code.address(self.tables.shape);
+                let first = code.call(HelperId::FirstOwn as usize, &[shape, self.state, self.pid]);
+                let index = code.number(*index as i32);
+                code.arithmetic(Arithmetic::Add, first, index)
+            }
+            ChannelRef::Dynamic { id, .. } => self.value(code, *id),
+        }
     }
 
     /// Goes on with the index of the first message that matches (`random`: at any place), else to
@@ -269,16 +323,72 @@ impl Scope<'_> {
         code.call(HelperId::Remove as usize, &[at, index, width]);
     }
 
-    /// Appends a message to a channel that is not full.
-    pub(crate) fn append_message(&self, code: &mut Code<'_>, channel: &Channel, values: &[Value]) {
+    /// Adds a message to a channel that is not full: at the end, or before the first larger one.
+    pub(crate) fn add_message(
+        &self,
+        code: &mut Code<'_>,
+        channel: &Channel,
+        sorted: bool,
+        values: &[Value],
+    ) {
         let length = channel.length(code);
-        let message = channel.message(code, length);
+        let mut place = length;
+        if sorted {
+            place = self.sorted_place(code, channel, length, values);
+            let offset = code.number(channel.offset as i32);
+            let at = code.element(channel.base, offset, 1);
+            let width = code.number(channel.ty.message_length as i32);
+            code.call(HelperId::MakeRoom as usize, &[at, place, width]);
+        }
+        let message = channel.message(code, place);
         for (field, value) in channel.ty.fields.iter().zip(values) {
             store(code, field.0, *value, message, channel.first_slot() + field.1);
         }
         let one = code.number(1);
         let longer = code.arithmetic(Arithmetic::Add, length, one);
         code.store(Memory::Byte, longer, channel.base, channel.offset);
+    }
+
+    /// The index of the first message that is larger, field by field, or the length.
+    fn sorted_place(
+        &self,
+        code: &mut Code<'_>,
+        channel: &Channel,
+        length: Value,
+        values: &[Value],
+    ) -> Value {
+        let (head, index) = code.block_with_number();
+        let (found, place) = code.block_with_number();
+        let zero = code.number(0);
+        code.jump_with(head, zero);
+        code.begin(head);
+        let inside = code.compare(Compare::Below, index, length);
+        let (test, next, end) = (code.block(), code.block(), code.block());
+        code.branch(inside, test, end);
+        code.begin(end);
+        code.jump_with(found, length);
+        code.begin(next);
+        let one = code.number(1);
+        let following = code.arithmetic(Arithmetic::Add, index, one);
+        code.jump_with(head, following);
+        code.begin(test);
+        let message = channel.message(code, index);
+        for (field, value) in channel.ty.fields.iter().zip(values) {
+            let value = cut(code, field.0, *value);
+            let stored = load(code, field.0, message, channel.first_slot() + field.1);
+            let (larger, not_larger, equal) = (code.block(), code.block(), code.block());
+            let greater = code.compare(Compare::Greater, stored, value);
+            code.branch(greater, larger, not_larger);
+            code.begin(larger);
+            code.jump_with(found, index);
+            code.begin(not_larger);
+            let less = code.compare(Compare::Less, stored, value);
+            code.branch(less, next, equal);
+            code.begin(equal);
+        }
+        code.jump(next);
+        code.begin(found);
+        place
     }
 
     /// Branches on whether a message can be appended.

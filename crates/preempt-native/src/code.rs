@@ -225,8 +225,9 @@ pub(crate) struct Code<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Register(Variable);
 
+/// Accesses never trap; nothing is promised about alignment.
 fn flags() -> MemFlagsData {
-    MemFlagsData::trusted()
+    MemFlagsData::new().with_notrap()
 }
 
 impl Code<'_> {
@@ -314,6 +315,41 @@ impl Code<'_> {
             }
         };
         self.builder.ins().iadd(base, offset)
+    }
+
+    /// How far apart two addresses are, as an address and as a number.
+    pub(crate) fn distance(&mut self, from: Value, to: Value) -> (Value, Value) {
+        let wide = self.builder.ins().isub(to, from);
+        (wide, self.builder.ins().ireduce(types::I32, wide))
+    }
+
+    /// An address so many bytes further on.
+    pub(crate) fn further(&mut self, base: Value, bytes: Value) -> Value {
+        self.builder.ins().iadd(base, bytes)
+    }
+
+    /// Stores eight bytes.
+    pub(crate) fn store_wide(&mut self, value: Value, base: Value, offset: u32) {
+        self.builder.ins().store(flags(), value, base, offset as i32);
+    }
+
+    /// Copies at least `length` bytes, and at least one piece of 16, in whole pieces.
+    pub(crate) fn copy(&mut self, from: Value, to: Value, length: Value) {
+        let length = self.builder.ins().uextend(types::I64, length);
+        let head = self.builder.create_block();
+        let end = self.builder.create_block();
+        let at = self.builder.append_block_param(head, types::I64);
+        let zero = self.builder.ins().iconst(types::I64, 0);
+        self.builder.ins().jump(head, &[BlockArg::Value(zero)]);
+        self.builder.switch_to_block(head);
+        let (source, target) = (self.builder.ins().iadd(from, at), self.builder.ins().iadd(to, at));
+        let piece = self.builder.ins().load(types::I8X16, flags(), source, 0);
+        self.builder.ins().store(flags(), piece, target, 0);
+        let sixteen = self.builder.ins().iconst(types::I64, 16);
+        let next = self.builder.ins().iadd(at, sixteen);
+        let more = self.builder.ins().icmp(IntCC::UnsignedLessThan, next, length);
+        self.builder.ins().brif(more, head, &[BlockArg::Value(next)], end, &[]);
+        self.builder.switch_to_block(end);
     }
 
     /// The low and the high half of eight bytes.

@@ -1,51 +1,57 @@
 //! Promela as machine code.
 //!
 //! [`Native`] is a [`System`] like the reference interpreter and gives the same answers, step for
-//! step; it only gives them faster. What has no machine code (creating processes, rendezvous, …) it
-//! passes on to the interpreter it was made from. Translation takes milliseconds and needs no C
-//! compiler.
+//! step; it only gives them faster. What has no machine code it passes on to the interpreter it was
+//! made from, process by process and step by step. Translation takes milliseconds and needs no C
+//! compiler; what a search does not use is not translated.
 //!
 //! **Invariant:** every vector handed to machine code was produced by this system or its interpreter,
 //! so offsets computed from it stay inside it.
 
+mod build;
 mod channel;
 mod code;
+mod control;
 mod moves;
+mod rendezvous;
+mod room;
 mod shape;
+mod successors;
 mod support;
 mod value;
 
 pub use code::CodeError;
 
-use code::{Assembly, Executable, Helper, Parameter};
-use moves::{ASK_STEP, Maker, Process};
+use build::{Expanding, Proposition, Stepping};
+use code::Executable;
+use control::Control;
 use preempt_core::{
     Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, Successors,
     System, Unreached, Value,
 };
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Program;
-use shape::Shape;
-use value::{OnFault, Scope, Tables};
-
-type ListMoves = extern "C" fn(*const u8, *const u8, u32, u32, *mut u32) -> i32;
-type TakeMove = extern "C" fn(*mut u8, *mut u8, u32, u32, u32) -> u32;
-type Proposition = extern "C" fn(*const u8) -> u32;
-
-/// More processes than a vector can count.
-const MOST_PROCESSES: usize = 256;
-/// More options in one control state than this are left to the interpreter.
-const MOST_MOVES: usize = 512;
+use room::{ASK_STEP, Entry, Meeting, PIECE, Room, both_halves};
+use shape::{Frame, Shape, length_of};
+use std::sync::OnceLock;
+use value::Tables;
 
 /// A program as machine code, with the interpreter for the rest.
 pub struct Native<'p> {
     reference: &'p Interpreter,
     program: &'p Program,
     shape: Box<Shape>,
-    list: Vec<ListMoves>,
-    take: Vec<TakeMove>,
+    tables: Box<Tables>,
+    meeting: Box<Meeting>,
+    control: Control,
     propositions: Vec<Option<Proposition>>,
-    _tables: Box<Tables>,
+    /// Per move: how many bytes it can add, if it can change the length of the vector.
+    growth: Vec<Option<u32>>,
+    most_growth: usize,
+    /// The most entries that one process can have.
+    most_successors: usize,
+    stepping: OnceLock<Option<Stepping>>,
+    expanding: OnceLock<Option<Expanding>>,
     _code: Executable,
 }
 
@@ -54,230 +60,211 @@ unsafe impl Sync for Native<'_> {}
 // SAFETY: nothing in it belongs to a thread.
 unsafe impl Send for Native<'_> {}
 
-use Parameter::{Address, Number};
-
-const HELPERS: [Helper; 3] = [
-    Helper {
-        name: "locate",
-        address: shape::locate as *const u8,
-        parameters: &[Address, Address, Number],
-        result: Address,
-    },
-    Helper {
-        name: "frame_of",
-        address: shape::frame_of as *const u8,
-        parameters: &[Address, Address, Number, Number],
-        result: Number,
-    },
-    Helper {
-        name: "remove",
-        address: shape::remove as *const u8,
-        parameters: &[Address, Number, Number],
-        result: Number,
-    },
-];
-
 impl<'p> Native<'p> {
     /// Translates the program of an interpreter.
     pub fn new(reference: &'p Interpreter) -> Result<Self, CodeError> {
-        let program = reference.program();
-        refuse(program)?;
-        let shape = Box::new(Shape::new(program));
-        let layout = &program.layout;
-        let tables = Box::new(Tables {
-            channels: layout
-                .channels
-                .iter()
-                .map(|c| u64::from(c.channel_type) << 32 | u64::from(c.offset))
-                .collect(),
-            capacities: layout.channel_types.iter().map(|t| t.capacity).collect(),
-            shape: std::ptr::from_ref(&*shape).cast(),
-        });
-        let mut assembly = Assembly::new(&HELPERS)?;
-        let (mut lists, mut takes) = (Vec::new(), Vec::new());
-        for proctype in &program.proctypes {
-            let maker = Maker { program, proctype, tables: &tables };
-            lists.push(assembly.function(
-                &[Address, Address, Number, Number, Address],
-                Number,
-                |code, p| {
-                    let process = Process { state: p[0], frame: p[1], pid: p[2] };
-                    maker.list(code, process, p[3], p[4]);
-                },
-            )?);
-            takes.push(assembly.function(
-                &[Address, Address, Number, Number, Number],
-                Number,
-                |code, p| {
-                    let process = Process { state: p[0], frame: p[1], pid: p[2] };
-                    maker.take(code, process, p[3], p[4]);
-                },
-            )?);
-        }
-        let mut propositions = Vec::new();
-        for &id in &program.propositions {
-            let support = support::Support { program, own_channels: &[] };
-            if !support.expr(id) || value::can_fault(program, id) {
-                propositions.push(None);
-                continue;
-            }
-            let function = assembly.function(&[Address], Number, |code, p| {
-                let nobody = code.number(0);
-                let scope = Scope {
-                    program,
-                    tables: &tables,
-                    own_channels: &[],
-                    state: p[0],
-                    frame: p[0],
-                    pid: nobody,
-                    timeout: nobody,
-                    on_fault: OnFault::Return,
-                };
-                let value = scope.value(code, id);
-                code.give(value);
-            })?;
-            propositions.push(Some(function));
-        }
-        let code = assembly.finish()?;
-        // SAFETY: the functions were made with these very signatures, and live as long as `code`.
-        let (list, take, propositions) = unsafe {
-            (
-                lists.iter().map(|f| std::mem::transmute(code.address(*f))).collect(),
-                takes.iter().map(|f| std::mem::transmute(code.address(*f))).collect(),
-                propositions
-                    .iter()
-                    .map(|f| f.map(|f| std::mem::transmute(code.address(f))))
-                    .collect(),
-            )
-        };
-        Ok(Native {
-            reference,
-            program,
-            shape,
-            list,
-            take,
-            propositions,
-            _tables: tables,
-            _code: code,
-        })
+        build::native(reference)
     }
 
-    /// Lists the enabled moves of a process; `None` when the interpreter must be asked.
-    #[inline]
-    fn moves<'o>(
-        &self,
-        state: &[u8],
-        (proctype, frame): (u8, u32),
-        pid: usize,
-        timeout: bool,
-        out: &'o mut [u32; MOST_MOVES],
-    ) -> Option<&'o [u32]> {
-        let list = self.list[usize::from(proctype)];
-        // SAFETY: `frame` is the offset of a frame of this vector.
-        let at = unsafe { state.as_ptr().add(frame as usize) };
-        let count = list(state.as_ptr(), at, pid as u32, timeout.into(), out.as_mut_ptr());
-        usize::try_from(count).ok().map(|count| &out[..count])
+    /// Translates everything now; otherwise what a search needs is translated when it needs it.
+    pub fn prepare(&self) {
+        self.stepping();
+        self.expanding();
     }
 
-    /// Calls `each` for every enabled move, in order; `false` when the interpreter must be asked.
-    #[inline]
-    fn for_each_move(
+    fn stepping(&self) -> Option<&Stepping> {
+        self.stepping.get_or_init(|| Stepping::new(self.program, &self.tables).ok()).as_ref()
+    }
+
+    fn expanding(&self) -> Option<&Expanding> {
+        self.expanding.get_or_init(|| Expanding::new(self.program, &self.tables).ok()).as_ref()
+    }
+
+    /// Visits the processes that may move, in order, until the rounds are over. `visit` tells
+    /// whether it found a step.
+    #[inline(always)]
+    fn rounds(
         &self,
-        state: &mut [u8],
-        frames: &[(u8, u32)],
-        mut each: impl FnMut(&mut [u8], usize, (u8, u32), u32),
-    ) -> bool {
-        let mut out = [0; MOST_MOVES];
-        if state[0] != 0 {
-            let pid = usize::from(state[0]) - 1;
-            let Some(moves) = self.moves(state, frames[pid], pid, false, &mut out) else {
-                return false;
-            };
-            for &id in moves {
-                each(state, pid, frames[pid], id);
-            }
-            if !moves.is_empty() {
-                return true;
+        state: &mut Vec<u8>,
+        mut visit: impl FnMut(&mut Room, &mut Vec<u8>, usize, bool) -> bool,
+    ) {
+        let mut room = Room::new(&self.shape, &self.meeting);
+        room.enter(&self.shape, state);
+        if let Some(alone) = state[0].checked_sub(1) {
+            let alone = usize::from(alone);
+            if alone < room.process_count() && visit(&mut room, state, alone, false) {
+                return;
             }
             state[0] = 0;
         }
         for timeout in [false, true] {
             let mut found = false;
-            for (pid, &frame) in frames.iter().enumerate().rev() {
-                let Some(moves) = self.moves(state, frame, pid, timeout, &mut out) else {
-                    return false;
-                };
-                found |= !moves.is_empty();
-                for &id in moves {
-                    each(state, pid, frame, id);
-                }
+            for pid in (0..room.process_count()).rev() {
+                found |= visit(&mut room, state, pid, timeout);
             }
             if found || !self.program.uses_timeout {
-                break;
+                return;
             }
         }
-        true
     }
 
-    /// Takes a move in place; `None` when the interpreter must take it.
+    /// Takes a step in place; `None` when the interpreter must take it from the state as it was.
     #[inline]
-    fn take(
-        &self,
-        state: &mut [u8],
-        (proctype, frame): (u8, u32),
-        pid: usize,
-        id: u32,
-    ) -> Option<Outcome> {
-        let take = self.take[usize::from(proctype)];
+    fn take(&self, stepping: &Stepping, state: &mut Vec<u8>, step: Step) -> Option<Outcome> {
+        let pid = step.process.index();
+        let frame = self.shape.frame(state, pid)?;
+        let proctype = usize::from(frame.proctype);
+        let before = state.len();
+        if let Some(partner) = step.partner {
+            let other = self.shape.frame(state, partner.index())?;
+            self.meeting.halves.get(step.transition.max(step.partner_transition) as usize)?;
+            state.resize(before + self.meeting.growth, 0);
+            let mut room = Room::new(&self.shape, &self.meeting);
+            // SAFETY: the frames are those of this vector, and there is room for what the step
+            // adds.
+            let result = unsafe {
+                both_halves(
+                    &self.meeting,
+                    (state.as_mut_ptr(), &raw mut room),
+                    (proctype, frame.at as usize, pid, step.transition),
+                    (other, partner.index(), step.partner_transition),
+                )
+            };
+            return self.fit_length(state, before, result, self.meeting.growth > 0);
+        }
+        let growth = *self.growth.get(step.transition as usize)?;
+        if let Some(growth) = growth {
+            state.resize(before + growth as usize, 0);
+        }
         let base = state.as_mut_ptr();
-        // SAFETY: `frame` is the offset of a frame of this vector.
-        let at = unsafe { base.add(frame as usize) };
-        match take(base, at, pid as u32, id, 0) {
-            0 => Some(Outcome::Done),
-            result if result == ASK_STEP as u32 => None,
-            result if result & 3 == 1 => Some(Outcome::Violated(result >> 2)),
-            result => Some(Outcome::Broken(result >> 2)),
-        }
+        // SAFETY: `frame` is a frame of this vector.
+        let at = unsafe { base.add(frame.at as usize) };
+        let take = stepping.take[proctype];
+        let result = take(base, at, pid as u32, step.transition, std::ptr::null_mut());
+        self.fit_length(state, before, result, growth.is_some())
     }
-}
 
-/// The frames of a vector, in a fixed room.
-struct Frames {
-    list: [(u8, u32); MOST_PROCESSES],
-    count: usize,
-}
-
-impl Frames {
+    /// Cuts the vector to its length after a step, and reads the result.
     #[inline]
-    fn of(shape: &Shape, state: &[u8]) -> Self {
-        let mut frames = Frames { list: [(0, 0); MOST_PROCESSES], count: 0 };
-        for frame in shape.frames(state) {
-            frames.list[frames.count] = frame;
-            frames.count += 1;
+    fn fit_length(
+        &self,
+        state: &mut Vec<u8>,
+        before: usize,
+        result: u32,
+        resized: bool,
+    ) -> Option<Outcome> {
+        if result == ASK_STEP {
+            state.truncate(before);
+            return None;
         }
-        frames
+        if resized {
+            state.truncate(length_of(&raw const *self.shape, state.as_ptr()) as usize);
+        }
+        Some(outcome(result))
     }
 
-    #[inline]
-    fn as_slice(&self) -> &[(u8, u32)] {
-        &self.list[..self.count]
+    /// Adds the successors of one process; says whether there are any.
+    #[inline(always)]
+    fn expand_process(
+        &self,
+        expanding: &Expanding,
+        room: &mut Room,
+        (state, pid, timeout): (&[u8], usize, bool),
+        (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
+    ) -> bool {
+        let frame = room.frame(pid);
+        let expand = expanding.expand[usize::from(frame.proctype)];
+        out.bytes.reserve(Room::reserve_for(state.len(), self.most_successors, self.most_growth));
+        let start = out.bytes.len();
+        // SAFETY: the reserved bytes begin there, and `frame` is a frame of this vector.
+        let at = unsafe {
+            room.out = out.bytes.as_mut_ptr().add(start);
+            state.as_ptr().add(frame.at as usize)
+        };
+        let count = expand(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *room);
+        let Ok(count) = usize::try_from(count) else {
+            return self.expand_by_reference((state, pid, timeout), (enabled, scratch, out));
+        };
+        let first = out.list.len();
+        let (mut end, mut ask) = (start, false);
+        for at in 0..count {
+            let entry = room.entry(at);
+            let begin = end;
+            end += entry.length as usize;
+            ask |= entry.result == ASK_STEP;
+            out.list.push((step_of(pid, entry), outcome(entry.result), begin..end));
+        }
+        // SAFETY: machine code wrote as many bytes as its entries tell, within what was reserved.
+        unsafe { out.bytes.set_len(end) };
+        if ask {
+            for at in 0..count {
+                if room.entry(at).result == ASK_STEP {
+                    let step = out.list[first + at].0;
+                    out.list[first + at] = self.successor(state, step, scratch, &mut out.bytes);
+                }
+            }
+        }
+        count > 0
+    }
+
+    #[cold]
+    fn expand_by_reference(
+        &self,
+        (state, pid, timeout): (&[u8], usize, bool),
+        (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
+    ) -> bool {
+        enabled.clear();
+        self.reference.enabled_of(state, ProcessId(pid as u16), timeout, enabled);
+        for &step in enabled.steps() {
+            let successor = self.successor(state, step, scratch, &mut out.bytes);
+            out.list.push(successor);
+        }
+        !enabled.is_empty()
+    }
+
+    /// Appends the successor under one step, as the interpreter makes it.
+    fn successor(
+        &self,
+        state: &[u8],
+        step: Step,
+        scratch: &mut Vec<u8>,
+        bytes: &mut Vec<u8>,
+    ) -> (Step, Outcome, std::ops::Range<usize>) {
+        scratch.clear();
+        scratch.extend_from_slice(state);
+        let outcome = self.reference.apply(scratch, step);
+        let start = bytes.len();
+        bytes.extend_from_slice(scratch);
+        (step, outcome, start..bytes.len())
+    }
+
+    fn frames<'a>(&'a self, state: &'a [u8]) -> impl Iterator<Item = Frame> + 'a {
+        self.shape.frames(state)
     }
 }
 
-/// Programs whose every step needs the interpreter.
-fn refuse(program: &Program) -> Result<(), CodeError> {
-    let why = if program.layout.has_priorities {
-        "it uses priorities"
-    } else if program.proctypes.iter().any(|p| p.provided.is_some()) {
-        "it uses provided clauses"
-    } else if program.trace.is_some() {
-        "it has a trace automaton"
-    } else if program.proctypes.iter().flat_map(|p| &p.states).any(|s| s.moves.len() > MOST_MOVES) {
-        "a selection has too many options"
-    } else {
-        return Ok(());
-    };
-    Err(CodeError(why.into()))
+#[inline(always)]
+fn step_of(pid: usize, entry: Entry) -> Step {
+    let process = ProcessId(pid as u16);
+    match entry.partner.checked_sub(1) {
+        None => Step::new(process, entry.transition),
+        Some(partner) => Step {
+            process,
+            partner: Some(ProcessId(partner as u16)),
+            transition: entry.transition,
+            partner_transition: entry.partner_transition,
+            choice: 0,
+        },
+    }
+}
+
+#[inline(always)]
+fn outcome(result: u32) -> Outcome {
+    match (result, result & 3) {
+        (0, _) => Outcome::Done,
+        (_, 1) => Outcome::Violated(result >> 2),
+        _ => Outcome::Broken(result >> 2),
+    }
 }
 
 impl System for Native<'_> {
@@ -290,26 +277,33 @@ impl System for Native<'_> {
     }
 
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
-        let frames = Frames::of(&self.shape, state);
-        let done = self.for_each_move(state, frames.as_slice(), |_, pid, _, id| {
-            enabled.push(Step::new(ProcessId(pid as u16), id));
+        let Some(stepping) = self.stepping() else {
+            return self.reference.enabled(state, enabled);
+        };
+        self.rounds(state, |room, state, pid, timeout| {
+            let frame = room.frame(pid);
+            let list = stepping.list[usize::from(frame.proctype)];
+            // SAFETY: `frame` is a frame of this vector.
+            let at = unsafe { state.as_ptr().add(frame.at as usize) };
+            let count = list(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *room);
+            let Ok(count) = usize::try_from(count) else {
+                let before = enabled.steps().len();
+                self.reference.enabled_of(state, ProcessId(pid as u16), timeout, enabled);
+                return enabled.steps().len() > before;
+            };
+            for at in 0..count {
+                enabled.push(step_of(pid, room.entry(at)));
+            }
+            count > 0
         });
-        if !done {
-            enabled.clear();
-            self.reference.enabled(state, enabled);
-        }
     }
 
     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
-        if step.partner.is_none() {
-            let pid = step.process.index();
-            let frame = self.shape.frames(state).nth(pid);
-            let taken = frame.and_then(|frame| self.take(state, frame, pid, step.transition));
-            if let Some(outcome) = taken {
-                return outcome;
-            }
+        let taken = self.stepping().and_then(|stepping| self.take(stepping, state, step));
+        match taken {
+            Some(outcome) => outcome,
+            None => self.reference.apply(state, step),
         }
-        self.reference.apply(state, step)
     }
 
     fn expand(
@@ -319,39 +313,14 @@ impl System for Native<'_> {
         scratch: &mut Vec<u8>,
         out: &mut Successors,
     ) {
-        enabled.clear();
-        let frames = Frames::of(&self.shape, state);
-        let before = (out.list.len(), out.bytes.len());
-        let done = self.for_each_move(state, frames.as_slice(), |state, pid, frame, id| {
-            let step = Step::new(ProcessId(pid as u16), id);
-            enabled.push(step);
-            let start = out.bytes.len();
-            out.bytes.extend_from_slice(state);
-            let outcome = self.take(&mut out.bytes[start..], frame, pid, id).unwrap_or_else(|| {
-                out.bytes.truncate(start);
-                scratch.clear();
-                scratch.extend_from_slice(state);
-                let outcome = self.reference.apply(scratch, step);
-                out.bytes.extend_from_slice(scratch);
-                outcome
-            });
-            out.list.push((step, outcome, start..out.bytes.len()));
+        let Some(expanding) = self.expanding() else {
+            return self.reference.expand(state, enabled, scratch, out);
+        };
+        // States are copied in whole pieces: what lies behind this one must at least be readable.
+        state.reserve(PIECE);
+        self.rounds(state, |room, state, pid, timeout| {
+            self.expand_process(expanding, room, (state, pid, timeout), (enabled, scratch, out))
         });
-        if done {
-            return;
-        }
-        out.list.truncate(before.0);
-        out.bytes.truncate(before.1);
-        enabled.clear();
-        self.reference.enabled(state, enabled);
-        for &step in enabled.steps() {
-            scratch.clear();
-            scratch.extend_from_slice(state);
-            let outcome = self.apply(scratch, step);
-            let start = out.bytes.len();
-            out.bytes.extend_from_slice(scratch);
-            out.list.push((step, outcome, start..out.bytes.len()));
-        }
     }
 
     fn is_transient(&self, state: &[u8]) -> bool {
@@ -359,9 +328,9 @@ impl System for Native<'_> {
     }
 
     fn proposition(&self, state: &[u8], index: usize) -> bool {
-        match self.propositions[index] {
-            Some(evaluate) => evaluate(state.as_ptr()) != 0,
-            None => self.reference.proposition(state, index),
+        match self.propositions.get(index) {
+            Some(Some(evaluate)) => evaluate(state.as_ptr()) != 0,
+            _ => self.reference.proposition(state, index),
         }
     }
 
@@ -386,11 +355,12 @@ impl System for Native<'_> {
     }
 
     fn is_valid_end(&self, state: &[u8]) -> bool {
-        self.reference.is_valid_end(state)
+        self.frames(state).all(|frame| self.control.is_end(state, frame))
     }
 
     fn has_label(&self, state: &[u8], label: Label) -> bool {
-        self.reference.has_label(state, label)
+        self.control.knows(label)
+            && self.frames(state).any(|frame| self.control.has_label(state, frame, label))
     }
 
     fn proposition_count(&self) -> usize {
@@ -398,11 +368,18 @@ impl System for Native<'_> {
     }
 
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
-        self.reference.locality(state, process)
+        self.shape
+            .frame(state, process.index())
+            .and_then(|frame| self.control.locality(state, frame, process.index()))
+            .unwrap_or_else(|| self.reference.locality(state, process))
     }
 
     fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
         self.reference.is_visible(state, process)
+    }
+
+    fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        self.reference.present(state, process)
     }
 
     fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {

@@ -1,23 +1,19 @@
-//! The moves of a process type as machine code: which are enabled, and what they do.
-//!
-//! Two functions per process type. The first lists the enabled moves of a process at its control
-//! state; the second takes one, in place. Their results say when to ask the interpreter instead.
+//! The moves of a process type as machine code: when they are enabled, and what they do.
 
+use crate::channel::Want;
 use crate::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
+use crate::room::ASK_STEP;
 use crate::support::{Fit, Support};
-use crate::value::{OnFault, Scope, Tables, broken, load_pc};
+use crate::value::{HelperId, OnFault, Scope, Tables, broken, deliver, store};
 use preempt_promela::ir::{
-    ArgumentRange, BlockGuard, ControlState, FaultId, Move, MoveId, MoveKind, Op, Proctype, Program,
+    ArgumentRange, BlockGuard, FaultId, Move, MoveId, MoveKind, Op, Proctype, ProctypeIndex,
+    Program,
 };
 
-/// The number of enabled moves when the interpreter must be asked.
-pub(crate) const ASK_MOVES: i32 = -1;
-/// The result of a step when the interpreter must take it; the state is untouched.
-pub(crate) const ASK_STEP: i32 = 3;
 /// Rounds through a `d_step` before it is taken for a loop without end.
-pub(crate) const LONGEST_COMPOUND: i32 = 1_000_000;
+const LONGEST_COMPOUND: i32 = 1_000_000;
 
-/// The parameters of both functions that describe the process.
+/// The parameters of all functions that describe the process.
 #[derive(Clone, Copy)]
 pub(crate) struct Process {
     pub(crate) state: Value,
@@ -26,18 +22,25 @@ pub(crate) struct Process {
 }
 
 /// Makes the code of one process type.
+#[derive(Clone, Copy)]
 pub(crate) struct Maker<'a> {
     pub(crate) program: &'a Program,
     pub(crate) proctype: &'a Proctype,
     pub(crate) tables: &'a Tables,
 }
 
-impl Maker<'_> {
-    fn support(&self) -> Support<'_> {
+impl<'a> Maker<'a> {
+    pub(crate) fn support(&self) -> Support<'a> {
         Support { program: self.program, own_channels: &self.proctype.frame.channels }
     }
 
-    fn scope(&self, process: Process, timeout: Value, on_fault: OnFault) -> Scope<'_> {
+    pub(crate) fn scope(
+        &self,
+        process: Process,
+        timeout: Value,
+        room: Value,
+        on_fault: OnFault,
+    ) -> Scope<'a> {
         Scope {
             program: self.program,
             tables: self.tables,
@@ -46,93 +49,31 @@ impl Maker<'_> {
             frame: process.frame,
             pid: process.pid,
             timeout,
+            room,
             on_fault,
         }
     }
 
-    /// Body of `(state, frame, pid, timeout, out) -> number of enabled moves`.
-    pub(crate) fn list(&self, code: &mut Code<'_>, process: Process, timeout: Value, out: Value) {
-        let pc = load_pc(code, self.program.layout.pc_width, process.frame);
-        let ask = code.cold_block();
-        let states: Vec<_> = self.proctype.states.iter().map(|_| code.block()).collect();
-        let cases: Vec<_> = states.iter().enumerate().map(|(pc, b)| (pc as u32, *b)).collect();
-        code.select_block(pc, &cases, ask);
-        code.begin(ask);
-        let number = code.number(ASK_MOVES);
-        code.give(number);
-        for (state, block) in self.proctype.states.iter().zip(states) {
-            code.begin(block);
-            let all = |id: &MoveId| self.support().guard(self.program.move_of(*id));
-            if state.moves.iter().all(all) {
-                self.list_state(code, process, timeout, out, state, ask);
-            } else {
-                code.jump(ask);
-            }
-        }
+    /// The moves of this process type that `wanted` approves of, each once.
+    pub(crate) fn moves(&self, wanted: impl Fn(&Move) -> bool) -> Vec<MoveId> {
+        let own = self.proctype.states.iter().flat_map(|state| &state.moves).copied();
+        let mut ids: Vec<MoveId> = own.filter(|id| wanted(self.program.move_of(*id))).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
 
-    fn list_state(
-        &self,
-        code: &mut Code<'_>,
-        process: Process,
-        timeout: Value,
-        out: Value,
-        state: &ControlState,
-        ask: Block,
-    ) {
-        let zero = code.number(0);
-        let count = code.register(zero);
-        let has_escapes = state.moves.iter().any(|id| self.program.move_of(*id).escape != 0);
-        let group = has_escapes.then(|| code.register(zero));
-        for &id in &state.moves {
-            let candidate = self.program.move_of(id);
-            let (enabled, next) = (code.block(), code.block());
-            if let Some(group) = group {
-                self.skip_other_groups(code, group, candidate.escape, next);
-            }
-            let scope = self.scope(process, timeout, OnFault::Goto(enabled));
-            self.guard(code, &scope, candidate, count, enabled, next, ask);
-            code.begin(enabled);
-            let index = code.get(count);
-            let slot = code.element(out, index, 4);
-            let number = code.number(id.0 as i32);
-            code.store(Memory::Four, number, slot, 0);
-            let one = code.number(1);
-            let more = code.arithmetic(Arithmetic::Add, index, one);
-            code.set(count, more);
-            if let Some(group) = group {
-                let own = code.number(i32::from(candidate.escape));
-                code.set(group, own);
-            }
-            code.jump(next);
-            code.begin(next);
-        }
-        let number = code.get(count);
-        code.give(number);
-    }
-
-    /// Once a move of an escape was enabled, those of other groups are not tried.
-    fn skip_other_groups(&self, code: &mut Code<'_>, group: Register, own: u16, next: Block) {
-        let taken = code.get(group);
-        let own = code.number(i32::from(own));
-        let (go_on, restricted) = (code.block(), code.block());
-        code.branch(taken, restricted, go_on);
-        code.begin(restricted);
-        let same = code.compare(Compare::Equal, taken, own);
-        code.branch(same, go_on, next);
-        code.begin(go_on);
-    }
-
+    /// Branches on whether a move is enabled; `count` tells how many were found before. Sends on
+    /// rendezvous channels are left to `offer`.
     #[allow(clippy::too_many_arguments)]
-    fn guard(
+    pub(crate) fn guard(
         &self,
         code: &mut Code<'_>,
         scope: &Scope<'_>,
         candidate: &Move,
         count: Register,
-        yes: Block,
-        no: Block,
-        ask: Block,
+        (yes, no, ask): (Block, Block, Block),
+        mut offer: impl FnMut(&Scope<'_>, &mut Code<'_>, &crate::channel::Channel),
     ) {
         match &candidate.kind {
             MoveKind::Plain { guard } => scope.condition(code, *guard, yes, no),
@@ -148,11 +89,13 @@ impl Maker<'_> {
                 code.branch(last, yes, no);
             }
             MoveKind::Send { channel, values, .. } => {
-                let fields = values.indices().len();
-                let made =
-                    scope.with_channel(code, channel, fields, ask, |scope, code, channel| {
-                        scope.not_full(code, &channel, yes, no);
-                    });
+                let wanted = (channel, values.indices().len(), Want::Any);
+                let made = scope.with_channel(code, wanted, ask, |scope, code, channel| {
+                    match channel.rendezvous() {
+                        Some(_) => offer(scope, code, &channel),
+                        None => scope.not_full(code, &channel, yes, no),
+                    }
+                });
                 debug_assert!(made.is_some());
             }
             MoveKind::Receive { channel, random, pattern, .. } => {
@@ -161,11 +104,15 @@ impl Maker<'_> {
                     code.jump(no);
                     return;
                 }
-                let made =
-                    scope.with_channel(code, channel, fields, ask, |scope, code, channel| {
-                        scope.find_message(code, &channel, *random, *pattern, no);
-                        code.jump(yes);
-                    });
+                let wanted = (channel, fields, Want::Any);
+                let made = scope.with_channel(code, wanted, ask, |scope, code, channel| {
+                    if channel.rendezvous().is_some() {
+                        code.jump(no);
+                        return;
+                    }
+                    scope.find_message(code, &channel, *random, *pattern, no);
+                    code.jump(yes);
+                });
                 debug_assert!(made.is_some());
             }
             MoveKind::Compound { blocks } => {
@@ -198,14 +145,19 @@ impl Maker<'_> {
             },
             BlockGuard::Condition(id) => scope.condition(code, *id, yes, no),
             BlockGuard::Send { channel, values, .. } => {
-                let fields = values.indices().len();
-                scope.with_channel(code, channel, fields, no, |scope, code, channel| {
+                let wanted = (channel, values.indices().len(), Want::Buffered);
+                scope.with_channel(code, wanted, no, |scope, code, channel| {
                     scope.not_full(code, &channel, yes, no);
                 });
             }
             BlockGuard::Receive { channel, random, pattern, .. } => {
                 let fields = pattern.indices().len();
-                scope.with_channel(code, channel, fields, no, |scope, code, channel| {
+                if self.support().fit(channel, fields) == Fit::Rendezvous {
+                    code.jump(no);
+                    return;
+                }
+                let wanted = (channel, fields, Want::Buffered);
+                scope.with_channel(code, wanted, no, |scope, code, channel| {
                     scope.find_message(code, &channel, *random, *pattern, no);
                     code.jump(yes);
                 });
@@ -213,27 +165,38 @@ impl Maker<'_> {
         }
     }
 
-    /// Body of `(state, frame, pid, move, timeout) -> result`.
-    pub(crate) fn take(&self, code: &mut Code<'_>, process: Process, which: Value, timeout: Value) {
+    /// Body of `(state, frame, pid, move, room) -> result`.
+    pub(crate) fn take(&self, code: &mut Code<'_>, process: Process, which: Value, room: Value) {
+        let ids = self.moves(|m| self.support().effect(m));
+        self.one_of(code, &ids, which, |code, id, ask| {
+            let timeout = code.number(0);
+            let scope = self.scope(process, timeout, room, OnFault::Return);
+            self.effect(code, &scope, self.program.move_of(id), ask);
+        });
+    }
+
+    /// Chooses the code of one move by its number; for unknown ones the interpreter is asked.
+    pub(crate) fn one_of(
+        &self,
+        code: &mut Code<'_>,
+        ids: &[MoveId],
+        which: Value,
+        mut body: impl FnMut(&mut Code<'_>, MoveId, Block),
+    ) {
         let ask = code.cold_block();
-        let own = self.proctype.states.iter().flat_map(|state| &state.moves).copied();
-        let mut ids: Vec<MoveId> =
-            own.filter(|id| self.support().effect(self.program.move_of(*id))).collect();
-        ids.sort_unstable();
-        ids.dedup();
         let cases: Vec<_> = ids.iter().map(|id| (id.0, code.block())).collect();
         code.select_block(which, &cases, ask);
         code.begin(ask);
-        let number = code.number(ASK_STEP);
+        let number = code.number(ASK_STEP as i32);
         code.give(number);
         for (id, (_, block)) in ids.iter().zip(cases) {
             code.begin(block);
-            let scope = self.scope(process, timeout, OnFault::Return);
-            self.effect(code, &scope, self.program.move_of(*id), ask);
+            body(code, *id, ask);
         }
     }
 
-    fn effect(&self, code: &mut Code<'_>, scope: &Scope<'_>, taken: &Move, ask: Block) {
+    /// Takes a move in place and delivers the result.
+    pub(crate) fn effect(&self, code: &mut Code<'_>, scope: &Scope<'_>, taken: &Move, ask: Block) {
         let zero = code.number(0);
         let violated = code.register(zero);
         match &taken.kind {
@@ -242,21 +205,30 @@ impl Maker<'_> {
                     scope.value(code, *guard);
                 }
             }
-            MoveKind::Else | MoveKind::End => {}
-            MoveKind::Send { channel, values, .. } => {
+            MoveKind::Else => {}
+            MoveKind::End => {
+                let alive = code.load(Memory::Byte, scope.state, 1);
+                let one = code.number(1);
+                let fewer = code.arithmetic(Arithmetic::Subtract, alive, one);
+                code.store(Memory::Byte, fewer, scope.state, 1);
+                self.leave(code, scope, taken, violated);
+                return;
+            }
+            MoveKind::Send { channel, sorted, values } => {
                 let after = code.block();
-                let (fields, list) = (values.indices().len(), *values);
-                scope.with_channel(code, channel, fields, ask, |scope, code, channel| {
+                let (list, sorted) = (*values, *sorted);
+                let wanted = (channel, values.indices().len(), Want::Buffered);
+                scope.with_channel(code, wanted, ask, |scope, code, channel| {
                     let values = self.values(code, scope, list);
-                    scope.append_message(code, &channel, &values);
+                    scope.add_message(code, &channel, sorted, &values);
                     code.jump(after);
                 });
                 code.begin(after);
             }
             MoveKind::Receive { channel, random, copy, pattern } => {
                 let after = code.block();
-                let fields = pattern.indices().len();
-                scope.with_channel(code, channel, fields, ask, |scope, code, channel| {
+                let wanted = (channel, pattern.indices().len(), Want::Buffered);
+                scope.with_channel(code, wanted, ask, |scope, code, channel| {
                     let none = code.cold_block();
                     let index = scope.find_message(code, &channel, *random, *pattern, none);
                     scope.take_message(code, &channel, index, *copy, *pattern);
@@ -269,10 +241,16 @@ impl Maker<'_> {
             MoveKind::Compound { blocks } => self.compound(code, scope, blocks, violated),
         }
         self.ops(code, scope, &taken.ops, violated);
-        self.arrive(code, scope, taken, violated);
+        self.stand_at(code, scope, taken);
+        self.leave(code, scope, taken, violated);
     }
 
-    fn values(&self, code: &mut Code<'_>, scope: &Scope<'_>, list: ArgumentRange) -> Vec<Value> {
+    pub(crate) fn values(
+        &self,
+        code: &mut Code<'_>,
+        scope: &Scope<'_>,
+        list: ArgumentRange,
+    ) -> Vec<Value> {
         let arguments = &self.program.arguments[list.indices()];
         arguments.iter().map(|id| scope.value(code, *id)).collect()
     }
@@ -299,7 +277,7 @@ impl Maker<'_> {
             code.set(fuel, less);
             code.branch(left, go_on, stuck);
             code.begin(stuck);
-            give_broken(code, block.blocked);
+            deliver_broken(code, scope, block.blocked);
             code.begin(go_on);
             for option in &block.options {
                 let (yes, next) = (code.block(), code.block());
@@ -310,7 +288,7 @@ impl Maker<'_> {
                 code.jump(option.next.map_or(end, |next| starts[next as usize]));
                 code.begin(next);
             }
-            give_broken(code, block.blocked);
+            deliver_broken(code, scope, block.blocked);
         }
         code.begin(end);
     }
@@ -320,21 +298,27 @@ impl Maker<'_> {
         let after = code.block();
         match guard {
             BlockGuard::Else | BlockGuard::Condition(_) => code.jump(after),
-            BlockGuard::Send { channel, values, .. } => {
-                let (fields, list) = (values.indices().len(), *values);
-                scope.with_channel(code, channel, fields, never, |scope, code, channel| {
+            BlockGuard::Send { channel, values, sorted } => {
+                let (list, sorted) = (*values, *sorted);
+                let wanted = (channel, values.indices().len(), Want::Buffered);
+                scope.with_channel(code, wanted, never, |scope, code, channel| {
                     let values = self.values(code, scope, list);
-                    scope.append_message(code, &channel, &values);
+                    scope.add_message(code, &channel, sorted, &values);
                     code.jump(after);
                 });
             }
             BlockGuard::Receive { channel, random, copy, pattern } => {
                 let fields = pattern.indices().len();
-                scope.with_channel(code, channel, fields, never, |scope, code, channel| {
-                    let index = scope.find_message(code, &channel, *random, *pattern, never);
-                    scope.take_message(code, &channel, index, *copy, *pattern);
-                    code.jump(after);
-                });
+                if self.support().fit(channel, fields) == Fit::Rendezvous {
+                    code.jump(never);
+                } else {
+                    let wanted = (channel, fields, Want::Buffered);
+                    scope.with_channel(code, wanted, never, |scope, code, channel| {
+                        let index = scope.find_message(code, &channel, *random, *pattern, never);
+                        scope.take_message(code, &channel, index, *copy, *pattern);
+                        code.jump(after);
+                    });
+                }
             }
         }
         code.begin(never);
@@ -342,7 +326,13 @@ impl Maker<'_> {
         code.begin(after);
     }
 
-    fn ops(&self, code: &mut Code<'_>, scope: &Scope<'_>, ops: &[Op], violated: Register) {
+    pub(crate) fn ops(
+        &self,
+        code: &mut Code<'_>,
+        scope: &Scope<'_>,
+        ops: &[Op],
+        violated: Register,
+    ) {
         for op in ops {
             match op {
                 Op::Store { place, value } => {
@@ -356,55 +346,91 @@ impl Maker<'_> {
                     let (fails, goes_on) = (code.cold_block(), code.block());
                     scope.condition(code, *condition, goes_on, fails);
                     code.begin(fails);
-                    self.note_violation(code, *fault, violated, goes_on);
+                    note_violation(code, *fault, violated, goes_on);
                     code.begin(goes_on);
                 }
-                Op::Print { .. } | Op::PrintName { .. } => {}
-                Op::Run { .. } | Op::SetPriority { .. } => {
-                    unreachable!("left to the interpreter")
+                Op::Run { proctype, arguments, fault, .. } => {
+                    self.create(code, scope, *proctype, *arguments, *fault, violated);
                 }
+                Op::Print { .. } | Op::PrintName { .. } => {}
+                Op::SetPriority { .. } => unreachable!("left to the interpreter"),
             }
         }
     }
 
-    /// The first assertion that fails is the one that is reported.
-    fn note_violation(
+    fn create(
         &self,
         code: &mut Code<'_>,
+        scope: &Scope<'_>,
+        index: ProctypeIndex,
+        arguments: ArgumentRange,
         fault: FaultId,
         violated: Register,
-        goes_on: Block,
     ) {
-        let first = code.block();
-        let before = code.get(violated);
-        code.branch(before, goes_on, first);
-        code.begin(first);
-        let number = code.number((fault.0 << 2 | 1) as i32);
-        code.set(violated, number);
-        code.jump(goes_on);
+        let values = self.values(code, scope, arguments);
+        let shape = code.address(self.tables.shape);
+        let number = code.number(i32::from(index.0));
+        let offset = code.call(HelperId::Create as usize, &[shape, scope.state, number]);
+        let nowhere = code.number(-1);
+        let created = code.compare(Compare::NotEqual, offset, nowhere);
+        scope.require(code, created, fault);
+        let frame = code.element(scope.state, offset, 1);
+        let proctype = &self.program.proctypes[usize::from(index.0)];
+        for (place, value) in proctype.parameters.iter().zip(values) {
+            store(code, place.kind, value, frame, place.offset);
+        }
+        if !proctype.on_start.is_empty() {
+            let alive = code.load(Memory::Byte, scope.state, 1);
+            let one = code.number(1);
+            let pid = code.arithmetic(Arithmetic::Subtract, alive, one);
+            let own_channels = &proctype.frame.channels;
+            let started = Scope { frame, pid, own_channels, ..*scope };
+            self.ops(code, &started, &proctype.on_start, violated);
+        }
     }
 
-    /// The process stands at the target, with or without the right to go on alone.
-    fn arrive(&self, code: &mut Code<'_>, scope: &Scope<'_>, taken: &Move, violated: Register) {
-        let layout = &self.program.layout;
+    /// The process stands at the target.
+    pub(crate) fn stand_at(&self, code: &mut Code<'_>, scope: &Scope<'_>, taken: &Move) {
         let pc = code.number(i32::from(taken.target.0));
-        let memory = if layout.pc_width == 1 { Memory::Byte } else { Memory::UnsignedTwo };
+        let wide = self.program.layout.pc_width != 1;
+        let memory = if wide { Memory::UnsignedTwo } else { Memory::Byte };
         code.store(memory, pc, scope.frame, 1);
+    }
+
+    /// Ends the step, with or without the right to go on alone.
+    pub(crate) fn leave(
+        &self,
+        code: &mut Code<'_>,
+        scope: &Scope<'_>,
+        taken: &Move,
+        violated: Register,
+    ) {
         let one = code.number(1);
         let exclusive = match taken.keeps_control {
             true => code.arithmetic(Arithmetic::Add, scope.pid, one),
             false => code.number(0),
         };
         code.store(Memory::Byte, exclusive, scope.state, 0);
-        if let Some(offset) = layout.last_offset {
+        if let Some(offset) = self.program.layout.last_offset {
             code.store(Memory::Byte, scope.pid, scope.state, offset);
         }
         let result = code.get(violated);
-        code.give(result);
+        deliver(code, scope.on_fault, result);
     }
 }
 
-fn give_broken(code: &mut Code<'_>, fault: FaultId) {
+/// The first assertion that fails is the one that is reported.
+fn note_violation(code: &mut Code<'_>, fault: FaultId, violated: Register, goes_on: Block) {
+    let first = code.block();
+    let before = code.get(violated);
+    code.branch(before, goes_on, first);
+    code.begin(first);
+    let number = code.number((fault.0 << 2 | 1) as i32);
+    code.set(violated, number);
+    code.jump(goes_on);
+}
+
+fn deliver_broken(code: &mut Code<'_>, scope: &Scope<'_>, fault: FaultId) {
     let number = code.number(broken(fault));
-    code.give(number);
+    deliver(code, scope.on_fault, number);
 }

@@ -3,8 +3,8 @@
 
 use crate::value::can_fault;
 use preempt_promela::ir::{
-    BlockGuard, ChannelRef, ChannelSlot, Expr, ExprId, Index, Move, MoveKind, Op, Pattern,
-    PatternRange, Place, Program,
+    ArgumentRange, BlockGuard, ChannelRef, ChannelSlot, Expr, ExprId, Index, Move, MoveKind, Op,
+    Pattern, PatternRange, Place, Program,
 };
 
 /// Answers for one process type.
@@ -26,7 +26,92 @@ pub(crate) enum Fit {
     Misfit,
 }
 
+/// Whether a move may answer an offer on a rendezvous channel, in order of difficulty.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Reply {
+    /// It never does.
+    Never,
+    /// Machine code can tell.
+    Maybe,
+    /// The interpreter can tell.
+    Unknown,
+}
+
+/// Whether the program has rendezvous channels.
+pub(crate) fn has_rendezvous(program: &Program) -> bool {
+    program.layout.channel_types.iter().any(|ty| ty.capacity == 0)
+}
+
 impl Support<'_> {
+    fn values(&self, values: ArgumentRange) -> bool {
+        self.program.arguments[values.indices()].iter().all(|id| self.expr(*id))
+    }
+
+    /// Whether and how a move may answer an offer.
+    pub(crate) fn reply(&self, candidate: &Move) -> Reply {
+        let of = |channel: &ChannelRef, pattern: PatternRange| {
+            let possible = match channel {
+                ChannelRef::Dynamic { .. } => has_rendezvous(self.program),
+                known => self.capacity(known) == Some(0),
+            };
+            match self.fit(channel, pattern.indices().len()) {
+                _ if !possible => Reply::Never,
+                Fit::Misfit => Reply::Unknown,
+                _ if self.pattern(pattern) => Reply::Maybe,
+                _ => Reply::Unknown,
+            }
+        };
+        match &candidate.kind {
+            MoveKind::Receive { channel, copy: false, pattern, .. } => of(channel, *pattern),
+            MoveKind::Compound { blocks } => {
+                let options = blocks.iter().take(1).flat_map(|block| &block.options);
+                let replies = options.map(|option| match &option.kind {
+                    BlockGuard::Receive { channel, copy: false, pattern, .. } => {
+                        of(channel, *pattern)
+                    }
+                    _ => Reply::Never,
+                });
+                match replies.max() {
+                    None | Some(Reply::Never) => Reply::Never,
+                    Some(_) => Reply::Unknown,
+                }
+            }
+            _ => Reply::Never,
+        }
+    }
+
+    /// Whether machine code can take the sender's half of a rendezvous.
+    pub(crate) fn gives(&self, candidate: &Move) -> bool {
+        match &candidate.kind {
+            MoveKind::Send { channel, values, .. } => {
+                let fit = self.fit(channel, values.indices().len());
+                let possible = match fit {
+                    Fit::Rendezvous => true,
+                    Fit::Unknown => has_rendezvous(self.program),
+                    Fit::Buffered | Fit::Misfit => false,
+                };
+                possible && self.values(*values) && candidate.ops.iter().all(|op| self.op(op))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether machine code can take the receiver's half of a rendezvous.
+    pub(crate) fn accepts(&self, candidate: &Move) -> bool {
+        matches!(candidate.kind, MoveKind::Receive { .. })
+            && self.reply(candidate) == Reply::Maybe
+            && candidate.ops.iter().all(|op| self.op(op))
+    }
+
+    fn capacity(&self, channel: &ChannelRef) -> Option<u32> {
+        let slot = match channel {
+            ChannelRef::Global(index) => self.program.layout.channels[*index as usize],
+            ChannelRef::Own(index) => self.own_channels[*index as usize],
+            ChannelRef::Dynamic { .. } => return None,
+        };
+        Some(self.program.layout.channel_types[slot.channel_type as usize].capacity)
+    }
+
     /// What kind of channel a reference with messages of `fields` fields denotes.
     pub(crate) fn fit(&self, channel: &ChannelRef, fields: usize) -> Fit {
         let types = &self.program.layout.channel_types;
@@ -51,7 +136,12 @@ impl Support<'_> {
             MoveKind::Plain { guard } => self.expr(*guard),
             MoveKind::Else | MoveKind::End => true,
             MoveKind::Send { channel, values, .. } => {
-                matches!(self.fit(channel, values.indices().len()), Fit::Buffered | Fit::Unknown)
+                match self.fit(channel, values.indices().len()) {
+                    Fit::Buffered => true,
+                    Fit::Rendezvous => self.values(*values),
+                    Fit::Unknown => !has_rendezvous(self.program) || self.values(*values),
+                    Fit::Misfit => false,
+                }
             }
             MoveKind::Receive { channel, pattern, .. } => {
                 self.fit(channel, pattern.indices().len()) != Fit::Misfit && self.pattern(*pattern)
@@ -66,20 +156,21 @@ impl Support<'_> {
     pub(crate) fn effect(&self, candidate: &Move) -> bool {
         let kind = match &candidate.kind {
             MoveKind::Plain { guard } => self.expr(*guard),
-            MoveKind::Else => true,
-            MoveKind::End => false,
-            MoveKind::Send { channel, sorted, values } => {
-                !sorted
-                    && self.fit(channel, values.indices().len()) != Fit::Rendezvous
-                    && self.fit(channel, values.indices().len()) != Fit::Misfit
-                    && self.program.arguments[values.indices()].iter().all(|id| self.expr(*id))
+            MoveKind::Else | MoveKind::End => true,
+            MoveKind::Send { channel, values, .. } => {
+                matches!(self.fit(channel, values.indices().len()), Fit::Buffered | Fit::Unknown)
+                    && self.values(*values)
             }
             MoveKind::Receive { channel, pattern, .. } => {
                 matches!(self.fit(channel, pattern.indices().len()), Fit::Buffered | Fit::Unknown)
                     && self.pattern(*pattern)
             }
             MoveKind::Compound { blocks } => blocks.iter().flat_map(|b| &b.options).all(|option| {
-                self.block_guard(&option.kind) && option.ops.iter().all(|op| self.op(op))
+                // The room for new processes is that of one each: no loops.
+                let creates = option.ops.iter().any(|op| matches!(op, Op::Run { .. }));
+                self.block_guard(&option.kind)
+                    && !creates
+                    && option.ops.iter().all(|op| self.op(op))
             }),
         };
         kind && candidate.ops.iter().all(|op| self.op(op))
@@ -89,14 +180,12 @@ impl Support<'_> {
         match guard {
             BlockGuard::Else => true,
             BlockGuard::Condition(id) => self.expr(*id),
-            BlockGuard::Send { channel, sorted, values } => {
-                !sorted
-                    && self.fit(channel, values.indices().len()) == Fit::Buffered
-                    && self.program.arguments[values.indices()].iter().all(|id| self.expr(*id))
+            BlockGuard::Send { channel, values, .. } => {
+                self.fit(channel, values.indices().len()) == Fit::Buffered && self.values(*values)
             }
             BlockGuard::Receive { channel, pattern, .. } => {
-                self.fit(channel, pattern.indices().len()) == Fit::Buffered
-                    && self.pattern(*pattern)
+                let fit = self.fit(channel, pattern.indices().len());
+                matches!(fit, Fit::Buffered | Fit::Rendezvous) && self.pattern(*pattern)
             }
         }
     }
@@ -110,7 +199,12 @@ impl Support<'_> {
                 .iter()
                 .all(|id| !can_fault(self.program, *id)),
             Op::PrintName { value } => !can_fault(self.program, *value),
-            Op::Run { .. } | Op::SetPriority { .. } => false,
+            Op::Run { proctype, arguments, .. } => {
+                let proctype = &self.program.proctypes[usize::from(proctype.0)];
+                let started = Support { own_channels: &proctype.frame.channels, ..*self };
+                self.values(*arguments) && proctype.on_start.iter().all(|op| started.op(op))
+            }
+            Op::SetPriority { .. } => false,
         }
     }
 

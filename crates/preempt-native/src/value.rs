@@ -4,6 +4,7 @@
 //! fault leads depends on who asks: inside a guard the move counts as enabled, inside an effect the
 //! step is broken ([`OnFault`]).
 
+use crate::channel::Want;
 use crate::code::{Arithmetic, Block, Code, Compare, Memory, Value};
 use preempt_promela::ir::{
     BinaryOp, ChannelRef, ChannelSlot, Expr, ExprId, FaultId, Index, Place, Program, Space,
@@ -25,6 +26,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) pid: Value,
     /// 1 in the round for timeouts.
     pub(crate) timeout: Value,
+    /// Working memory, see [`crate::room::Room`].
+    pub(crate) room: Value,
     pub(crate) on_fault: OnFault,
 }
 
@@ -35,6 +38,17 @@ pub(crate) enum OnFault {
     Goto(Block),
     /// Out of the function, with the fault's number.
     Return,
+    /// To a block that receives the fault's number.
+    Deliver(Block),
+}
+
+/// Ends a step with a result, where the function goes on afterwards or not.
+pub(crate) fn deliver(code: &mut Code<'_>, on_fault: OnFault, result: Value) {
+    match on_fault {
+        OnFault::Goto(block) => code.jump(block),
+        OnFault::Return => code.give(result),
+        OnFault::Deliver(block) => code.jump_with(block, result),
+    }
 }
 
 /// Tables that the code reads, at fixed addresses.
@@ -52,10 +66,20 @@ pub(crate) struct Tables {
 pub(crate) enum HelperId {
     /// (shape, state, id) -> type and offset of a channel, or all ones.
     Locate,
-    /// (shape, state, proctype, pid) -> offset of a process's frame, or all ones.
+    /// (shape, state, proctype, pid, any) -> offset of a process's frame, or all ones.
     FrameOf,
     /// (channel, index, message length) removes a message.
     Remove,
+    /// (channel, index, message length) makes room for a message.
+    MakeRoom,
+    /// (shape, state, pid) -> id of the first channel of a process.
+    FirstOwn,
+    /// (shape, state, proctype) -> offset of the frame of a new process, or all ones.
+    Create,
+    /// (shape, state) -> length of the vector.
+    LengthOf,
+    /// (room, state, frame, pid and timeout, move, channel, count) -> number of entries, or -1.
+    Offer,
 }
 
 /// The result of a step that cannot be completed.
@@ -68,7 +92,7 @@ impl Scope<'_> {
     fn fault_block(&self, code: &mut Code<'_>) -> (Block, bool) {
         match self.on_fault {
             OnFault::Goto(block) => (block, false),
-            OnFault::Return => (code.cold_block(), true),
+            OnFault::Return | OnFault::Deliver(_) => (code.cold_block(), true),
         }
     }
 
@@ -80,7 +104,7 @@ impl Scope<'_> {
         if fresh {
             code.begin(failed);
             let number = code.number(broken(fault));
-            code.give(number);
+            deliver(code, self.on_fault, number);
         }
         code.begin(go_on);
     }
@@ -191,16 +215,11 @@ impl Scope<'_> {
             }
             Expr::Poll { channel, random, pattern } => {
                 let channel = channel.clone();
-                let found = self.with_channel(
-                    code,
-                    &channel,
-                    pattern.indices().len(),
-                    no,
-                    |scope, code, at| {
-                        scope.find_message(code, &at, *random, *pattern, no);
-                        code.jump(yes);
-                    },
-                );
+                let wanted = (&channel, pattern.indices().len(), Want::Buffered);
+                let found = self.with_channel(code, wanted, no, |scope, code, at| {
+                    scope.find_message(code, &at, *random, *pattern, no);
+                    code.jump(yes);
+                });
                 debug_assert!(found.is_some());
             }
             _ => {
@@ -277,13 +296,15 @@ impl Scope<'_> {
         pid: Option<ExprId>,
         ask: impl FnOnce(&Self, &mut Code<'_>, Value) -> Value,
     ) -> Value {
+        let any = code.number(pid.is_none().into());
         let pid = match pid {
             Some(pid) => self.value(code, pid),
-            None => code.number(-1),
+            None => code.number(0),
         };
         let shape = code.address(self.tables.shape);
         let proctype = code.number(i32::from(proctype.0));
-        let offset = code.call(HelperId::FrameOf as usize, &[shape, self.state, proctype, pid]);
+        let arguments = [shape, self.state, proctype, pid, any];
+        let offset = code.call(HelperId::FrameOf as usize, &arguments);
         let nowhere = code.number(-1);
         let missing = code.compare(Compare::Equal, offset, nowhere);
         let (join, value) = code.block_with_number();
@@ -402,6 +423,23 @@ pub(crate) fn store(code: &mut Code<'_>, kind: ValueKind, value: Value, base: Va
         None => value,
     };
     code.store(memory(kind), value, base, offset);
+}
+
+/// Cuts a value to a kind, as storing and reading it back would.
+pub(crate) fn cut(code: &mut Code<'_>, kind: ValueKind, value: Value) -> Value {
+    let mask = match kind {
+        ValueKind::Bit => 1,
+        ValueKind::Byte => 255,
+        ValueKind::Unsigned(bits) if bits < 32 => (1_i32 << bits) - 1,
+        ValueKind::Int | ValueKind::Unsigned(_) => return value,
+        ValueKind::Short => {
+            let amount = code.number(16);
+            let high = code.arithmetic(Arithmetic::ShiftLeft, value, amount);
+            return code.arithmetic(Arithmetic::ShiftRight, high, amount);
+        }
+    };
+    let mask = code.number(mask);
+    code.arithmetic(Arithmetic::And, value, mask)
 }
 
 /// The control state of a frame.

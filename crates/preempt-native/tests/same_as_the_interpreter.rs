@@ -1,6 +1,6 @@
 //! Machine code and reference interpreter agree on every state of every model, step by step.
 
-use preempt_core::{Enabled, Outcome, Successors, System};
+use preempt_core::{Enabled, Label, Outcome, ProcessId, Successors, System};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
@@ -8,7 +8,7 @@ use preempt_promela::syntax::{ParseOptions, parse};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-const MOST_STATES: usize = 4_000;
+const MOST_STATES: usize = 1_500;
 
 fn interpreter(path: &Path, options: LowerOptions) -> Option<Interpreter> {
     let folder = path.parent()?.to_path_buf();
@@ -41,6 +41,18 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
         assert_eq!(expected.steps(), found.steps(), "{name}: steps of {state:?}");
         for index in 0..reference.proposition_count() {
             assert_eq!(reference.proposition(&a, index), native.proposition(&a, index), "{name}");
+        }
+        assert_eq!(reference.is_valid_end(&a), native.is_valid_end(&a), "{name}: {a:?}");
+        for label in [Label::Accept, Label::Progress] {
+            assert_eq!(
+                reference.has_label(&a, label),
+                native.has_label(&a, label),
+                "{name}: {a:?}"
+            );
+        }
+        for process in (0..reference.process_count(&a)).map(|p| ProcessId(p as u16)) {
+            let (truth, found) = (reference.locality(&a, process), native.locality(&a, process));
+            assert_eq!(truth, found, "{name}: {process} in {a:?}");
         }
         let (mut c, mut scratch, mut all) = (state.clone(), Vec::new(), Successors::default());
         native.expand(&mut c, &mut found, &mut scratch, &mut all);

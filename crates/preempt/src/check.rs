@@ -5,6 +5,7 @@ use crate::explore::{Found, Job, explore, replay};
 use crate::report::{Bound, Failure, Outcome, Reason, Report};
 use crate::saved;
 use preempt_explore::{Limits, Schedule};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How to look for failures.
@@ -233,7 +234,7 @@ impl Check {
     }
 
     fn job<'a>(&self, body: &'a (dyn Fn() + Sync), begin: Instant) -> Job<'a> {
-        let mut limits = self.limits;
+        let mut limits = self.limits.clone();
         limits.bound = self.bound;
         limits.deadline = begin.checked_add(self.time);
         Job {
@@ -245,6 +246,8 @@ impl Check {
             timeouts: self.timeouts,
             require_join: self.require_join,
             begin,
+            name: self.name.clone(),
+            pulse: Arc::default(),
         }
     }
 

@@ -1,13 +1,16 @@
 //! Running a strategy on worker threads, and turning its finding into a failure report.
 
 use crate::check::Strategy;
+use crate::pulse::Pulse;
 use crate::report::{Failure, Reason};
 use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
 use preempt_explore::{
     Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session, Tally,
     caching, forward, iterative, pct, random, sampling, sleep_sets,
 };
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 /// What to explore and how.
 pub(crate) struct Job<'a> {
@@ -19,6 +22,8 @@ pub(crate) struct Job<'a> {
     pub(crate) timeouts: u32,
     pub(crate) require_join: bool,
     pub(crate) begin: Instant,
+    pub(crate) name: Option<String>,
+    pub(crate) pulse: Arc<Pulse>,
 }
 
 /// What came out.
@@ -53,9 +58,27 @@ pub(crate) struct Waiting {
     pub(crate) holder: Option<usize>,
 }
 
-/// Explores on a thread of its own: a panic that cannot be unwound costs only that thread.
+/// Explores on threads of their own: a panic that cannot be unwound costs only that thread.
 pub(crate) fn explore(job: &Job<'_>) -> Found {
-    on_worker(|| explore_here(job)).unwrap_or_else(|| lost_worker(job))
+    if job.threads == 1 {
+        return on_worker(Some(job), || explore_here(job)).unwrap_or_else(lost_worker);
+    }
+    let jobs = crate::parallel::split(job);
+    let found = std::thread::scope(|scope| {
+        let workers: Vec<_> = jobs
+            .iter()
+            .map(|job| {
+                scope.spawn(|| {
+                    let found = on_worker(Some(job), || explore_here(job));
+                    let found = found.unwrap_or_else(lost_worker);
+                    crate::parallel::finished(job, &found);
+                    found
+                })
+            })
+            .collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+    });
+    crate::parallel::merge(job, found)
 }
 
 /// Runs one schedule.
@@ -97,6 +120,7 @@ impl Learnt {
 fn runtime(job: &Job<'_>, learnt: &Learnt) -> Runtime {
     let mut runtime = Runtime::new(job.body, job.stack);
     runtime.require_join = job.require_join;
+    runtime.pulse = job.pulse.clone();
     runtime.registry.knowledge = learnt.knowledge.clone();
     runtime
 }
@@ -106,12 +130,16 @@ fn explore_here(job: &Job<'_>) -> Found {
     let mut runtime = runtime(job, &learnt);
     let (halt, tally) = loop {
         let mut session =
-            Session::new(&mut runtime, job.limits, learnt.rules, learnt.names.clone());
+            Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
         let halt = strategy(job, &mut session);
         learnt.rules = session.run.rules;
         let tally = session.tally;
         if halt != Halt::Restart {
             break (halt, tally);
+        }
+        if job.limits.worker.0 > 0 && runtime.registry.has_externals() {
+            // Data made outside the body must not be touched by two workers at once.
+            break (Halt::Time, tally);
         }
         if job.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             break (Halt::Time, tally);
@@ -121,6 +149,9 @@ fn explore_here(job: &Job<'_>) -> Found {
     let mut notes = Vec::new();
     if let Some(site) = runtime.weak_ordering {
         notes.push(format!("every ordering was run as SeqCst (first weaker one at {site})"));
+    }
+    if job.limits.worker.0 > 0 && runtime.registry.has_externals() {
+        notes.push("objects are made outside the test body, so one thread did all the work".into());
     }
     if runtime.registry.has_unstable_objects() {
         notes.push(
@@ -158,12 +189,12 @@ fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
 
 /// Systematic exploration for four fifths of the time; if it does not finish, sampling.
 fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
-    let limits = session.limits;
+    let limits = session.limits.clone();
     if let Some(deadline) = limits.deadline {
         session.limits.deadline = Some(deadline - deadline.duration_since(job.begin) / 5);
     }
     let halt = forward::explore(session);
-    session.limits = limits;
+    session.limits = limits.clone();
     if !matches!(halt, Halt::Time | Halt::States) || session.is_late() {
         return halt;
     }
@@ -177,7 +208,7 @@ fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
 /// Executes a schedule once more, keeping every step.
 fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> Evidence {
     for _ in 0..64 {
-        let evidence = on_worker(|| {
+        let evidence = on_worker(None, || {
             let mut runtime = runtime(job, learnt);
             let mut run = Run::new(learnt.names.clone(), learnt.rules, job.limits.steps);
             run.events = Some(Vec::new());
@@ -255,30 +286,43 @@ fn renumbered(run: &Run) -> Vec<Event> {
     events
 }
 
-/// Runs a closure on a fresh operating system thread. `None` if that thread did not survive.
-fn on_worker<R: Send>(work: impl FnOnce() -> R) -> Option<R> {
+/// How long a test may go without coming to an operation before somebody is told.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Runs a closure on a fresh operating system thread. `None` if that thread did not survive. The
+/// calling thread meanwhile watches the pulse of the job.
+fn on_worker<R: Send>(watched: Option<&Job<'_>>, work: impl FnOnce() -> R) -> Option<R> {
     /// The closure is run by another thread while this one waits, so nothing is shared.
     struct Moved<T>(T);
     // SAFETY: the only thread that touches the content is the worker, between spawn and join.
     unsafe impl<T> Send for Moved<T> {}
     let moved = Moved(work);
+    let (sender, receiver) = channel::<()>();
     std::thread::scope(|scope| {
-        std::thread::Builder::new()
+        let worker = std::thread::Builder::new()
             .name("preempt".into())
             .stack_size(8 << 20)
             .spawn_scoped(scope, move || {
-                let moved = moved;
+                let (moved, _sender) = (moved, sender);
                 (moved.0)()
             })
-            .ok()?
-            .join()
-            .ok()
+            .ok()?;
+        if let Some(job) = watched {
+            job.pulse.watch(&receiver, PATIENCE, || {
+                eprintln!(
+                    "preempt: no operation for {} s{}: is the test blocked in std::sync, std::thread \
+                     or a system call? Use preempt's types inside the body",
+                    PATIENCE.as_secs(),
+                    job.name.as_ref().map(|name| format!(" in {name}")).unwrap_or_default()
+                );
+            });
+        }
+        worker.join().ok()
     })
 }
 
-fn lost_worker(job: &Job<'_>) -> Found {
+pub(crate) fn lost_worker() -> Found {
     let message = "the thread that explored the test did not survive; this is a bug in preempt";
-    let _ = job;
     Found {
         tally: Tally::default(),
         failure: Some(Failure::of_input(message.into())),

@@ -42,8 +42,12 @@ pub mod future;
 pub mod hint;
 #[cfg(feature = "check")]
 mod lanes;
+#[cfg(feature = "check")]
+mod parallel;
 #[cfg(not(feature = "check"))]
 mod plain;
+#[cfg(feature = "check")]
+mod pulse;
 #[cfg(feature = "check")]
 mod report;
 #[cfg(feature = "check")]

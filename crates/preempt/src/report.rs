@@ -279,15 +279,15 @@ impl Failure {
         let mut text = self.to_string();
         let seconds = report.time.as_secs_f64();
         text.push_str(&format!(
-            "\nfound after {} executions in {seconds:.2} s",
-            count(report.executions)
+            "\nfound after {} in {seconds:.2} s",
+            plural(report.executions, "execution", "executions")
         ));
         if let Some(row) = report.per_bound.last()
             && row.preemptions < self.preemptions
         {
             text.push_str(&format!(
-                "; none of the {} partial orders with at most {} fails",
-                count(row.partial_orders),
+                "; of the {} with at most {} none fails",
+                plural(row.partial_orders, "partial order", "partial orders"),
                 preemptions(row.preemptions)
             ));
         }

@@ -38,7 +38,7 @@ fn bluetooth_driver_needs_one() {
 #[test]
 fn work_stealing_bugs_need_three_two_and_one() {
     found_at(3, || bodies::work_stealing(2, Steal::PopWithoutCompare));
-    found_at(2, || bodies::work_stealing(2, Steal::StealWithoutCompare));
+    found_at(2, || bodies::work_stealing(2, Steal::TopWithoutCompare));
     found_at(1, || bodies::work_stealing(2, Steal::PopReadsTopEarly));
 }
 

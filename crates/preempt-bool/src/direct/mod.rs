@@ -155,6 +155,7 @@ impl Driver<'_, '_> {
         let mut schedules = d.constant(true);
         for c in 0..=max {
             watch.switches.set(c as u32);
+            watch.check(0)?;
             let mut longer = d.constant(false);
             for thread in 0..self.program.threads.len() {
                 let class = self.program.class_of(thread);

@@ -47,12 +47,14 @@ struct Search {
     processes: usize,
 }
 
-/// Explores up to `max_switches` switches, at most `max_states` search states.
+/// Explores up to `max_switches` switches, at most `max_states` search states; goes on behind the
+/// first violation if `full`.
 pub(crate) fn search(
     machine: &Machine<'_>,
     max_switches: u32,
     max_states: u64,
     everywhere: bool,
+    full: bool,
     watch: &Watch<'_>,
 ) -> Result<Layers, Stop> {
     let mut layers = Layers::default();
@@ -103,19 +105,22 @@ pub(crate) fn search(
                     scratch.clear();
                     scratch.extend_from_slice(&state);
                     layers.transitions += 1;
-                    match machine.apply(&mut scratch, step) {
-                        Outcome::Violated(number) => {
-                            layers.found = Some((search.path(at, step), number));
+                    let outcome = machine.apply(&mut scratch, step);
+                    if let (Outcome::Violated(number), None) = (outcome, &layers.found) {
+                        layers.found = Some((search.path(at, step), number));
+                        if !full {
                             layers.states.push(search.entries.len() as u64);
                             layers.bytes = search.memory();
                             return Ok(layers);
                         }
+                    }
+                    match outcome {
                         Outcome::Broken(number) => {
                             let choices = Machine::is_choice_limit(number);
                             layers.truncated =
                                 Some(if choices { Stop::Memory } else { Stop::Depth });
                         }
-                        Outcome::Done => {
+                        Outcome::Done | Outcome::Violated(_) => {
                             let (state, _) = search.store.insert(&scratch);
                             let steps = steps + 1;
                             let step = Some(step);

@@ -27,6 +27,7 @@ pub(super) struct Translation<'p> {
     pub(super) cx: String,
     /// The thread that runs in each context, counted from 1; 0 is none.
     pub(super) schedule: Vec<String>,
+    old_main: String,
     /// Inserted where the target is reached, if the translation needs it.
     pub(super) at_target: Vec<Statement>,
     /// Labels that get another name.
@@ -111,9 +112,11 @@ impl<'p> Translation<'p> {
             init: None,
             cx: String::new(),
             schedule: Vec::new(),
+            old_main: String::new(),
             at_target: Vec::new(),
             renamed_labels: HashMap::new(),
         };
+        this.old_main = this.fresh("old_main");
         this.terminate = this.fresh("terminate");
         this.context_switch = this.fresh("contextSwitch");
         this.cx = this.fresh("cx");
@@ -136,6 +139,11 @@ impl<'p> Translation<'p> {
             };
         }
         name
+    }
+
+    /// The name of a function of the program: its `main` makes room for the new one.
+    fn name_of<'n>(&'n self, function: &'n str) -> &'n str {
+        if function == "main" { &self.old_main } else { function }
     }
 
     pub(super) fn shared_names(&self) -> Vec<String> {
@@ -177,7 +185,7 @@ impl<'p> Translation<'p> {
     /// Calls the function of thread `t_c`, and goes on only if it was cut at a switch.
     pub(super) fn run_thread(&self, thread: usize) -> Vec<Statement> {
         let function = &self.program.functions[self.program.threads[thread].function].name;
-        vec![call(function), assume(Expr::variable(&self.terminate))]
+        vec![call(self.name_of(function)), assume(Expr::variable(&self.terminate))]
     }
 
     /// One declaration per shared variable, with its copies: they are compared with each other.
@@ -256,6 +264,7 @@ impl<'p> Translation<'p> {
         let body = std::mem::take(&mut function.body);
         function.body = self.block(&body, &mut scope);
         function.locals.extend(scope.temporaries);
+        function.name = Name::made(self.name_of(&function.name.text));
         function
     }
 

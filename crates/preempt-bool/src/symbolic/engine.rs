@@ -459,7 +459,7 @@ impl<'a, 'w> Engine<'a, 'w> {
 }
 
 /// In a constraint, the next value of a variable that is not assigned is its value.
-pub(super) fn about_assigned(
+pub(crate) fn about_assigned(
     condition: &crate::flow::Expr,
     lhs: &[VariableId],
 ) -> crate::flow::Expr {

@@ -30,6 +30,9 @@ impl Closure {
         observed: bool,
     ) -> bool {
         let processes = system.process_count(state);
+        if seed.index() >= processes {
+            return false;
+        }
         self.members.clear();
         self.members.resize(processes, false);
         self.open.clear();

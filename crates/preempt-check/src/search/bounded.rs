@@ -13,7 +13,7 @@ use super::bounded_stack::{Frame, Phase, Stack};
 use super::bounded_walk::{Rule, walk};
 use super::visited::Visited;
 use crate::{Budget, Finding, Options};
-use preempt_core::{Enabled, System};
+use preempt_core::{Enabled, ProcessId, System};
 
 /// Searches up to `bound`; `free_cycles` is the rule of §3.1.
 #[doc(alias = "HF Fig. 3")]
@@ -46,6 +46,7 @@ impl<S: System + ?Sized> Rule<S> for Figure3 {
             return;
         }
         stack.plan(own, frame.count, false);
+        stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, false);
         if self.free_cycles {
             if let Some(frame) = stack.top() {
                 frame.phase = Phase::Mover;
@@ -110,7 +111,10 @@ pub(super) fn run_others<V: Visited>(
         return cut;
     }
     for (process, steps) in enabled.by_process() {
-        if visited.has_mover(frame.key, process) || frame.mover == Some(process) {
+        if visited.has_mover(frame.key, process)
+            || frame.mover == Some(process)
+            || process == ProcessId::PROPERTY
+        {
             continue;
         }
         if frame.count < bound {

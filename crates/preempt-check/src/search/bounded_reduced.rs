@@ -16,7 +16,7 @@ use super::bounded_stack::{Frame, Phase, Stack};
 use super::bounded_walk::{Rule, walk};
 use super::visited::Visited;
 use crate::{Budget, Finding, Options};
-use preempt_core::{Enabled, Locality, System};
+use preempt_core::{Enabled, Locality, ProcessId, System};
 
 /// Searches up to `bound` with reduction.
 #[doc(alias = "HF Fig. 5")]
@@ -56,6 +56,7 @@ impl<S: System + ?Sized> Rule<S> for Figure5 {
             });
             if let Some((_, steps)) = ample {
                 // Lines 25 to 28.
+                stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, false);
                 stack.plan(steps, frame.count, true);
                 if let Some(frame) = stack.top() {
                     frame.phase = Phase::Ample;
@@ -98,6 +99,9 @@ fn expand<V: Visited>(
 ) -> bool {
     let own = frame.mover.map_or(&[][..], |mover| enabled.of(mover));
     stack.plan(own, frame.count, false);
+    if !own.is_empty() {
+        stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, false);
+    }
     if own.is_empty() || frame.safe || cycle {
         run_everybody(visited, stack, enabled, frame);
         false

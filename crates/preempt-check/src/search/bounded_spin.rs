@@ -18,6 +18,7 @@
 //! Order of exploration, visits, matches and errors are those of the generated verifier, so that
 //! the numbers of [HF] Tables 1 to 4 come out to the digit.
 
+use super::chain::last_mover;
 use super::marks::LARGEST_BOUND;
 use super::tally::Tally;
 use crate::store::{StateId, Store};
@@ -88,6 +89,8 @@ enum Stored {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    /// The moves that a property makes alone.
+    Property,
     /// Only this process: its steps are safe.
     Ample(ProcessId),
     /// Only the last mover.
@@ -151,11 +154,12 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             self.store(0, 0)?;
             self.ask();
             self.push(false, None, 0, 0, false);
-            self.begin();
         }
         while let Some(frame) = self.frames.last_mut() {
             let list = &self.steps[frame.steps..];
             let turn = |step: &Step| match frame.phase {
+                Phase::Property => step.process == ProcessId::PROPERTY,
+                _ if step.process == ProcessId::PROPERTY => false,
                 Phase::Ample(process) => step.process == process,
                 Phase::Mover => Some(step.process) == frame.mover,
                 Phase::Others { .. } => Some(step.process) != frame.mover,
@@ -193,10 +197,10 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         self.frames.push(Frame {
             transient,
             tagged: if transient { None } else { self.last_stored },
-            mover: step.map(|step| step.mover()),
+            mover: last_mover(step.as_slice(), self.frames.last().and_then(|f| f.mover)),
             count,
             depth,
-            phase: Phase::All,
+            phase: if transient { Phase::All } else { Phase::Property },
             after_ample,
             moved: false,
             outside: false,
@@ -212,7 +216,8 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
 
     /// Decides how the stable state on top is explored.
     fn begin(&mut self) {
-        let Some(frame) = self.frames.last() else { return };
+        let Some(frame) = self.frames.last_mut() else { return };
+        (frame.moved, frame.inside, frame.outside) = (false, false, false);
         let several = self.system.process_count(&self.bytes[frame.state..]) > 1;
         let may_reduce = self.reduce
             && several
@@ -231,6 +236,9 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let mut waiting = after;
         for group in self.steps[frame.steps..].chunk_by(|a, b| a.process == b.process) {
             let process = group[0].process;
+            if process == ProcessId::PROPERTY {
+                continue;
+            }
             if waiting.is_some() {
                 waiting = waiting.filter(|&before| before != process);
                 continue;
@@ -267,7 +275,9 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
             self.fault(fault, Some(step))?;
         }
-        if let Outcome::Broken(_) = outcome {
+        // The violation of a property is no state of its own.
+        let ends = step.process == ProcessId::PROPERTY && outcome != Outcome::Done;
+        if ends || matches!(outcome, Outcome::Broken(_)) {
             return Ok(());
         }
         if depth >= self.max_depth {
@@ -295,7 +305,6 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         if let Stored::New | Stored::Revisit = stored {
             self.ask();
             self.push(false, Some(step), count, depth, ample);
-            self.begin();
         }
         Ok(())
     }
@@ -337,6 +346,10 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let (bound, safety) = (self.bound, self.build.safety);
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         match frame.phase {
+            Phase::Property => {
+                self.begin();
+                return Ok(());
+            }
             Phase::Ample(process) => {
                 let fails = if safety { !frame.outside } else { !frame.moved || frame.inside };
                 if fails {

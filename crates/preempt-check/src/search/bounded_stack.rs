@@ -4,6 +4,7 @@
 //! has to take, each with the count its successor gets, and the ends of an indivisible sequence it
 //! still has to visit. All frames share a few buffers, so that going down and up allocates nothing.
 
+use super::chain::last_mover;
 use super::visited::Key;
 use preempt_core::{ProcessId, Step};
 
@@ -91,7 +92,7 @@ impl Stack {
     ) {
         self.frames.push(Frame {
             key,
-            mover: steps.last().map(Step::mover),
+            mover: last_mover(steps, self.frames.last().and_then(|frame| frame.mover)),
             count: task.map_or(0, |task| task.count),
             safe: task.is_some_and(|task| task.safe),
             first,

@@ -6,7 +6,7 @@
 //! Invariant: a successor above the bound is never planned, so no visit above the bound is made.
 
 use super::bounded_stack::{Frame, Stack, Task};
-use super::chain::{Chain, Event};
+use super::chain::{Chain, Event, last_mover};
 use super::marks::Visit;
 use super::tally::Tally;
 use super::visited::{Arrival, Visited};
@@ -170,11 +170,13 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
 
     /// Visits the stable state that `task` led to by `self.steps`.
     fn arrive(&mut self, task: Option<Task>, rule: &mut impl Rule<S>) -> Result<(), End> {
-        let mover = self.steps.last().filter(|_| task.is_some_and(|task| !task.safe));
+        let before = self.stack.frame().and_then(|frame| frame.mover);
+        let mover = last_mover(&self.steps, before);
+        let mover = mover.filter(|_| task.is_some_and(|task| !task.safe));
         let count = task.map_or(0, |task| task.count);
         let depth = (self.stack.depth() + self.steps.len()) as u64;
         let Arrival { key, visit, new, on_path } = (self.visited)
-            .arrive(&self.state, depth, count, mover.map(Step::mover))
+            .arrive(&self.state, depth, count, mover)
             .map_err(|_| End::Limit(Stop::Memory))?;
         for &step in &self.steps {
             self.tally.take(self.system, step);

@@ -175,14 +175,20 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     fn batch(&mut self, level_end: usize) -> Result<(), StoreFull> {
         self.expander.clear();
         self.pending.clear();
-        while self.head < level_end && self.pending.len() < BATCH {
+        while self.head < level_end && self.expander.arrivals.len() < BATCH {
             self.next_state();
             let first = self.expander.arrivals.len();
             let steps = self.expander.expand(self.system, &mut self.state, &mut self.events)?;
             if steps == 0 {
                 self.check_end();
             }
-            self.collect(first);
+            if self.links.is_used() {
+                self.collect(first);
+            }
+        }
+        // Bytes that were just written one by one are slow to read in words: hash them later.
+        if !self.links.is_used() {
+            self.collect(0);
         }
         self.insert()
     }

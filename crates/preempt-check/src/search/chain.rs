@@ -7,9 +7,15 @@
 //! a shortest path. Sequences that meet again or run in circles are not walked twice: after the
 //! first branching, or when a sequence gets long, transient states are remembered.
 
-use preempt_core::{Enabled, Outcome, Step, System};
+use preempt_core::{Enabled, Outcome, ProcessId, Step, System};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+
+/// Who moved last after `path`, if `before` did before it: the moves of a property do not count.
+pub(super) fn last_mover(path: &[Step], before: Option<ProcessId>) -> Option<ProcessId> {
+    let program = path.iter().rev().find(|step| step.process != ProcessId::PROPERTY);
+    program.map(Step::mover).or(before)
+}
 
 /// What happened on the way.
 pub(super) enum Event<'a> {

@@ -18,7 +18,7 @@
 //! visit promises. A transparent step is taken alone only if one of its successors has a visit that
 //! is expanded later than this one, so no process is put off for ever.
 
-use super::chain::{Chain, Event};
+use super::chain::{Chain, Event, last_mover};
 use super::marks::{LARGEST_BOUND, Marks, Visit};
 use super::tally::Tally;
 use crate::store::{Pending, StateId, Store};
@@ -276,7 +276,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             return Ok(());
         };
         self.run_process(visit, mover)?;
-        let others = self.enabled.steps().iter().any(|step| step.process != mover);
+        self.run_process(visit, ProcessId::PROPERTY)?;
+        let is_other = |step: &Step| step.process != mover && step.process != ProcessId::PROPERTY;
+        let others = self.enabled.steps().iter().any(is_other);
         if others && !mark.is_free() && self.marks.defer(entry.state) {
             deferred.push(visit);
         }
@@ -291,6 +293,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         }
         self.load(entry);
         self.marks.set_free(entry.state);
+        self.enabled.drop_property();
         self.run_all_but_movers(visit, entry.state)
     }
 
@@ -347,6 +350,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// who really was.
     fn take(&mut self, visit: u32, step: Step, label: Option<Mover>) -> Result<(), End> {
         let mut chain = std::mem::take(&mut self.chain);
+        let before = self.log[visit as usize].mover.process();
         let mut faults = Vec::new();
         chain.run(self.system, &self.state, step, &mut |path, event| {
             match event {
@@ -358,7 +362,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
                         self.tally.take(self.system, step);
                     }
                     self.transitions += 1;
-                    let last = path.last().map(Step::mover);
+                    let last = last_mover(path, before);
                     let batch = &mut self.batch;
                     let start = batch.bytes.len();
                     batch.bytes.extend_from_slice(state);
@@ -483,7 +487,7 @@ fn steps_to<S: System + ?Sized, T: Store>(
             let costs = switch == preempt_core::Switch::Preemption;
             chain.run(system, &state, *step, &mut |path, event| {
                 if let Event::Arrived(arrived) = event {
-                    let mover = path.last().map(Step::mover);
+                    let mover = last_mover(path, pair[0].mover.process());
                     let same = pair[1].mover.is_transparent() || mover == pair[1].mover.process();
                     let better = best.as_ref().is_none_or(|(worst, _)| *worst && !costs);
                     if same && better && *arrived == target {

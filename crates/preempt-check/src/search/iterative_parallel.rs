@@ -10,7 +10,7 @@
 //! Invariant: `busy` counts workers with something to do and letters not yet dealt with; when it is
 //! zero, the bucket is finished.
 
-use super::chain::{Chain, Event};
+use super::chain::{Chain, Event, last_mover};
 use super::marks::{LARGEST_BOUND, Marks, Visit};
 use super::settle::Settler;
 use super::tally::Tally;
@@ -243,10 +243,10 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
         let mut found = None;
-        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-            if self.tally.reports(self.system, fault) {
-                found = Some(fault);
-            }
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
+            && self.tally.reports(self.system, fault)
+        {
+            found = Some(fault);
         }
         if found.is_some() || matches!(outcome, Outcome::Broken(_)) {
             self.shared.end(None);
@@ -462,10 +462,11 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             return;
         };
         let enabled = std::mem::take(&mut self.enabled);
-        for &step in enabled.of(mover) {
+        for &step in enabled.of(mover).iter().chain(enabled.of(ProcessId::PROPERTY)) {
             self.take(at, step);
         }
-        let others = enabled.steps().iter().any(|step| step.process != mover);
+        let is_other = |step: &Step| step.process != mover && step.process != ProcessId::PROPERTY;
+        let others = enabled.steps().iter().any(is_other);
         self.enabled = enabled;
         if others && !mark.is_free() && self.marks.defer(entry.state) {
             self.deferred.push(at);
@@ -479,6 +480,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         }
         self.load(entry);
         self.marks.set_free(entry.state);
+        self.enabled.drop_property();
         self.run_all_but_movers(at, entry.state);
     }
 
@@ -496,9 +498,10 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let (mut chain, mut settler) =
             (std::mem::take(&mut self.chain), std::mem::take(&mut self.settler));
         let place = (self.me as u16, at);
+        let before = self.log[at as usize].mover;
         let state = std::mem::take(&mut self.state);
         chain.run(self.system, &state, step, &mut |path, event| {
-            let mover = path.last().map(Step::mover);
+            let mover = last_mover(path, before);
             match event {
                 Event::Arrived(arrived) if self.reduce => {
                     settler.run(self.system, path, arrived, &mut |path, event| {
@@ -587,7 +590,7 @@ fn edge<S: System + ?Sized>(
         let costs = classify(last, &enabled, step) == Switch::Preemption;
         chain.run(system, state, *step, &mut |path, event| {
             let Event::Arrived(arrived) = event else { return true };
-            if path.last().map(Step::mover) != mover {
+            if last_mover(path, last) != mover {
                 return true;
             }
             let mut offer = |path: &[Step], arrived: &[u8]| {

@@ -12,11 +12,11 @@
 //! Invariant: when a level is expanded, no node with a smaller (count, depth) is left, so the first
 //! target whose weight is not above that of the level is the least of all.
 
-use super::chain::{Chain, Event};
+use super::chain::{Chain, Event, last_mover};
 use super::tally::Tally;
 use crate::store::{Exact, StateId, Store};
-use crate::{Budget, Counterexample, Options, Progress};
-use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, Switch, System, classify};
+use crate::{Budget, Counterexample, Finding, Options, Progress};
+use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, Switch, System, classify, replay};
 
 /// What the search for the simplest counterexample came to.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +72,31 @@ pub fn simplest<S: System + ?Sized>(
         proven: stop.is_none(),
         stop,
         states: search.store.len() as u64,
+    }
+}
+
+/// Replaces the counterexample of a finding by the simplest one, as far as the budget goes.
+pub(crate) fn simplify<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    finding: &mut Finding,
+    budget: &mut Budget,
+) {
+    let Some(found) = finding.counterexample.as_ref().filter(|_| !finding.simplest) else { return };
+    if found.cycle_start.is_some() {
+        return;
+    }
+    let cost = |steps: &[Step]| {
+        let trace = replay(system, steps).map(|(trace, ..)| trace.cost());
+        trace.map_or((u32::MAX, u32::MAX), |cost| (cost.preemptions, cost.steps))
+    };
+    let (preemptions, steps) = cost(&found.steps);
+    let best = simplest(system, options, Some(preemptions), budget);
+    if let Some(simpler) = best.counterexample {
+        if cost(&simpler.steps) < (preemptions, steps) {
+            finding.counterexample = Some(simpler);
+        }
+        finding.simplest = best.proven;
     }
 }
 
@@ -146,12 +171,12 @@ impl<S: System + ?Sized> Search<'_, S> {
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
         let mut before = Best { weight: (0, 0), node: NONE, path: Vec::new(), fault: None };
-        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-            if self.tally.reports(self.system, fault) {
-                before.fault = Some(fault);
-                self.best = Some(before);
-                return Ok(());
-            }
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
+            && self.tally.reports(self.system, fault)
+        {
+            before.fault = Some(fault);
+            self.best = Some(before);
+            return Ok(());
         }
         if let Outcome::Broken(_) = outcome {
             return Ok(());
@@ -264,6 +289,7 @@ impl<S: System + ?Sized> Search<'_, S> {
     fn take(&mut self, at: u32, depth: u32, state: &[u8], step: Step) -> Result<(), Stop> {
         let mut chain = std::mem::take(&mut self.chain);
         let mut result = Ok(());
+        let before = self.nodes[at as usize].mover;
         chain.run(self.system, state, step, &mut |path, event| {
             let weight = (self.count, depth + path.len() as u32);
             match event {
@@ -273,7 +299,7 @@ impl<S: System + ?Sized> Search<'_, S> {
                     }
                 }
                 Event::Arrived(arrived) => {
-                    result = self.relax(at, weight, arrived, path.last().map(Step::mover));
+                    result = self.relax(at, weight, arrived, last_mover(path, before));
                 }
             }
             result.is_ok()
@@ -315,7 +341,7 @@ impl<S: System + ?Sized> Search<'_, S> {
                 chain.run(self.system, &state, *step, &mut |path, event| match event {
                     Event::Arrived(arrived)
                         if path.len() == length
-                            && path.last().map(Step::mover) == pair[1].mover
+                            && last_mover(path, pair[0].mover) == pair[1].mover
                             && *arrived == target =>
                     {
                         steps.extend_from_slice(path);

@@ -112,7 +112,7 @@ impl Tally {
     /// The result of the search so far. Code is reported as unreached only if everything was
     /// searched.
     pub(crate) fn finish<S: System + ?Sized>(self, system: &S, states: u64) -> Finding {
-        let complete = self.stop.is_none() && !(self.is_enough() && self.max_errors != 0);
+        let complete = self.stop.is_none() && !self.is_enough();
         let unreached = if complete { system.unreached(&self.taken) } else { Vec::new() };
         Finding {
             counterexample: self.first,

@@ -96,6 +96,22 @@ impl Arena {
         }
     }
 
+    /// Whether places must be looked up, so that fetching a state takes two steps.
+    pub(crate) fn has_places(&self) -> bool {
+        self.places.is_some()
+    }
+
+    /// Fetches the beginning of a state whose place has been [fetched](Arena::prefetch) before.
+    #[inline]
+    pub(crate) fn prefetch_bytes(&self, at: usize) {
+        if let Some(places) = &self.places {
+            let offset = (places[at] >> 24) as usize;
+            if let Some(segment) = self.segments.get(offset / SEGMENT) {
+                pages::prefetch(segment, offset % SEGMENT);
+            }
+        }
+    }
+
     fn offset_of(&self, at: usize) -> usize {
         (at >> self.shift) * SEGMENT + (at & ((1 << self.shift) - 1)) * self.length
     }

@@ -21,6 +21,8 @@ pub struct Exact {
     /// Grow when this many states are stored.
     grow_at: usize,
     limit: usize,
+    /// Where the states of a batch belong.
+    candidates: Vec<usize>,
 }
 
 /// Free slots kept behind the last computed one, so that probing need not wrap around.
@@ -35,6 +37,7 @@ impl Exact {
             index: pages::zeroed(FIRST_CAPACITY + MARGIN),
             grow_at: threshold(FIRST_CAPACITY),
             limit,
+            candidates: Vec::new(),
         }
     }
 
@@ -61,7 +64,13 @@ impl Exact {
     /// The slot where the state is, or the one where it belongs.
     #[inline(always)]
     fn find(&self, hash: u64, state: &[u8]) -> (usize, Option<StateId>) {
-        let mut at = self.first_candidate(hash);
+        self.find_from(self.slot(hash), hash, state)
+    }
+
+    /// As [`Self::find`], when all before `at` have lower tags.
+    #[inline(always)]
+    fn find_from(&self, at: usize, hash: u64, state: &[u8]) -> (usize, Option<StateId>) {
+        let mut at = self.first_candidate(at, hash);
         loop {
             let entry = self.index[at];
             if entry == 0 || entry >> 32 != hash >> 32 {
@@ -75,15 +84,21 @@ impl Exact {
         }
     }
 
-    /// The first slot that is free or has this tag or a greater one.
+    /// The first slot from `at` on that is free or has this tag or a greater one.
     #[inline(always)]
-    fn first_candidate(&self, hash: u64) -> usize {
+    fn first_candidate(&self, mut at: usize, hash: u64) -> usize {
         let lowest = hash >> 32 << 32;
-        let mut at = self.slot(hash);
         while self.index[at] < lowest && self.index[at] != 0 {
             at += 1;
         }
         at
+    }
+
+    /// The number of the state at a slot, if it has this tag.
+    #[inline(always)]
+    fn with_tag(&self, at: usize, hash: u64) -> Option<usize> {
+        let entry = self.index[at];
+        (entry != 0 && entry >> 32 == hash >> 32).then(|| entry as u32 as usize - 1)
     }
 
     fn grow(&mut self) -> Result<(), StoreFull> {
@@ -134,7 +149,7 @@ impl Exact {
 
 /// How many states an index of this capacity takes.
 fn threshold(capacity: usize) -> usize {
-    capacity / 20 * 17
+    capacity / 20 * 14
 }
 
 /// Compares by words: states are short, and a call to the library costs more than it saves.
@@ -175,17 +190,42 @@ impl Store for Exact {
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         // Most successors are known states: by now the index has arrived, so the bytes to compare
         // with can be fetched as well.
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
         for pending in batch.iter() {
-            let entry = self.index[self.first_candidate(pending.hash)];
-            if entry != 0 && entry >> 32 == pending.hash >> 32 {
-                self.arena.prefetch(entry as u32 as usize - 1);
+            let at = self.first_candidate(self.slot(pending.hash), pending.hash);
+            candidates.push(at);
+            if let Some(id) = self.with_tag(at, pending.hash) {
+                self.arena.prefetch(id);
             }
         }
-        for pending in batch {
-            pending.inserted =
-                self.insert_hashed(pending.hash, &bytes[pending.start..pending.end])?;
+        if self.arena.has_places() {
+            for (pending, at) in batch.iter().zip(&candidates) {
+                if let Some(id) = self.with_tag(*at, pending.hash) {
+                    self.arena.prefetch_bytes(id);
+                }
+            }
         }
-        Ok(())
+        // Insertions move entries up only, so candidates stay valid until the index grows.
+        let length = self.index.len();
+        let mut result = Ok(());
+        for (pending, at) in batch.iter_mut().zip(&candidates) {
+            let state = &bytes[pending.start..pending.end];
+            let at = if self.index.len() == length { *at } else { self.slot(pending.hash) };
+            let inserted = match self.find_from(at, pending.hash, state) {
+                (_, Some(id)) => Ok(Inserted { id, new: false }),
+                (at, None) => self.put(at, pending.hash, state),
+            };
+            match inserted {
+                Ok(inserted) => pending.inserted = inserted,
+                Err(full) => {
+                    result = Err(full);
+                    break;
+                }
+            }
+        }
+        self.candidates = candidates;
+        result
     }
 
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {

@@ -202,9 +202,9 @@ impl Random {
 /// sequences; the others are plain, as most mistakes about bounds show there.
 pub(crate) fn random_system(seed: u64) -> Guarded {
     let mut random = Random::new(seed + 1);
-    let (rendezvous, atomic) = (seed % 3 == 0, seed % 4 == 0);
+    let (rendezvous, atomic) = (seed.is_multiple_of(3), seed.is_multiple_of(4));
     let bits = 1 + random.below(3);
-    let count = 2 + random.below(if seed % 5 == 0 { 3 } else { 2 });
+    let count = 2 + random.below(if seed.is_multiple_of(5) { 3 } else { 2 });
     let processes = (0..count)
         .map(|_| {
             let size = 2 + random.below(4);

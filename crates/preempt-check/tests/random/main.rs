@@ -37,8 +37,14 @@ fn settings(reductions: &[Reduction]) -> Vec<Options> {
         for search in [Search::Depth, Search::Breadth] {
             for threads in [1, 2] {
                 for &reduction in reductions {
-                    let options =
-                        Options { storage, search, threads, reduction, ..Options::default() };
+                    let options = Options {
+                        storage,
+                        search,
+                        threads,
+                        reduction,
+                        first: true,
+                        ..Options::default()
+                    };
                     all.push(options);
                 }
             }

@@ -5,15 +5,12 @@ use crate::arguments::{CheckArguments, Compat, SearchOrder, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::{
-    Budget, Check, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage,
-    conclude, simplest,
+    Check, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage, conclude,
 };
 use preempt_core::{Claim, System};
-use std::time::Duration;
 
-/// The least time that the search for the simplest counterexample gets.
-const SIMPLEST: Duration = Duration::from_secs(10);
-
+/// The first depth of iterative depth bounding, and by how much it grows.
+const DEPTH_STEP: u64 = 20;
 /// The options of a search, as the command line has them.
 pub(super) fn options(arguments: &CheckArguments, property: String, observed: bool) -> Options {
     let reduction = match (arguments.por, arguments.compat) {
@@ -26,8 +23,10 @@ pub(super) fn options(arguments: &CheckArguments, property: String, observed: bo
         search: match arguments.search {
             SearchOrder::Dfs => Search::Depth,
             SearchOrder::Bfs => Search::Breadth,
-            _ if arguments.compat.is_some() => Search::Depth,
-            _ => Search::Auto,
+            SearchOrder::Random => Search::Random { seed: arguments.seed },
+            SearchOrder::Idfs => Search::IterativeDepth { step: DEPTH_STEP },
+            SearchOrder::Auto if arguments.compat.is_some() => Search::Depth,
+            SearchOrder::Auto => Search::Auto,
         },
         storage: storage(arguments),
         reduction,
@@ -84,7 +83,8 @@ pub(super) fn check<S: System + ?Sized>(
     line.clear();
     let Some(found) = answer.counterexample else { return Ok(answer.claim) };
     let claim = answer.claim;
-    let mut finding = Finding {
+    verify(reference, &found)?;
+    let finding = Finding {
         counterexample: Some(found),
         simplest: claim.violation.as_ref().is_some_and(|violation| violation.simplest),
         bound: options.preemptions.limit(),
@@ -93,29 +93,5 @@ pub(super) fn check<S: System + ?Sized>(
         notes: claim.notes,
         ..Finding::default()
     };
-    if !arguments.first && !finding.simplest {
-        simplify(system, &options, &mut finding);
-    }
-    if let Some(found) = &finding.counterexample {
-        verify(reference, found)?;
-    }
     Ok(conclude(reference, &options.property, finding).claim)
-}
-
-/// Looks for the counterexample with the fewest preemptions, then the fewest steps.
-fn simplify<S: System + ?Sized>(system: &S, options: &Options, finding: &mut Finding) {
-    let time = SIMPLEST.max(Duration::from_secs_f64(finding.statistics.seconds));
-    let memory = options.memory.unwrap_or_else(|| preempt_check::available_memory() / 2);
-    let mut budget = Budget::unlimited().memory(memory).time(time).interrupt(&INTERRUPTED);
-    let best = simplest(system, options, options.preemptions.limit(), &mut budget);
-    if best.counterexample.is_some() {
-        finding.counterexample = best.counterexample;
-        finding.simplest = best.proven;
-    }
-    if !best.proven {
-        finding.notes.push(
-            "a simpler counterexample may exist: the search for it was cut short (--time, --memory)"
-                .into(),
-        );
-    }
 }

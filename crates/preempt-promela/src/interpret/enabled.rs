@@ -42,6 +42,19 @@ impl Interpreter {
         }
     }
 
+    /// Adds the enabled steps of one process; `timeout` tells that nobody can move without one.
+    pub fn enabled_of(
+        &self,
+        state: &[u8],
+        process: ProcessId,
+        timeout: bool,
+        enabled: &mut Enabled,
+    ) {
+        if let Some(process) = Process::find(&self.program, state, process.index()) {
+            self.list_process(state, process, timeout, enabled);
+        }
+    }
+
     fn list_process(&self, state: &[u8], process: Process, timeout: bool, out: &mut Enabled) {
         let view = View { timeout, ..View::of(&self.program, state, process) };
         if !view.may_run() {

@@ -27,6 +27,7 @@ pub(super) struct Footprints {
     /// Sends joined with receives.
     pairs: HashMap<(u32, u32), Footprint>,
     /// Per process type and control state.
+    presents: Vec<Vec<Option<Footprint>>>,
     futures: Vec<Vec<Option<Footprint>>>,
     visible: Vec<Vec<bool>>,
     observed: Option<ObjectSet>,
@@ -39,10 +40,12 @@ impl Footprints {
             .map(|at| if program.layout.has_priorities { None } else { objects.of_move(at) })
             .collect();
         let observed = objects.of_propositions();
-        let pairs = pairs(program, &moves);
+        let meetings = meetings(program);
+        let pairs = pairs(&meetings, &moves);
+        let presents = presents(program, &moves, &meetings);
         let futures = futures(program, &moves);
         let visible = visible(program, &moves, observed.as_ref());
-        Footprints { moves, pairs, futures, visible, observed }
+        Footprints { moves, pairs, presents, futures, visible, observed }
     }
 
     pub(super) fn step(&self, step: Step) -> Option<&Footprint> {
@@ -50,6 +53,10 @@ impl Footprints {
             None => self.moves.get(step.transition as usize)?.as_ref(),
             Some(_) => self.pairs.get(&(step.transition, step.partner_transition)),
         }
+    }
+
+    pub(super) fn present(&self, proctype: usize, pc: u16) -> Option<&Footprint> {
+        self.presents.get(proctype)?.get(usize::from(pc))?.as_ref()
     }
 
     pub(super) fn future(&self, proctype: usize, pc: u16) -> Option<&Footprint> {
@@ -351,36 +358,92 @@ impl Touch {
     }
 }
 
-/// Footprints of the rendezvous that are possible.
-fn pairs(program: &Program, moves: &[Option<Footprint>]) -> HashMap<(u32, u32), Footprint> {
-    let mut pairs = HashMap::new();
+/// Sends and receives that may meet.
+fn meetings(program: &Program) -> Vec<(usize, usize)> {
+    let mut meetings = Vec::new();
     if !program.uses_rendezvous {
-        return pairs;
+        return meetings;
     }
-    let receives: Vec<usize> = (0..moves.len())
-        .filter(|at| {
-            matches!(program.moves[*at].kind, MoveKind::Receive { .. } | MoveKind::Compound { .. })
-        })
-        .collect();
     for (send, action) in program.moves.iter().enumerate() {
         let MoveKind::Send { channel, .. } = &action.kind else { continue };
-        for receive in &receives {
-            if let (ChannelRef::Global(a), MoveKind::Receive { channel: ChannelRef::Global(b), .. }) =
-                (channel, &program.moves[*receive].kind)
-                && a != b
-            {
-                continue;
-            }
-            if let (Some(a), Some(b)) = (&moves[send], &moves[*receive])
-                && pairs.len() < 100_000
-            {
-                let mut joint = a.clone();
-                joint.absorb(b);
-                pairs.insert((send as u32, *receive as u32), joint);
+        for (receive, answer) in program.moves.iter().enumerate() {
+            let possible = match (&answer.kind, channel) {
+                (
+                    MoveKind::Receive { channel: ChannelRef::Global(b), .. },
+                    ChannelRef::Global(a),
+                ) => a == b,
+                (MoveKind::Receive { .. } | MoveKind::Compound { .. }, _) => true,
+                _ => false,
+            };
+            if possible {
+                meetings.push((send, receive));
             }
         }
     }
+    meetings
+}
+
+/// Footprints of the rendezvous that are possible.
+fn pairs(
+    meetings: &[(usize, usize)],
+    moves: &[Option<Footprint>],
+) -> HashMap<(u32, u32), Footprint> {
+    let mut pairs = HashMap::new();
+    for (send, receive) in meetings {
+        if let (Some(a), Some(b)) = (&moves[*send], &moves[*receive]) {
+            let mut joint = a.clone();
+            joint.absorb(b);
+            pairs.insert((*send as u32, *receive as u32), joint);
+        }
+    }
     pairs
+}
+
+/// What the moves of each control state touch, with the atomic sequences that they begin.
+fn presents(
+    program: &Program,
+    moves: &[Option<Footprint>],
+    meetings: &[(usize, usize)],
+) -> Vec<Vec<Option<Footprint>>> {
+    let mut presents: Vec<Vec<Option<Footprint>>> = program
+        .proctypes
+        .iter()
+        .map(|p| vec![Some(Footprint::default()); p.states.len()])
+        .collect();
+    loop {
+        let mut changed = false;
+        for (at, step) in program.moves.iter().enumerate() {
+            let mut sum = moves[at].clone();
+            let go_on = |step: &crate::ir::Move, sum: &mut Option<Footprint>| {
+                if step.keeps_control {
+                    let proctype = usize::from(step.proctype.0);
+                    join(sum, &presents[proctype][usize::from(step.target.0)]);
+                }
+            };
+            go_on(step, &mut sum);
+            for (_, receive) in meetings.iter().filter(|(send, _)| *send == at) {
+                join(&mut sum, &moves[*receive]);
+                go_on(&program.moves[*receive], &mut sum);
+            }
+            let known = &mut presents[usize::from(step.proctype.0)][usize::from(step.source.0)];
+            changed |= grow(known, sum);
+        }
+        if !changed {
+            return presents;
+        }
+    }
+}
+
+/// Adds to what is known; says whether that changed it.
+fn grow(known: &mut Option<Footprint>, sum: Option<Footprint>) -> bool {
+    match (known.as_mut(), sum) {
+        (Some(known), Some(sum)) => known.absorb(&sum),
+        (Some(_), None) => {
+            *known = None;
+            true
+        }
+        (None, _) => false,
+    }
 }
 
 /// What a process may touch from each control state on, processes it starts included.
@@ -406,15 +469,7 @@ fn futures(program: &Program, moves: &[Option<Footprint>]) -> Vec<Vec<Option<Foo
                     join(&mut sum, &futures[started][entry]);
                 }
             }
-            let known = &mut futures[proctype][source];
-            match (known.as_mut(), sum) {
-                (Some(known), Some(sum)) => changed |= known.absorb(&sum),
-                (Some(_), None) => {
-                    *known = None;
-                    changed = true;
-                }
-                (None, _) => {}
-            }
+            changed |= grow(&mut futures[proctype][source], sum);
         }
         if !changed {
             return futures;

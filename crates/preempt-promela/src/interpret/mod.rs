@@ -10,13 +10,12 @@ mod evaluate;
 mod footprint;
 mod show;
 
-pub use show::Transition;
-
 use crate::ir::{ControlState, MoveId, Pc, Proctype, Program, ValueKind};
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
-    Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, System, Value,
+    Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, System,
+    Unreached, Value,
 };
 
 /// A model that can be explored.
@@ -80,6 +79,14 @@ impl System for Interpreter {
         state[0] != 0
     }
 
+    fn transition_count(&self) -> usize {
+        self.program.moves.len()
+    }
+
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        self.list_unreached(taken)
+    }
+
     fn is_valid_end(&self, state: &[u8]) -> bool {
         (0..self.process_count(state))
             .all(|p| self.state_of(state, p).is_some_and(|control| control.is_end))
@@ -116,6 +123,11 @@ impl System for Interpreter {
         }
     }
 
+    fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        let process = Process::find(&self.program, state, process.index())?;
+        self.footprints.present(process.proctype, process.pc)
+    }
+
     fn footprint(&self, _state: &[u8], step: Step) -> Option<&Footprint> {
         self.footprints.step(step)
     }
@@ -140,16 +152,16 @@ impl System for Interpreter {
         }
     }
 
-    fn output(&self, state: &[u8], step: Step) -> String {
-        self.printed(state, step)
+    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
+        self.describe_step(state, step)
     }
 
     fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
-        self.position_of(state, process)
+        self.tell_position(state, process.index())
     }
 
-    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
-        self.describe_step(state, step)
+    fn output(&self, state: &[u8], step: Step) -> String {
+        self.printed(state, step)
     }
 
     fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {

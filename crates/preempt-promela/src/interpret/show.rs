@@ -3,44 +3,61 @@
 use super::Interpreter;
 use super::channel::{self, Channel};
 use super::evaluate::processes;
-use crate::ir::{Move, MoveKind, Named, NamedValue, Statement};
-use preempt_core::{Fault, FaultKind, ProcessId, Step, Value};
-
-/// A statement of the model that a search may or may not have executed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Transition {
-    /// The transition number, as in a step.
-    pub number: u32,
-    /// The process type.
-    pub process: String,
-    /// Source file.
-    pub file: String,
-    /// Source line.
-    pub line: u32,
-    /// The statement.
-    pub text: String,
-}
+use crate::ir::{Move, MoveKind, Named, NamedValue, Op, Statement};
+use preempt_core::{Fault, FaultKind, Step, Unreached, Value};
+use std::collections::HashSet;
 
 impl Interpreter {
-    /// All transitions with their places in the source, for the list of unreached code.
-    pub fn transitions(&self) -> Vec<Transition> {
-        let moves = self.program.moves.iter().enumerate();
-        moves
-            .map(|(number, step)| {
-                let (file, line) = self.place_of(step);
-                Transition {
-                    number: number as u32,
-                    process: self.program.proctypes[usize::from(step.proctype.0)].name.clone(),
-                    file,
-                    line,
-                    text: text_of(step),
+    /// Statements that none of the taken transitions contains, in the order of the text.
+    pub(super) fn list_unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        let mut reached = HashSet::new();
+        for (step, _) in self.program.moves.iter().zip(taken).filter(|(_, taken)| **taken) {
+            reached.extend(step.statements.iter().map(|s| (step.proctype, s.span)));
+        }
+        let mut list = Vec::new();
+        for step in &self.program.moves {
+            for statement in &step.statements {
+                // A jump is no code of its own.
+                if !statement.text.is_empty() && reached.insert((step.proctype, statement.span)) {
+                    let (file, line) = self.source(statement);
+                    let process = self.program.proctypes[usize::from(step.proctype.0)].name.clone();
+                    let text = statement.text.clone();
+                    list.push((
+                        (step.proctype, statement.span.start),
+                        Unreached { process, file, line, text },
+                    ));
                 }
-            })
-            .collect()
+            }
+        }
+        list.sort_by_key(|(place, _)| *place);
+        list.into_iter().map(|(_, unreached)| unreached).collect()
     }
 
-    /// What a step prints when it is taken in a state.
+    /// Where a process stands, and what it may do next.
+    pub(super) fn tell_position(
+        &self,
+        state: &[u8],
+        process: usize,
+    ) -> Option<(String, u32, String)> {
+        let control = self.state_of(state, process)?;
+        let moves: Vec<&Move> = control.moves.iter().map(|id| self.program.move_of(*id)).collect();
+        let first = moves.first()?;
+        let (file, line) = self.place_of(first);
+        if matches!(first.kind, MoveKind::End) {
+            return Some((file, line, "-end-".into()));
+        }
+        let mut texts: Vec<String> = moves.iter().map(|step| text_of(step)).collect();
+        texts.dedup();
+        Some((file, line, texts.join(" / ")))
+    }
+
+    /// What a step prints.
     pub(super) fn printed(&self, state: &[u8], step: Step) -> String {
+        let prints = |id: u32| self.move_of(id).is_some_and(prints);
+        let partner = step.partner.is_some() && prints(step.partner_transition);
+        if !prints(step.transition) && !partner {
+            return String::new();
+        }
         let mut output = Some(String::new());
         self.take(&mut state.to_vec(), step, &mut output);
         output.unwrap_or_default()
@@ -60,25 +77,6 @@ impl Interpreter {
             Some(file) => (file.name.clone(), sources.line_column(span).0),
             None => (String::new(), 0),
         }
-    }
-
-    /// The statements that a process stands before.
-    pub(super) fn position_of(
-        &self,
-        state: &[u8],
-        process: ProcessId,
-    ) -> Option<(String, u32, String)> {
-        let (proctype, pc) = self.control_state(state, process)?;
-        let control = &proctype.states[usize::from(pc.0)];
-        let moves: Vec<&Move> = control.moves.iter().map(|id| self.program.move_of(*id)).collect();
-        let first = moves.first()?;
-        let (file, line) = self.place_of(first);
-        if matches!(first.kind, MoveKind::End) {
-            return Some((file, line, "-end-".into()));
-        }
-        let mut texts: Vec<String> = moves.iter().map(|step| text_of(step)).collect();
-        texts.dedup();
-        Some((file, line, texts.join(" / ")))
     }
 
     pub(super) fn describe_step(&self, _state: &[u8], step: Step) -> (String, u32, String) {
@@ -226,6 +224,18 @@ impl Interpreter {
         }
         out
     }
+}
+
+/// Whether a move can print at all.
+fn prints(step: &Move) -> bool {
+    let print = |op: &Op| matches!(op, Op::Print { .. } | Op::PrintName { .. });
+    let inside = match &step.kind {
+        MoveKind::Compound { blocks } => {
+            blocks.iter().flat_map(|b| &b.options).any(|o| o.ops.iter().any(print))
+        }
+        _ => false,
+    };
+    inside || step.ops.iter().any(print)
 }
 
 /// The statements of a move, the chained ones after the first.

@@ -30,6 +30,7 @@ pub(crate) fn explore(system: &Interpreter, claim: Option<&Automaton>, limit: u6
         counts: Counts::default(),
         limit,
         buffers: Vec::new(),
+        depth: 0,
     };
     std::thread::scope(|scope| {
         std::thread::Builder::new()
@@ -59,6 +60,7 @@ struct Search<'a> {
     counts: Counts,
     limit: u64,
     buffers: Vec<Enabled>,
+    depth: u64,
 }
 
 impl Search<'_> {
@@ -77,9 +79,17 @@ impl Search<'_> {
     }
 
     fn arrive(&mut self, state: &mut Vec<u8>, claim: u32) {
+        // An atomic sequence may loop for ever.
+        self.counts.stopped |= self.depth > 4 * self.limit;
         if self.counts.stopped {
             return;
         }
+        self.depth += 1;
+        self.look(state, claim);
+        self.depth -= 1;
+    }
+
+    fn look(&mut self, state: &mut Vec<u8>, claim: u32) {
         let mut enabled = self.buffers.pop().unwrap_or_default();
         enabled.clear();
         if self.system.is_transient(state) {

@@ -1,3 +1,5 @@
+//! Message sequence charts.
+
 use crate::examples;
 use insta::assert_snapshot;
 use preempt_report::{Look, chart, messages};

@@ -1,3 +1,5 @@
+//! State graphs.
+
 use insta::assert_snapshot;
 use preempt_report::graph::{GraphEdge, GraphError, GraphState, MOST_STATES, StateGraph};
 

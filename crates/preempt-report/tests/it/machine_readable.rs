@@ -1,3 +1,5 @@
+//! JSON reports and saved traces.
+
 use crate::examples;
 use crate::schema::problems;
 use preempt_core::{Claim, Verdict};

@@ -1,3 +1,5 @@
+//! The HTML page.
+
 use crate::examples::{self, source};
 use preempt_report::{Page, Source, page};
 use std::path::PathBuf;

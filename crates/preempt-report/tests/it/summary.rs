@@ -1,3 +1,5 @@
+//! The report in words and numbers.
+
 use crate::examples;
 use insta::assert_snapshot;
 use preempt_report::{Look, moments, summary};

@@ -1,3 +1,5 @@
+//! Lanes in a terminal.
+
 use crate::examples;
 use insta::assert_snapshot;
 use preempt_core::Claim;

@@ -119,9 +119,9 @@ pub(super) unsafe fn resume(
 /// # Safety
 /// `runtime` is valid and not borrowed, and `thread` is the thread that is running.
 pub(super) unsafe fn suspend(runtime: *mut Runtime, thread: ThreadId) -> u64 {
-    // SAFETY: the borrow ends before the switch. The yielder lives on the stack of the coroutine
-    // that is running now.
+    // SAFETY: the borrow ends with this expression, before the switch.
     match unsafe { (*runtime).fibers.yielder(thread) } {
+        // SAFETY: the yielder lives on the stack of the coroutine that is running now.
         Some(yielder) => unsafe { (*yielder).suspend(()) },
         None => 0,
     }

@@ -19,6 +19,7 @@ pub(crate) use registry::Knowledge;
 pub use registry::Static;
 pub(crate) use registry::{Slot, counts, lend, local, now, pass, per_execution, take_back};
 
+use crate::pulse::Pulse;
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Site, ThreadId,
 };
@@ -27,6 +28,7 @@ use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::panic::catch_unwind;
 use std::ptr::null_mut;
+use std::sync::Arc;
 
 thread_local! {
     static CURRENT: Cell<*mut Runtime> = const { Cell::new(null_mut()) };
@@ -58,6 +60,8 @@ pub(crate) struct Runtime {
     pub(crate) trouble: Option<Trouble>,
     pub(crate) require_join: bool,
     closing: bool,
+    /// Tells others that there is progress.
+    pub(crate) pulse: Arc<Pulse>,
     /// A panic that cannot be unwound has left this operating system thread unusable.
     pub(crate) spent: bool,
     /// Names given to threads in this execution.
@@ -99,6 +103,7 @@ impl Runtime {
             trouble: None,
             require_join: false,
             closing: false,
+            pulse: Arc::default(),
             spent: false,
             names: FxHashMap::default(),
             weak_ordering: None,
@@ -124,6 +129,7 @@ impl Runtime {
     }
 
     fn schedule(&mut self) -> Command {
+        self.pulse.beat();
         let driver = self.driver;
         // SAFETY: as above.
         let next = self.run().schedule(unsafe { &mut *driver });
@@ -209,6 +215,7 @@ impl Program for Runtime {
         let previous = CURRENT.replace(this);
         // SAFETY: `this` is valid for the whole call, and no borrow of it outlives a statement.
         unsafe {
+            (*this).pulse.set_inside(true);
             while let Command::Resume(thread, result) = (*this).next {
                 (*this).next = Command::Stop;
                 if resume(this, thread, result).is_err() {
@@ -217,6 +224,7 @@ impl Program for Runtime {
                     break;
                 }
             }
+            (*this).pulse.set_inside(false);
             CURRENT.set(previous);
             (*this).finish();
         }

@@ -1,7 +1,7 @@
 //! `Mutex` and `Condvar`, with std's shapes and poisoning.
 
 use crate::rt::{self, Slot};
-use preempt_explore::{Action, ObjectId};
+use preempt_explore::{Action, ObjectId, Update};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -81,13 +81,27 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Whether a thread panicked while it held the mutex.
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
+        self.look(Action::Load);
         self.poisoned.load(SeqCst)
     }
 
     /// Forgets that a thread panicked.
+    #[track_caller]
     pub fn clear_poison(&self) {
+        // A write that leaves the lock as it is.
+        self.look(Action::Update(Update::Or, 64));
         self.poisoned.store(false, SeqCst);
+    }
+
+    /// Makes looking at the poison a visible operation: it races with whoever panics.
+    #[track_caller]
+    fn look(&self, action: Action) {
+        if let Some(runtime) = rt::current() {
+            let object = self.slot.object(runtime, || 0);
+            rt::operation(runtime, action, object, 0, 0, Location::caller());
+        }
     }
 
     /// The value, through exclusive access.
@@ -127,7 +141,9 @@ impl<T> From<T> for Mutex<T> {
 
 impl<T: ?Sized> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutex").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+        f.debug_struct("Mutex")
+            .field("poisoned", &self.poisoned.load(SeqCst))
+            .finish_non_exhaustive()
     }
 }
 
@@ -159,14 +175,16 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        if !self.panicking && std::thread::panicking() {
-            self.mutex.poisoned.store(true, SeqCst);
-        }
+        let poisons = !self.panicking && std::thread::panicking();
         if self.controlled
             && let Some(runtime) = rt::current()
         {
             let object = self.mutex.slot.object(runtime, || 0);
             rt::operation(runtime, Action::Unlock, object, 0, 0, self.site);
+        }
+        // Together with the operation above: nobody runs in between.
+        if poisons {
+            self.mutex.poisoned.store(true, SeqCst);
         }
     }
 }

@@ -165,7 +165,7 @@ impl<T> OnceLock<T> {
 
     /// Takes the value, leaving the cell empty.
     pub fn take(&mut self) -> Option<T> {
-        std::mem::replace(self, OnceLock::new()).into_inner()
+        std::mem::take(self).into_inner()
     }
 }
 

@@ -2,7 +2,7 @@
 //! explored.
 
 use crate::rt::{self, Slot};
-use preempt_explore::Action;
+use preempt_explore::{Action, Update};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -114,13 +114,27 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Whether a writer panicked.
+    #[track_caller]
     pub fn is_poisoned(&self) -> bool {
+        self.look(Action::Load);
         self.poisoned.load(SeqCst)
     }
 
     /// Forgets that a writer panicked.
+    #[track_caller]
     pub fn clear_poison(&self) {
+        // A write that leaves the lock as it is.
+        self.look(Action::Update(Update::Or, 64));
         self.poisoned.store(false, SeqCst);
+    }
+
+    /// Makes looking at the poison a visible operation: it races with whoever panics.
+    #[track_caller]
+    fn look(&self, action: Action) {
+        if let Some(runtime) = rt::current() {
+            let object = self.slot.object(runtime, || 0);
+            rt::operation(runtime, action, object, 0, 0, Location::caller());
+        }
     }
 
     /// The value, through exclusive access.
@@ -136,7 +150,7 @@ impl<T: ?Sized> RwLock<T> {
         outside: Option<std::sync::RwLockReadGuard<'a, ()>>,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
         let guard = RwLockReadGuard { lock: self, site: Location::caller(), outside };
-        if self.is_poisoned() { Err(PoisonError::new(guard)) } else { Ok(guard) }
+        if self.poisoned.load(SeqCst) { Err(PoisonError::new(guard)) } else { Ok(guard) }
     }
 
     #[track_caller]
@@ -146,7 +160,7 @@ impl<T: ?Sized> RwLock<T> {
     ) -> LockResult<RwLockWriteGuard<'a, T>> {
         let panicking = std::thread::panicking();
         let guard = RwLockWriteGuard { lock: self, site: Location::caller(), panicking, outside };
-        if self.is_poisoned() { Err(PoisonError::new(guard)) } else { Ok(guard) }
+        if self.poisoned.load(SeqCst) { Err(PoisonError::new(guard)) } else { Ok(guard) }
     }
 
     fn release(&self, action: Action, site: &'static Location<'static>, outside: bool) {
@@ -171,7 +185,9 @@ impl<T> From<T> for RwLock<T> {
 
 impl<T: ?Sized> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RwLock").field("poisoned", &self.is_poisoned()).finish_non_exhaustive()
+        f.debug_struct("RwLock")
+            .field("poisoned", &self.poisoned.load(SeqCst))
+            .finish_non_exhaustive()
     }
 }
 
@@ -225,10 +241,12 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
-        if !self.panicking && std::thread::panicking() {
+        let poisons = !self.panicking && std::thread::panicking();
+        self.lock.release(Action::WriteUnlock, self.site, self.outside.is_some());
+        // Together with the operation above: nobody runs in between.
+        if poisons {
             self.lock.poisoned.store(true, SeqCst);
         }
-        self.lock.release(Action::WriteUnlock, self.site, self.outside.is_some());
     }
 }
 

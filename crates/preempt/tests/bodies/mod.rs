@@ -148,7 +148,7 @@ pub(crate) enum Steal {
     /// pop takes the last item without competing for it
     PopWithoutCompare,
     /// steal overwrites top instead of competing for it
-    StealWithoutCompare,
+    TopWithoutCompare,
     /// pop looks at top before it lowers bottom
     PopReadsTopEarly,
 }
@@ -207,7 +207,7 @@ impl Deque {
             return None;
         }
         let item = self.slot(top).load(SeqCst);
-        if kind == Steal::StealWithoutCompare {
+        if kind == Steal::TopWithoutCompare {
             self.top.store(top + 1, SeqCst);
             return Some(item);
         }
@@ -408,7 +408,7 @@ pub(crate) fn seqlock() {
     });
     let (a, b) = loop {
         let before = lock.0.load(SeqCst);
-        if before % 2 == 0 {
+        if before.is_multiple_of(2) {
             let pair = (lock.1.load(SeqCst), lock.2.load(SeqCst));
             if lock.0.load(SeqCst) == before {
                 break pair;

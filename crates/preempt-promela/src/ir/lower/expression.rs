@@ -1,6 +1,6 @@
 //! Expressions and places of the model as expressions and places of the intermediate form.
 
-use super::storage::{Home, kind_of};
+use super::storage::{Home, element_kind, kind_of};
 use super::{LowerError, Lowering};
 use crate::ir::{
     BinaryOp, ChannelRef, Expr, ExprId, Index, Pattern, PatternRange, Pc, Place, ProctypeIndex,
@@ -197,6 +197,7 @@ impl Lowering<'_> {
         let mut offset = 0;
         let mut indices = Vec::new();
         let mut ty = variable.ty.clone();
+        let mut in_array = variable.array.is_some();
         let mut name = variable.name.clone();
         for selector in &place.path {
             match selector {
@@ -221,14 +222,18 @@ impl Lowering<'_> {
                     offset += self.storage.field(*typedef, *field);
                     let field = &self.model.typedefs[typedef.0 as usize].fields[*field as usize];
                     ty = field.ty.clone();
+                    in_array = field.array.is_some();
                     name = format!("{name}.{}", field.name);
                 }
             }
         }
         Ok(match home {
-            Home::At(base) => {
-                Target::Place(Place { space, offset: base + offset, kind: kind_of(&ty), indices })
-            }
+            Home::At(base) => Target::Place(Place {
+                space,
+                offset: base + offset,
+                kind: element_kind(&ty, in_array),
+                indices,
+            }),
             Home::Hidden => Target::Hidden(
                 indices.into_iter().map(|index| self.expr(Expr::Bounded(index))).collect(),
             ),

@@ -1,6 +1,6 @@
 //! Initial values: the global part of the first state, new frames, and what runs at a start.
 
-use super::storage::{Home, kind_of};
+use super::storage::{Home, element_kind};
 use super::{LowerError, Lowering, element};
 use crate::ir::{Op, Place, Space};
 use crate::model::{self, ExprKind, Initializer, Type, Variable};
@@ -47,7 +47,7 @@ impl Lowering<'_> {
     /// The initial value of each element of a scalar or array of scalars.
     fn constant_values(&self, variable: &Variable, known: &HashMap<(usize, u32), i32>) -> Vec<i32> {
         let length = variable.array.unwrap_or(1) as usize;
-        let kind = kind_of(&variable.ty);
+        let kind = element_kind(&variable.ty, variable.array.is_some());
         let evaluate = |e: &model::Expr| kind.cut(self.evaluate(e, known).unwrap_or(0));
         match &variable.init {
             Some(Initializer::Expr(e)) => vec![evaluate(e); length],
@@ -77,7 +77,8 @@ impl Lowering<'_> {
             } else if variable.ty != Type::Chan
                 && let Some(value) = values.get(element as usize)
             {
-                kind_of(&variable.ty).store(bytes, at as usize, *value);
+                let kind = element_kind(&variable.ty, variable.array.is_some());
+                kind.store(bytes, at as usize, *value);
             }
         }
     }
@@ -150,7 +151,7 @@ impl Lowering<'_> {
             match &variable.init {
                 Some(Initializer::Expr(e)) if element::constant(e).is_none() => {
                     let value = self.value(e, Some(index))?;
-                    let kind = kind_of(&variable.ty);
+                    let kind = element_kind(&variable.ty, variable.array.is_some());
                     for element in 0..variable.array.unwrap_or(1) {
                         let offset = offset + element * kind.width().bytes();
                         let place =

@@ -136,7 +136,8 @@ impl Search<'_> {
         let Some(id) = edge.step else { return false };
         let element = self.graph.at(id);
         let simple = match &element.kind {
-            Kind::Goto(_) | Kind::Exit | Kind::Join => true,
+            // The exit of a loop carries the label that `break` jumps to.
+            Kind::Goto(_) | Kind::Join => true,
             Kind::Basic(Action::SetPriority(..)) => false,
             Kind::Basic(_) => !self.is_blocking(id),
             _ => false,

@@ -12,6 +12,7 @@ mod element;
 mod emit;
 mod expression;
 mod initial;
+mod locality;
 mod merge;
 mod safety;
 mod storage;
@@ -117,7 +118,9 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
     }
     lowering.collect_formulas()?;
     lowering.initial_globals()?;
-    Ok(lowering.finish())
+    let mut program = lowering.finish();
+    locality::restrict(&mut program);
+    Ok(program)
 }
 
 /// What is known while translating.

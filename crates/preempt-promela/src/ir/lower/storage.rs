@@ -58,6 +58,14 @@ pub(super) fn kind_of(ty: &Type) -> ValueKind {
     }
 }
 
+/// How an element of a variable is stored. In an array a bit takes, and keeps, a whole byte.
+pub(super) fn element_kind(ty: &Type, in_array: bool) -> ValueKind {
+    match kind_of(ty) {
+        ValueKind::Bit if in_array => ValueKind::Byte,
+        kind => kind,
+    }
+}
+
 impl Lowering<'_> {
     pub(super) fn allocate(&mut self) -> Result<(), LowerError> {
         self.allocate_structs()?;
@@ -223,6 +231,12 @@ impl Lowering<'_> {
                 });
             });
         }
+        // Spin packs bits, unless there is just one.
+        if let [only] = &mut fields[..]
+            && *only == ValueKind::Bit
+        {
+            *only = ValueKind::Byte;
+        }
         let mut at = 0;
         let fields = fields
             .into_iter()
@@ -355,8 +369,8 @@ impl Lowering<'_> {
                 }
                 continue;
             }
-            let place =
-                Place { space, offset: at, kind: kind_of(&variable.ty), indices: Vec::new() };
+            let kind = element_kind(&variable.ty, variable.array.is_some());
+            let place = Place { space, offset: at, kind, indices: Vec::new() };
             let value = match variable.ty {
                 Type::Chan => NamedValue::ChannelAt(place),
                 _ => NamedValue::Number(place),

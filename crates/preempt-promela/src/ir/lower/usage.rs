@@ -158,17 +158,19 @@ impl Facts {
 
     /// Channels that a claim looks at.
     fn watch(&mut self, body: &[Stmt]) {
-        each_expr(body, &mut |expr| {
-            let channel = match &expr.kind {
-                ExprKind::Len(channel)
-                | ExprKind::ChannelTest(_, channel)
-                | ExprKind::Poll { channel, .. } => channel,
-                _ => return,
-            };
-            if let Base::Global(id) = channel.base {
-                *self.exclusive.entry(Owner::Global(id.0)).or_default() |= WATCHED;
-            }
-        });
+        each_expr(body, &mut |expr| self.watch_expr(expr));
+    }
+
+    fn watch_expr(&mut self, expr: &Expr) {
+        let channel = match &expr.kind {
+            ExprKind::Len(channel)
+            | ExprKind::ChannelTest(_, channel)
+            | ExprKind::Poll { channel, .. } => channel,
+            _ => return,
+        };
+        if let Base::Global(id) = channel.base {
+            *self.exclusive.entry(Owner::Global(id.0)).or_default() |= WATCHED;
+        }
     }
 
     fn receive(&mut self, arguments: &[ReceiveArgument], process: Option<usize>) {
@@ -209,7 +211,11 @@ impl Facts {
     }
 
     fn formula(&mut self, formula: &Formula) {
-        each_proposition(formula, &mut |e| self.expr(e, None));
+        each_proposition(formula, &mut |e| {
+            self.expr(e, None);
+            // The formula will be checked as a claim.
+            walk_expr(e, &mut |part| self.watch_expr(part));
+        });
     }
 
     fn expr(&mut self, expr: &Expr, process: Option<usize>) {

@@ -1,0 +1,114 @@
+//! The models, and how they are adapted when the benchmark runs.
+
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// Where a distribution keeps the examples that come with Spin.
+const EXAMPLES: &str = "/usr/share/doc/spin/examples/Examples";
+
+/// A model of the benchmark.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    source: Source,
+    /// Text to be replaced.
+    replace: &'static [(&'static str, &'static str)],
+    pub(crate) defines: &'static [&'static str],
+    /// log2 of the slots of Spin's hash table: about as many as there are states.
+    pub(crate) slots: u32,
+}
+
+enum Source {
+    Example(&'static str),
+    Own(&'static str),
+}
+
+use Source::{Example, Own};
+
+/// The models that every run measures.
+pub(crate) const CASES: [Case; 8] = [
+    Case {
+        name: "cambridge",
+        source: Example("cambridge.pml"),
+        replace: &[],
+        defines: &[],
+        slots: 20,
+    },
+    Case {
+        name: "leader0 N=7",
+        source: Example("leader0.pml"),
+        replace: &[("#define N\t5", "#define N\t7"), ("#define L\t10", "#define L\t14")],
+        defines: &[],
+        slots: 20,
+    },
+    Case {
+        name: "petersonN N=4",
+        source: Example("LTL/petersonN.pml"),
+        replace: &[("#define N\t5", "#define N\t4"), LTL_OFF],
+        defines: &[],
+        slots: 22,
+    },
+    Case { name: "sort", source: Example("sort.pml"), replace: &[], defines: &[], slots: 18 },
+    Case { name: "snoopy", source: Example("snoopy.pml"), replace: &[], defines: &[], slots: 18 },
+    Case {
+        name: "philosophers N=12",
+        source: Own("philosophers_ordered.pml"),
+        replace: &[],
+        defines: &["N=12"],
+        slots: 24,
+    },
+    Case {
+        name: "channels",
+        source: Own("bench_channels.pml"),
+        replace: &[],
+        defines: &["SIZE=4"],
+        slots: 20,
+    },
+    Case {
+        name: "processes",
+        source: Own("bench_processes.pml"),
+        replace: &[],
+        defines: &["N=7"],
+        slots: 20,
+    },
+];
+
+/// The benchmark is about safety: the formula would only switch statement merging off.
+const LTL_OFF: (&str, &str) = ("ltl bounded_bypass { user[1]@again -> <> user[1]@cs }", "");
+
+/// A family of models of growing size, for the table of time against states.
+pub(crate) fn growing() -> Vec<(u32, Case)> {
+    let defines: [&'static [&'static str]; 6] =
+        [&["N=5"], &["N=6"], &["N=7"], &["N=8"], &["N=9"], &["N=12"]];
+    let case = |defines| Case {
+        name: "philosophers",
+        source: Own("philosophers_ordered.pml"),
+        replace: &[],
+        defines,
+        slots: 20,
+    };
+    defines.into_iter().zip([5, 6, 7, 8, 9, 12]).map(|(d, n)| (n, case(d))).collect()
+}
+
+impl Case {
+    /// The text of the model.
+    pub(crate) fn text(&self, root: &Path) -> Result<String> {
+        let path = match self.source {
+            Example(name) => Path::new(EXAMPLES).join(name),
+            Own(name) => root.join("models").join(name),
+        };
+        let mut text =
+            std::fs::read_to_string(&path).with_context(|| format!("{} is missing", self.name))?;
+        for (from, to) in self.replace {
+            anyhow::ensure!(text.contains(from), "{}: cannot be adapted", self.name);
+            text = text.replace(from, to);
+        }
+        Ok(text)
+    }
+
+    /// Writes the adapted model into a folder.
+    pub(crate) fn write(&self, root: &Path, folder: &Path) -> Result<PathBuf> {
+        let path = folder.join("model.pml");
+        std::fs::write(&path, self.text(root)?)?;
+        Ok(path)
+    }
+}

@@ -1,0 +1,297 @@
+//! loom, shuttle and preempt on the same test bodies, in one run.
+//!
+//! `cargo run --release -p bench-rust-testing` prints the tables of `benches/RUST-TESTING.md`. Time is
+//! processor time, so that other load on the machine does not matter; all three tools use one
+//! thread. Each measurement is a process of its own: loom ends the process on a deadlock, and some searches do
+//! not end at all. A measurement that does not end counts with its time limit, which flatters the
+//! peer.
+
+mod bodies;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|a| a == "one") {
+        return one(&arguments[1..]);
+    }
+    let limit = arguments.first().and_then(|a| a.parse().ok()).unwrap_or(1000);
+    print!("{}", tables(limit));
+    ExitCode::SUCCESS
+}
+
+/// What a measurement needs to know.
+#[derive(Clone)]
+struct Case {
+    tool: &'static str,
+    body: &'static str,
+    size: usize,
+    broken: bool,
+    bound: Option<u32>,
+}
+
+/// What a measurement gave.
+#[derive(Clone, Debug)]
+struct Result {
+    status: String,
+    executions: u64,
+    seconds: f64,
+}
+
+fn tables(limit: u64) -> String {
+    let mut text = String::new();
+    let exhaust: &[(&str, usize, &[Option<u32>])] = &[
+        ("racy_counter", 2, &[Some(1), Some(2), None]),
+        ("racy_counter", 3, &[Some(1), Some(2), Some(3), None]),
+        ("mutex_counter", 3, &[Some(1), Some(2), Some(3), None]),
+        ("independent", 4, &[Some(1), Some(2), None]),
+        ("bluetooth", 1, &[Some(1), Some(2), None]),
+        ("bluetooth", 2, &[Some(1), Some(2), Some(3)]),
+        ("philosophers", 3, &[Some(1), Some(2), None]),
+        ("philosophers", 4, &[Some(1), Some(2)]),
+        ("treiber", 3, &[Some(1), Some(2), None]),
+        ("ticketlock", 2, &[Some(1), Some(2), None]),
+    ];
+    let mut ratios = Ratios::default();
+    text.push_str("## To exhaust\n\n");
+    text.push_str(HEADER);
+    for &(body, size, bounds) in exhaust {
+        for &bound in bounds {
+            row(&mut text, &mut ratios, body, size, false, bound, limit);
+        }
+    }
+    let bugs: &[(&str, usize)] = &[
+        ("racy_counter", 2),
+        ("bluetooth", 1),
+        ("bluetooth", 2),
+        ("work_stealing", 2),
+        ("bounded_queue", 1),
+        ("philosophers", 2),
+        ("philosophers", 3),
+        ("philosophers", 4),
+        ("treiber", 3),
+        ("spinlock", 2),
+        ("ticketlock", 2),
+    ];
+    text.push_str("\n## To the first failure\n\n");
+    text.push_str(HEADER);
+    for &(body, size) in bugs {
+        row(&mut text, &mut ratios, body, size, true, None, limit);
+    }
+    text.push_str("\n## Summary\n\n");
+    let _ = writeln!(
+        text,
+        "Geometric mean of time ratios: loom {:.1}x over {} rows, shuttle's depth-first search {:.1}x \
+         over {} rows (a search that did not end counts with its limit of {limit} ms).",
+        ratios.loom.mean(),
+        ratios.loom.0.len(),
+        ratios.shuttle.mean(),
+        ratios.shuttle.0.len()
+    );
+    text.push_str("\n## Wrong answers\n\n");
+    text.push_str(
+        "| body | bound | truth | preempt | loom | shuttle dfs |\n|---|---|---|---|---|---|\n",
+    );
+    for (body, size, broken, bound, truth) in WRONG {
+        let case = |tool| Case { tool, body, size, broken, bound };
+        let answers = ["preempt", "loom", "shuttle"].map(|tool| measure(&case(tool), limit).status);
+        let bound = bound.map_or("none".into(), |b| b.to_string());
+        let _ = writeln!(text, "| {body} {size} | {bound} | {truth} | {} |", answers.join(" | "));
+    }
+    text.push_str("\n## Executions per second, three-thread counter, random schedules\n\n");
+    text.push_str("| tool | executions/s |\n|---|---|\n");
+    for tool in ["preempt-random", "preempt-dfs", "shuttle-random"] {
+        let case = Case { tool, body: "racy_counter", size: 3, broken: false, bound: None };
+        let result = measure(&case, limit);
+        let _ = writeln!(text, "| {tool} | {:.0} |", result.executions as f64 / result.seconds);
+    }
+    text
+}
+
+/// Questions that some tool answers wrongly, with the right answer.
+const WRONG: [(&str, usize, bool, Option<u32>, &str); 5] = [
+    ("philosophers", 4, true, Some(1), "deadlocks with one preemption"),
+    ("bounded_queue", 1, true, Some(0), "deadlocks without preemption"),
+    ("store_buffering", 1, false, None, "holds (SeqCst)"),
+    ("work_stealing", 2, false, None, "holds (SeqCst)"),
+    ("spinlock", 2, false, None, "holds, finite with yields"),
+];
+
+const HEADER: &str = "| body | bound | preempt: executions, time | loom | shuttle dfs | loom/preempt | \
+shuttle/preempt |\n|---|---|---|---|---|---|---|\n";
+
+#[derive(Default)]
+struct Ratios {
+    loom: Geometric,
+    shuttle: Geometric,
+}
+
+#[derive(Default)]
+struct Geometric(Vec<f64>);
+
+impl Geometric {
+    fn mean(&self) -> f64 {
+        let sum: f64 = self.0.iter().map(|r| r.ln()).sum();
+        (sum / self.0.len().max(1) as f64).exp()
+    }
+}
+
+fn row(
+    text: &mut String,
+    ratios: &mut Ratios,
+    body: &'static str,
+    size: usize,
+    broken: bool,
+    bound: Option<u32>,
+    limit: u64,
+) {
+    let case = |tool| Case { tool, body, size, broken, bound };
+    let ours = measure(&case("preempt"), limit);
+    let loom = measure(&case("loom"), limit);
+    let ratio = |theirs: &Result| theirs.seconds / ours.seconds;
+    ratios.loom.0.push(ratio(&loom));
+    // shuttle has no bound: compare with the unbounded search only.
+    let shuttle = bound.is_none().then(|| measure(&case("shuttle"), limit));
+    if let Some(shuttle) = &shuttle {
+        ratios.shuttle.0.push(ratio(shuttle));
+    }
+    let bound = bound.map_or("none".into(), |b| b.to_string());
+    let shown = shuttle.as_ref().map_or(String::new(), show);
+    let times = shuttle.as_ref().map_or(String::new(), |s| format!("{:.1}x", ratio(s)));
+    let _ = writeln!(
+        text,
+        "| {body} {size} | {bound} | {} | {} | {shown} | {:.1}x | {times} |",
+        show(&ours),
+        show(&loom),
+        ratio(&loom),
+    );
+}
+
+fn show(result: &Result) -> String {
+    let Result { status, executions, seconds } = result;
+    format!("{status} {executions}, {:.1} ms", seconds * 1000.0)
+}
+
+fn measure(case: &Case, limit: u64) -> Result {
+    let failed = |status: &str| Result {
+        status: status.into(),
+        executions: 0,
+        seconds: limit as f64 / 1000.0,
+    };
+    let Ok(executable) = std::env::current_exe() else { return failed("no executable") };
+    let bound = case.bound.map_or("none".into(), |b| b.to_string());
+    let output = Command::new(executable)
+        .args(["one", case.tool, case.body, &case.size.to_string(), &case.broken.to_string()])
+        .args([&bound, &limit.to_string()])
+        .stderr(std::process::Stdio::null())
+        .output();
+    let Ok(output) = output else { return failed("did not start") };
+    let text = String::from_utf8_lossy(&output.stdout);
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let ["RESULT", status, executions, seconds] = words[..]
+            && let (Ok(executions), Ok(seconds)) = (executions.parse(), seconds.parse())
+        {
+            return Result { status: status.into(), executions, seconds };
+        }
+    }
+    failed("aborted")
+}
+
+/// One measurement, in this process.
+fn one(arguments: &[String]) -> ExitCode {
+    let [tool, body, size, broken, bound, limit] = arguments else { return ExitCode::FAILURE };
+    let (Ok(size), Ok(limit)) = (size.parse::<usize>(), limit.parse::<u64>()) else {
+        return ExitCode::FAILURE;
+    };
+    let broken = broken == "true";
+    let bound: Option<u32> = bound.parse().ok();
+    let begin = processor_time();
+    let started = Instant::now();
+    std::thread::spawn(move || {
+        while processor_time() - begin < limit as f64 / 1000.0 && started.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        finish("timeout", begin);
+    });
+    let function = match tool.split('-').next() {
+        Some("preempt") => bodies::with_preempt::body(body),
+        Some("loom") => bodies::with_loom::body(body),
+        _ => bodies::with_shuttle::body(body),
+    };
+    let Some(function) = function else { return ExitCode::FAILURE };
+    let counted = move || {
+        EXECUTIONS.fetch_add(1, Ordering::Relaxed);
+        function(size, broken);
+    };
+    if tool != "preempt" && !tool.starts_with("preempt-") {
+        // The first panic is the answer; what the tool does afterwards may end the process.
+        std::panic::set_hook(Box::new(move |_| finish("failure", begin)));
+    }
+    let status = match tool.as_str() {
+        "loom" => {
+            let mut builder = loom::model::Builder::new();
+            builder.preemption_bound = bound.map(|b| b as usize);
+            builder.max_branches = 20_000;
+            builder.check(counted);
+            "exhausted"
+        }
+        "shuttle" => {
+            shuttle::check_dfs(counted, None);
+            "exhausted"
+        }
+        "shuttle-random" => {
+            shuttle::check_random(counted, 100_000_000);
+            "sampled"
+        }
+        _ => ours(tool, bound, counted),
+    };
+    finish(status, begin)
+}
+
+fn ours(tool: &str, bound: Option<u32>, body: impl Fn() + Sync) -> &'static str {
+    use preempt::{Check, Outcome, Strategy};
+    let check = Check::new().time(Duration::from_secs(3600));
+    let check = match bound {
+        Some(bound) => check.preemptions(bound),
+        None => check.unbounded(),
+    };
+    let check = match tool {
+        "preempt-random" => check.strategy(Strategy::Random { seed: 1 }).executions(u64::MAX),
+        "preempt-dfs" => check.strategy(Strategy::ContextBoundedDfs),
+        _ => check.strategy(Strategy::PartialOrders),
+    };
+    let report = check.run(body);
+    // Repeating the failure for its report is not part of the search.
+    EXECUTIONS.store(report.executions, Ordering::Relaxed);
+    match report.outcome {
+        Outcome::Failed(_) => "failure",
+        Outcome::Inconclusive(_) => "inconclusive",
+        Outcome::Holds | Outcome::HoldsWithinBound(_) => "exhausted",
+    }
+}
+
+/// However slow the machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Processor time of this process, in seconds.
+fn processor_time() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes to the structure it is given.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+fn finish(status: &str, begin: f64) -> ! {
+    let seconds = processor_time() - begin;
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "RESULT {status} {} {seconds}", EXECUTIONS.load(Ordering::Relaxed));
+    let _ = out.flush();
+    std::process::exit(0)
+}

@@ -1,0 +1,26 @@
+//! Prints a Boolean program as a Promela model: `cargo run --example to_promela -- FILE.bp`.
+
+use preempt_bool::{Dialect, parse, to_promela};
+
+fn main() {
+    let Some(path) = std::env::args().nth(1) else {
+        eprintln!("usage: to_promela FILE.bp");
+        std::process::exit(2);
+    };
+    let source = std::fs::read_to_string(&path).unwrap_or_else(|e| {
+        eprintln!("{path}: {e}");
+        std::process::exit(2);
+    });
+    match parse(&source, &path, Dialect::Slam) {
+        Ok((program, _)) => match to_promela(&program) {
+            Some(model) => print!("{model}"),
+            None => {
+                eprintln!("{path}: recursive programs and atomic sections have no Promela form")
+            }
+        },
+        Err(errors) => {
+            errors.iter().for_each(|e| eprintln!("{e}"));
+            std::process::exit(2);
+        }
+    }
+}

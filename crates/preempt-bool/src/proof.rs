@@ -1,0 +1,469 @@
+//! Proofs for every number of context switches, also of programs whose stacks grow without bound.
+//!
+//! A stack is cut below its top frame. What was cut is remembered by the call it belongs to (the
+//! thread, the callee, the values it was entered with, shared variables included): when such an
+//! activation returns, *any* frame that ever waited for one like it is resumed. This visits at
+//! least the visible states (shared values, and per thread the top frame) of all executions, and
+//! there are finitely many, so the search ends. If no target is among them the program is safe for
+//! every number of switches; if one is, nothing is known, for the resumed frame may be the wrong
+//! one.
+//!
+//! After CUBA (Liu and Wahl, PLDI 2018), which stops when the visible states of k and k + 1
+//! switches agree and no state that a return could add lies outside. Differs: the remembered frames
+//! take the place of the generators, so that no sequence of bounds is needed.
+
+use crate::flow::{Liveness, Operation, Program, Targets, VariableId};
+use crate::limits::Watch;
+use preempt_core::Stop;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// What is remembered of a thread.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Local {
+    private: Vec<u32>,
+    /// `None` when the thread has ended.
+    top: Option<Top>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Top {
+    function: u32,
+    node: u32,
+    locals: Vec<u32>,
+    /// How the activation began; `None` for the first of a thread.
+    call: Option<Rc<Call>>,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Call {
+    thread: u32,
+    function: u32,
+    passed: Vec<u32>,
+    shared: Vec<u32>,
+    private: Vec<u32>,
+}
+
+/// A frame that waits: its call edge, its locals, and how it began itself.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Waiting {
+    function: u32,
+    edge: u32,
+    locals: Vec<u32>,
+    call: Option<Rc<Call>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct State {
+    shared: Vec<u32>,
+    threads: Vec<Rc<Local>>,
+}
+
+/// A thread at the end of an activation, with what it returns.
+struct Returning {
+    state: Rc<State>,
+    thread: usize,
+    results: Vec<u32>,
+}
+
+struct Proof<'a> {
+    program: &'a Program,
+    targets: &'a Targets,
+    liveness: Liveness,
+    /// Place of each variable among those of its owner.
+    places: Vec<usize>,
+    known: FxHashSet<Rc<State>>,
+    work: Vec<Rc<State>>,
+    waiting: FxHashMap<Rc<Call>, Vec<Waiting>>,
+    returned: FxHashMap<Rc<Call>, Vec<Returning>>,
+    max_states: usize,
+    unsafe_: bool,
+    gave_up: bool,
+}
+
+/// Whether no execution reaches a target; `false` when that is not known. Gives up beyond
+/// `max_states` states.
+pub(crate) fn holds_for_every_number(
+    program: &Program,
+    targets: &Targets,
+    max_states: usize,
+    watch: &Watch<'_>,
+) -> Result<bool, Stop> {
+    let mut places = vec![0; program.variables.len()];
+    let frames = program.functions.iter().map(|f| f.frame().collect::<Vec<_>>());
+    for list in [program.shared.clone(), program.private.clone()].into_iter().chain(frames) {
+        list.iter().enumerate().for_each(|(i, v)| places[*v] = i);
+    }
+    let mut proof = Proof {
+        program,
+        targets,
+        liveness: Liveness::new(program),
+        places,
+        known: FxHashSet::default(),
+        work: Vec::new(),
+        waiting: FxHashMap::default(),
+        returned: FxHashMap::default(),
+        max_states,
+        unsafe_: false,
+        gave_up: false,
+    };
+    proof.start(watch)?;
+    proof.run(watch)?;
+    Ok(!proof.unsafe_ && !proof.gave_up)
+}
+
+impl Proof<'_> {
+    /// All states with which the threads can begin: `init` runs as a thread of its own first.
+    fn start(&mut self, watch: &Watch<'_>) -> Result<(), Stop> {
+        let program = self.program;
+        let widths = |list: &[VariableId]| -> Vec<u8> {
+            list.iter().map(|v| program.variables[*v].width).collect()
+        };
+        let Some(shared) = all_values(&widths(&program.shared), self.max_states) else {
+            // With `init`, most of these differ only in what it overwrites; still too many.
+            self.gave_up = true;
+            return Ok(());
+        };
+        let mut beginnings = Vec::new();
+        for thread in &program.threads {
+            let function = &program.functions[thread.function];
+            let live = self.liveness.at(thread.function, function.entry);
+            let bits = function
+                .frame()
+                .zip(live)
+                .map(|(v, live)| if *live { program.variables[v].width } else { 0 });
+            let locals = all_values(&bits.collect::<Vec<_>>(), 4096);
+            let private = all_values(&widths(&program.private), 4096);
+            let (Some(locals), Some(private)) = (locals, private) else {
+                self.gave_up = true;
+                return Ok(());
+            };
+            let mut list = Vec::new();
+            for private in &private {
+                for locals in &locals {
+                    let top = Some(Top {
+                        function: thread.function as u32,
+                        node: function.entry as u32,
+                        locals: locals.clone(),
+                        call: None,
+                    });
+                    list.push(Rc::new(Local { private: private.clone(), top }));
+                }
+            }
+            beginnings.push(list);
+        }
+        let combinations =
+            beginnings.iter().fold(shared.len(), |n, list| n.saturating_mul(list.len()));
+        if combinations > self.max_states {
+            self.gave_up = true;
+            return Ok(());
+        }
+        let starts = match program.init {
+            None => shared,
+            Some(init) => self.after_init(init, shared, watch)?,
+        };
+        for shared in starts {
+            let mut all: Vec<Vec<Rc<Local>>> = vec![Vec::new()];
+            for list in &beginnings {
+                all = all
+                    .iter()
+                    .flat_map(|done| {
+                        list.iter().map(|l| done.iter().cloned().chain([l.clone()]).collect())
+                    })
+                    .collect();
+            }
+            for threads in all {
+                self.add(State { shared: shared.clone(), threads });
+            }
+        }
+        Ok(())
+    }
+
+    /// The shared values with which `init` can end, found by the same search with `init` alone.
+    fn after_init(
+        &mut self,
+        init: usize,
+        shared: Vec<Vec<u32>>,
+        watch: &Watch<'_>,
+    ) -> Result<Vec<Vec<u32>>, Stop> {
+        let function = &self.program.functions[init];
+        let locals = vec![0; function.frame().count()];
+        let private = vec![0; self.program.private.len()];
+        for shared in shared {
+            let top = Some(Top {
+                function: init as u32,
+                node: function.entry as u32,
+                locals: locals.clone(),
+                call: None,
+            });
+            let threads = vec![Rc::new(Local { private: private.clone(), top })];
+            self.add(State { shared, threads });
+        }
+        self.run(watch)?;
+        let mut ended: Vec<Vec<u32>> = std::mem::take(&mut self.known)
+            .into_iter()
+            .filter(|s| s.threads[0].top.is_none())
+            .map(|s| s.shared.clone())
+            .collect();
+        ended.sort();
+        ended.dedup();
+        self.waiting.clear();
+        self.returned.clear();
+        Ok(ended)
+    }
+
+    fn run(&mut self, watch: &Watch<'_>) -> Result<(), Stop> {
+        let mut count = 0u64;
+        while let Some(state) = self.work.pop() {
+            count += 1;
+            if count.is_multiple_of(1024) {
+                watch.check(self.known.len() as u64)?;
+            }
+            if self.unsafe_ || self.gave_up {
+                self.work.clear();
+                return Ok(());
+            }
+            let atomic = self.program.atomic.map(|flag| self.places[flag]);
+            let holder = atomic.and_then(|place| {
+                let inside = |t: &Rc<Local>| t.top.is_some() && t.private[place] != 0;
+                state.threads.iter().position(inside)
+            });
+            for thread in 0..state.threads.len() {
+                if holder.is_none_or(|h| h == thread) {
+                    self.expand(&state, thread);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, state: State) {
+        for local in &state.threads {
+            if let Some(top) = &local.top {
+                self.unsafe_ |= self.targets.at(top.function as usize, top.node as usize).is_some();
+            }
+        }
+        if self.known.len() >= self.max_states {
+            self.gave_up = true;
+            return;
+        }
+        let state = Rc::new(state);
+        if self.known.insert(state.clone()) {
+            self.work.push(state);
+        }
+    }
+
+    fn get(&self, state: &State, thread: usize, top: &Top, v: VariableId) -> u64 {
+        use crate::flow::Owner;
+        let place = self.places[v];
+        u64::from(match self.program.variables[v].owner {
+            Owner::Shared => state.shared[place],
+            Owner::Thread => state.threads[thread].private[place],
+            Owner::Function(_) => top.locals[place],
+        })
+    }
+
+    fn expand(&mut self, state: &Rc<State>, thread: usize) {
+        let local = state.threads[thread].clone();
+        let Some(top) = &local.top else { return };
+        let program = self.program;
+        let function = &program.functions[top.function as usize];
+        for &e in &function.out[top.node as usize] {
+            let edge = &function.edges[e];
+            let get = |v| self.get(state, thread, top, v);
+            match &edge.operation {
+                Operation::Assume(condition) => {
+                    if condition.truths(&get, &get).1 {
+                        self.step(state, thread, top, &[], &[], edge.to);
+                    }
+                }
+                Operation::Assign { lhs, rhs, constrain } => {
+                    let possible: Vec<_> = rhs.iter().map(|e| e.possible(&get, &get)).collect();
+                    let Some(choices) = choices(&possible) else {
+                        self.gave_up = true;
+                        return;
+                    };
+                    for values in choices {
+                        let allowed = constrain.as_ref().is_none_or(|condition| {
+                            let next = |v| match lhs.iter().position(|l| *l == v) {
+                                Some(i) => u64::from(values[i]),
+                                None => self.get(state, thread, top, v),
+                            };
+                            let get = |v| self.get(state, thread, top, v);
+                            condition.truths(&get, &next).1
+                        });
+                        if allowed {
+                            self.step(state, thread, top, lhs, &values, edge.to);
+                        }
+                    }
+                }
+                Operation::Call { function: callee, args, .. } => {
+                    let mut possible: Vec<_> =
+                        args.iter().map(|e| e.possible(&get, &get)).collect();
+                    let target = &program.functions[*callee];
+                    let live = self.liveness.at(*callee, target.entry);
+                    for (v, live) in target.frame().zip(live).skip(args.len()) {
+                        let width = program.variables[v].width;
+                        let any = crate::flow::Possible::All(width);
+                        possible.push(if *live { any } else { crate::flow::Possible::One(0) });
+                    }
+                    let Some(choices) = choices(&possible) else {
+                        self.gave_up = true;
+                        return;
+                    };
+                    for values in choices {
+                        self.call(state, thread, top, *callee, e, args.len(), values);
+                    }
+                }
+                Operation::Return(values) => {
+                    let possible: Vec<_> = values.iter().map(|e| e.possible(&get, &get)).collect();
+                    let Some(choices) = choices(&possible) else {
+                        self.gave_up = true;
+                        return;
+                    };
+                    for results in choices {
+                        self.leave(state, thread, top, results);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sets what is dead to zero, so that states which differ only there are one.
+    fn tidy(&self, top: &mut Top) {
+        let live = self.liveness.at(top.function as usize, top.node as usize);
+        for (value, live) in top.locals.iter_mut().zip(live) {
+            if !live {
+                *value = 0;
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        state: &Rc<State>,
+        thread: usize,
+        top: &Top,
+        lhs: &[VariableId],
+        values: &[u32],
+        to: usize,
+    ) {
+        use crate::flow::Owner;
+        let mut next = (**state).clone();
+        let mut local = (*next.threads[thread]).clone();
+        let mut top = top.clone();
+        for (v, value) in lhs.iter().zip(values) {
+            let place = self.places[*v];
+            match self.program.variables[*v].owner {
+                Owner::Shared => next.shared[place] = *value,
+                Owner::Thread => local.private[place] = *value,
+                Owner::Function(_) => top.locals[place] = *value,
+            }
+        }
+        top.node = to as u32;
+        self.tidy(&mut top);
+        local.top = Some(top);
+        next.threads[thread] = Rc::new(local);
+        self.add(next);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn call(
+        &mut self,
+        state: &Rc<State>,
+        thread: usize,
+        top: &Top,
+        callee: usize,
+        edge: usize,
+        args: usize,
+        values: Vec<u32>,
+    ) {
+        let call = Rc::new(Call {
+            thread: thread as u32,
+            function: callee as u32,
+            passed: values[..args].to_vec(),
+            shared: state.shared.clone(),
+            private: state.threads[thread].private.clone(),
+        });
+        let waiting = Waiting {
+            function: top.function,
+            edge: edge as u32,
+            locals: top.locals.clone(),
+            call: top.call.clone(),
+        };
+        let mut next = (**state).clone();
+        let mut local = (*next.threads[thread]).clone();
+        let node = self.program.functions[callee].entry as u32;
+        let mut new =
+            Top { function: callee as u32, node, locals: values, call: Some(call.clone()) };
+        self.tidy(&mut new);
+        local.top = Some(new);
+        next.threads[thread] = Rc::new(local);
+        self.add(next);
+        let list = self.waiting.entry(call.clone()).or_default();
+        if list.contains(&waiting) {
+            return;
+        }
+        list.push(waiting.clone());
+        let count = self.returned.get(&call).map_or(0, Vec::len);
+        for i in 0..count {
+            let returning = &self.returned[&call][i];
+            let (state, thread) = (returning.state.clone(), returning.thread);
+            let results = returning.results.clone();
+            self.resume(&state, thread, &waiting, &results);
+        }
+    }
+
+    fn leave(&mut self, state: &Rc<State>, thread: usize, top: &Top, results: Vec<u32>) {
+        let Some(call) = &top.call else {
+            let mut next = (**state).clone();
+            let private = vec![0; self.program.private.len()];
+            next.threads[thread] = Rc::new(Local { private, top: None });
+            self.add(next);
+            return;
+        };
+        let returning = Returning { state: state.clone(), thread, results: results.clone() };
+        self.returned.entry(call.clone()).or_default().push(returning);
+        for waiting in self.waiting.get(call).cloned().unwrap_or_default() {
+            self.resume(state, thread, &waiting, &results);
+        }
+    }
+
+    fn resume(&mut self, state: &Rc<State>, thread: usize, waiting: &Waiting, results: &[u32]) {
+        let function = waiting.function as usize;
+        let edge = &self.program.functions[function].edges[waiting.edge as usize];
+        let Operation::Call { lhs, .. } = &edge.operation else { return };
+        let top = Top {
+            function: waiting.function,
+            node: 0,
+            locals: waiting.locals.clone(),
+            call: waiting.call.clone(),
+        };
+        self.step(state, thread, &top, lhs, results, edge.to);
+    }
+}
+
+/// All tuples of values with these widths, unless there are more than `most`.
+fn all_values(widths: &[u8], most: usize) -> Option<Vec<Vec<u32>>> {
+    let possible: Vec<_> = widths.iter().map(|w| crate::flow::Possible::All(*w)).collect();
+    let total = possible.iter().fold(1u64, |n, p| n.saturating_mul(p.count()));
+    if total > most as u64 { None } else { choices(&possible) }
+}
+
+/// All tuples, unless there are too many.
+fn choices(possible: &[crate::flow::Possible]) -> Option<Vec<Vec<u32>>> {
+    let total = possible.iter().fold(1u64, |n, p| n.saturating_mul(p.count()));
+    if total > 1 << 16 {
+        return None;
+    }
+    let tuple = |mut rest: u64| {
+        let value = |p: &crate::flow::Possible| {
+            let count = p.count().max(1);
+            let value = p.nth(rest % count) as u32;
+            rest /= count;
+            value
+        };
+        possible.iter().map(value).collect()
+    };
+    Some((0..total).map(tuple).collect())
+}

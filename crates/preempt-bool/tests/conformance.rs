@@ -1,0 +1,365 @@
+//! Small programs, one per construct, with the answer that their meaning demands.
+
+use preempt_bool::{Dialect, Method, Options, Switches, check, parse};
+use preempt_core::Verdict;
+
+/// `None` holds for every number of switches; otherwise the smallest number that violates.
+type Case = (&'static str, Dialect, Option<u32>, &'static str);
+
+use Dialect::{Bopp, Boppo, Slam};
+
+const CASES: &[Case] = &[
+    (
+        "arguments",
+        Boppo,
+        None,
+        "void f(a, b) begin assert(a != b); end void main() begin f(T, F); end",
+    ),
+    (
+        "arguments swapped",
+        Boppo,
+        Some(0),
+        "void f(a, b) begin assert(a & !b); end void main() begin f(F, T); end",
+    ),
+    (
+        "arguments are copies",
+        Slam,
+        None,
+        "decl x; void f(a) begin a := !a; end void main() begin x := T; f(x); assert(x); end",
+    ),
+    ("constrain 1", Boppo, None, "decl x; void main() begin x := * constrain 'x; assert(x); end"),
+    (
+        "constrain 2",
+        Boppo,
+        None,
+        "decl x, y; void main() begin x, y := *, * constrain ('x != 'y); assert(x != y); end",
+    ),
+    (
+        "constrain 3",
+        Boppo,
+        None,
+        "decl x; void main() begin x := F; x := * constrain ('x = x); assert(!x); end",
+    ),
+    (
+        "constrain 4",
+        Boppo,
+        Some(0),
+        "decl x; void main() begin x := * constrain (x | !x); assert(x); end",
+    ),
+    (
+        "constrain that blocks",
+        Boppo,
+        None,
+        "decl x; void main() begin x := T constrain (!'x); assert(F); end",
+    ),
+    (
+        "constrain statement",
+        Slam,
+        None,
+        "decl x; void main() begin x := *; constrain(x); assert(x); end",
+    ),
+    ("enforce", Boppo, None, "void main() begin decl x; enforce !x; x := *; assert(!x); end"),
+    (
+        "enforce after a call",
+        Boppo,
+        None,
+        "decl g; void f() begin g := *; end void main() begin enforce g; f(); assert(g); end",
+    ),
+    (
+        "fixpoint",
+        Slam,
+        None,
+        "decl a, b, c; void main() begin a, b, c := F, T, *; while (*) do a, b, c := b, c, a; od assert(a | b | c); end",
+    ),
+    (
+        "fixpoint reached",
+        Slam,
+        Some(0),
+        "decl a, b, c; void main() begin a, b, c := F, T, F; while (*) do a, b, c := b, c, a; od assert(!(a & !b & !c)); end",
+    ),
+    (
+        "function",
+        Slam,
+        None,
+        "bool<2> f(a) begin return a, !a; end void main() begin decl x, y; x, y := f(*); assert(x != y); end",
+    ),
+    (
+        "function swap",
+        Slam,
+        None,
+        "bool<2> swap(a, b) begin return b, a; end void main() begin decl x, y; x, y := T, F; x, y := swap(x, y); assert(!x & y); end",
+    ),
+    (
+        "return",
+        Slam,
+        Some(0),
+        "bool f() begin return; end void main() begin decl x; x := f(); assert(x); end",
+    ),
+    (
+        "return at the end",
+        Slam,
+        Some(0),
+        "bool f() begin skip; end void main() begin decl x; x := f(); assert(!x); end",
+    ),
+    (
+        "return stops",
+        Slam,
+        None,
+        "decl g; void f() begin return; g := T; end void main() begin g := F; f(); assert(!g); end",
+    ),
+    ("uninitialised", Slam, Some(0), "decl g; void main() begin assert(g); end"),
+    (
+        "schoose",
+        Slam,
+        None,
+        "decl g, x; void main() begin g := T; x := schoose[g, !g]; assert(x); x := schoose[!g, g]; assert(!x); end",
+    ),
+    ("schoose free", Slam, Some(0), "decl x; void main() begin x := schoose[F, F]; assert(x); end"),
+    ("dead", Boppo, Some(0), "decl x; void main() begin x := T; dead x; assert(x); end"),
+    ("abortif", Boppo, None, "decl x; void main() begin x := *; abortif x; assert(!x); end"),
+    (
+        "elsif",
+        Slam,
+        None,
+        "decl a, x; void main() begin if (a) then x := T; elsif (!a) then x := T; else x := F; fi; assert(x); end",
+    ),
+    (
+        "goto",
+        Boppo,
+        Some(0),
+        "void main() begin goto A, B; A: skip; goto C; B: assert(F); C: skip; end",
+    ),
+    ("goto one way", Slam, None, "void main() begin goto A; assert(F); A: skip; end"),
+    (
+        "backward goto",
+        Slam,
+        Some(0),
+        "decl int<2> n; void main() begin n := 0; L: n := n + 1; if (n != 3) then goto L; fi; Target: skip; end",
+    ),
+    (
+        "integer labels",
+        Bopp,
+        Some(0),
+        "decl x := 0; void main() begin 1: x := 1; 2: goto 4; 3: skip; 4: assert(!x); end",
+    ),
+    (
+        "initial values",
+        Bopp,
+        None,
+        "decl g := 1; decl h := 0; void main() begin assert(g & !h); end",
+    ),
+    (
+        "braces",
+        Slam,
+        None,
+        "decl {x>0}, {y==x}; void main() begin {x>0} := T; {y==x} := {x>0}; assert({y==x}); end",
+    ),
+    (
+        "grouping in slam",
+        Slam,
+        Some(0),
+        "decl a, b, c; void main() begin a, b, c := F, T, F; assert(a = b & c); end",
+    ),
+    (
+        "grouping in boppo",
+        Boppo,
+        None,
+        "decl a, b, c; void main() begin a, b, c := F, T, F; assert(a = b & c); end",
+    ),
+    (
+        "integers",
+        Slam,
+        None,
+        "decl int<3> n; void main() begin n := 7; n := n + 1; assert(n = 0); n := n - 1; assert(n > 6 & n >= 7 & !(n < 7) & n <= 7); end",
+    ),
+    ("any integer", Slam, Some(0), "decl int<3> n; void main() begin n := *; assert(n != 5); end"),
+    (
+        "recursion",
+        Slam,
+        None,
+        "decl g; void f() begin if (*) then g := !g; f(); g := !g; fi; end void main() begin g := F; f(); assert(!g); end",
+    ),
+    (
+        "recursion odd",
+        Slam,
+        Some(0),
+        "decl g; void f() begin if (*) then g := !g; f(); fi; end void main() begin g := F; f(); assert(!g); end",
+    ),
+    (
+        "mutual recursion",
+        Slam,
+        None,
+        "decl g; bool even(x) begin decl r; if (*) then r := odd(!x); return !r; fi; return x; end bool odd(x) begin decl r; if (*) then r := even(!x); return !r; fi; return x; end void main() begin decl r; r := even(T); assert(r); end",
+    ),
+    (
+        "shadowing",
+        Slam,
+        None,
+        "decl x; void f() begin decl x; x := F; end void main() begin x := T; f(); assert(x); end",
+    ),
+    (
+        "threads 1",
+        Boppo,
+        Some(1),
+        "decl g; void f() begin assert(!g); end void main() begin g := F; start_thread f(); g := T; end",
+    ),
+    (
+        "threads 2",
+        Boppo,
+        None,
+        "decl g; void f() begin assert(g); end void main() begin g := T; start_thread f(); end",
+    ),
+    (
+        "threads 3",
+        Boppo,
+        None,
+        "void f(a, b) begin assert(a & !b); end void main() begin start_thread f(T, F); end",
+    ),
+    (
+        "threads 4",
+        Boppo,
+        Some(1),
+        "decl g; void main() begin decl l; g, l := F, T; start_thread goto child; g := T; end_thread; child: assert(l); assert(!g); end",
+    ),
+    (
+        "threads 5",
+        Boppo,
+        None,
+        "decl g; void f() begin assert(!g); end void main() begin g := F; start_thread f(); atomic_begin; g := T; g := F; atomic_end; end",
+    ),
+    (
+        "threads 6",
+        Boppo,
+        Some(1),
+        "decl g; void f() begin assert(!g); end void main() begin g := F; start_thread f(); g := T; g := F; end",
+    ),
+    (
+        "threads 7",
+        Boppo,
+        None,
+        "void f() begin end_thread; assert(F); end void main() begin start_thread f(); end",
+    ),
+    (
+        "threads 8",
+        Boppo,
+        Some(4),
+        "decl a, b; decl int<2> n; void f() begin decl int<2> l; l := n; n := l + 1; a := T; end void h() begin decl int<2> l; l := n; n := l + 1; b := T; end void main() begin a, b, n := F, F, 0; start_thread f(); start_thread h(); assume(a & b); assert(n = 2); end",
+    ),
+    (
+        "a started thread waits",
+        Boppo,
+        None,
+        "decl g; void f() begin assert(g); end void main() begin g := F; if (*) then g := T; start_thread f(); fi; end",
+    ),
+    (
+        "thread variables",
+        Slam,
+        None,
+        "thread_local decl p; decl g; void init() begin g := F; end thread a() begin p := T; g := T; assert(p); end thread b() begin p := F; assume(g); assert(!p); end",
+    ),
+    (
+        "thread variables after init",
+        Slam,
+        Some(0),
+        "decl g; void init() begin g := F; end decl p; thread a() begin assert(p); end thread b() begin p := T; end",
+    ),
+    (
+        "numbered threads",
+        Slam,
+        Some(1),
+        "decl g; void init() begin g := F; end void thread1() begin g := T; end void thread2() begin assume(g); Target: skip; end",
+    ),
+    ("slic error", Slam, Some(0), "void main() begin SLIC_ERROR: skip; end"),
+    (
+        "init",
+        Slam,
+        None,
+        "decl g; void set(x) begin g := x; end void init() begin set(T); end thread a() begin assert(g); end thread b() begin g := g; end",
+    ),
+    ("peterson", Slam, None, PETERSON),
+    (
+        "peterson without turn",
+        Slam,
+        Some(2),
+        "decl a, b, ina, inb; void init() begin a, b, ina, inb := F, F, F, F; end thread p() begin assume(!b); a := T; ina := T; assert(!inb); ina := F; end thread q() begin assume(!a); b := T; inb := T; assert(!ina); inb := F; end",
+    ),
+];
+
+const PETERSON: &str = "decl a, b, turn, ina, inb;
+void init() begin a, b, turn, ina, inb := F, F, *, F, F; end
+thread p() begin
+  while (T) do a := T; turn := T; assume(!b | !turn); ina := T; assert(!inb); ina := F; a := F; od
+end
+thread q() begin
+  while (T) do b := T; turn := F; assume(!a | turn); inb := T; assert(!ina); inb := F; b := F; od
+end";
+
+#[test]
+fn every_construct_means_what_it_should() {
+    for (name, dialect, expected, source) in CASES {
+        let (program, _) =
+            parse(source, name, *dialect).unwrap_or_else(|e| panic!("{name}: {}", e[0]));
+        for method in [None, Some(Method::Direct), Some(Method::Lazy)] {
+            let switches = Switches::Iterate(4);
+            let report =
+                check(&program, &Options { method, switches, ..Options::default() }).unwrap();
+            let claim = &report.claim;
+            match expected {
+                Some(k) => {
+                    assert_eq!(
+                        claim.verdict,
+                        Verdict::Violated,
+                        "{name} {method:?}: {}",
+                        claim.sentence
+                    );
+                    assert_eq!(report.switches, Some(*k), "{name} {method:?}");
+                }
+                None => {
+                    let holds =
+                        matches!(claim.verdict, Verdict::Holds | Verdict::HoldsWithinBound(4));
+                    assert!(holds, "{name} {method:?}: {}", claim.sentence);
+                    // Without a method the answer is for every number of switches.
+                    if method.is_none() {
+                        assert_eq!(claim.verdict, Verdict::Holds, "{name}: {}", claim.sentence);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_counterexample_tells_its_story() {
+    let source = "decl g;\nvoid init() begin g := F; end\nvoid set() begin g := T; end\n\
+                  thread a() begin set(); end\nthread b() begin assume(g); assert(!g); end\n";
+    let (program, _) = parse(source, "story.bp", Slam).unwrap();
+    for method in [Method::Explicit, Method::Direct] {
+        let options = Options { method: Some(method), ..Options::default() };
+        let report = check(&program, &options).unwrap();
+        let violation = report.claim.violation.unwrap();
+        assert_eq!(
+            (violation.line, violation.message.as_str()),
+            (5, "assertion violated: assert(!g)")
+        );
+        let names: Vec<&str> = report.contexts.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(report.contexts[1].shared[0].1.to_string(), "T");
+        assert_eq!(report.contexts[1].stack, [("b".to_string(), 0)]);
+        let texts: Vec<&str> = violation.trace.steps.iter().map(|s| s.text.as_str()).collect();
+        assert!(texts.contains(&"call set()") && texts.contains(&"g := T"), "{texts:?}");
+        assert_eq!(violation.trace.cost().switches, 1);
+    }
+}
+
+#[test]
+fn printed_translations_are_sequential_programs() {
+    let (program, _) = parse(PETERSON, "peterson.bp", Slam).unwrap();
+    for method in [Method::Lazy, Method::Eager] {
+        let text = preempt_bool::sequentialize(&program, method, 2, None).unwrap();
+        assert!(text.contains("void main() begin") && text.contains("contextSwitch"), "{text}");
+        let (again, warnings) = parse(&text, "printed.bp", Slam).unwrap();
+        assert!(warnings.is_empty());
+        let report = check(&again, &Options::default()).unwrap();
+        assert!(matches!(report.claim.verdict, Verdict::Holds), "{}", report.claim.sentence);
+    }
+}

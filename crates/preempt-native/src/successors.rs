@@ -1,0 +1,218 @@
+//! Which moves of a process are enabled, and where they lead: one function per process type that
+//! only lists, and one that takes each enabled move on a copy of the state as soon as it is found.
+
+use crate::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
+use crate::moves::{Maker, Process};
+use crate::room::{ASK_MOVES, ASK_STEP, Entry, Room};
+use crate::value::{HelperId, OnFault, load_pc};
+use preempt_promela::ir::{ControlState, Move, MoveId, MoveKind, Op};
+
+/// What is done with an enabled move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// It is noted.
+    List,
+    /// It is taken on a copy.
+    Expand,
+}
+
+/// What the code of one control state works with.
+struct Visit {
+    process: Process,
+    timeout: Value,
+    room: Value,
+    /// Entries so far.
+    count: Register,
+    /// The escape that is restricted to, if the state has any.
+    group: Option<Register>,
+    ask: Block,
+    purpose: Purpose,
+}
+
+/// Whether the move changes the length of the vector.
+pub(crate) fn resizes(taken: &Move) -> bool {
+    matches!(taken.kind, MoveKind::End) || taken.ops.iter().any(|op| matches!(op, Op::Run { .. }))
+}
+
+impl Maker<'_> {
+    /// Body of `(state, frame, pid, timeout, room) -> number of entries`.
+    pub(crate) fn successors(
+        &self,
+        code: &mut Code<'_>,
+        process: Process,
+        timeout: Value,
+        room: Value,
+        purpose: Purpose,
+    ) {
+        let ask = code.cold_block();
+        if let Some(provided) = self.proctype.provided {
+            let (runs, rests) = (code.block(), code.block());
+            if self.support().expr(provided) {
+                let scope = self.scope(process, timeout, room, OnFault::Goto(rests));
+                scope.condition(code, provided, runs, rests);
+            } else {
+                code.jump(ask);
+            }
+            code.begin(rests);
+            let none = code.number(0);
+            code.give(none);
+            code.begin(runs);
+        }
+        let pc = load_pc(code, self.program.layout.pc_width, process.frame);
+        let states: Vec<_> = self.proctype.states.iter().map(|_| code.block()).collect();
+        let cases: Vec<_> = states.iter().enumerate().map(|(pc, b)| (pc as u32, *b)).collect();
+        code.select_block(pc, &cases, ask);
+        code.begin(ask);
+        let number = code.number(ASK_MOVES);
+        code.give(number);
+        for (state, block) in self.proctype.states.iter().zip(states) {
+            code.begin(block);
+            let all = |id: &MoveId| self.support().guard(self.program.move_of(*id));
+            if !state.moves.iter().all(all) {
+                code.jump(ask);
+                continue;
+            }
+            let zero = code.number(0);
+            let count = code.register(zero);
+            let has_escapes = state.moves.iter().any(|id| self.program.move_of(*id).escape != 0);
+            let group = has_escapes.then(|| code.register(zero));
+            self.visit(code, state, &Visit { process, timeout, room, count, group, ask, purpose });
+        }
+    }
+
+    fn visit(&self, code: &mut Code<'_>, state: &ControlState, visit: &Visit) {
+        let end = code.block();
+        for &id in &state.moves {
+            let candidate = self.program.move_of(id);
+            let (enabled, next) = (code.block(), code.block());
+            if let Some(group) = visit.group {
+                stop_at_other_groups(code, group, candidate.escape, end);
+            }
+            let on_fault = OnFault::Goto(enabled);
+            let scope = self.scope(visit.process, visit.timeout, visit.room, on_fault);
+            let blocks = (enabled, next, visit.ask);
+            self.guard(code, &scope, candidate, visit.count, blocks, |scope, code, channel| {
+                self.offer(code, scope, (id, candidate), channel);
+                self.after_offer(code, visit, scope, (id, candidate), channel, next);
+            });
+            code.begin(enabled);
+            self.enter(code, visit, id);
+            if let Some(group) = visit.group {
+                let own = code.number(i32::from(candidate.escape));
+                code.set(group, own);
+            }
+            code.jump(next);
+            code.begin(next);
+        }
+        code.jump(end);
+        code.begin(end);
+        let number = code.get(visit.count);
+        code.give(number);
+    }
+
+    /// Asks the other processes to answer the offer that lies in the room.
+    fn after_offer(
+        &self,
+        code: &mut Code<'_>,
+        visit: &Visit,
+        scope: &crate::value::Scope<'_>,
+        (id, candidate): (MoveId, &Move),
+        channel: &crate::channel::Channel,
+        next: Block,
+    ) {
+        let Some(channel) = channel.rendezvous() else { unreachable!("a rendezvous channel") };
+        let before = code.get(visit.count);
+        let one = code.number(1);
+        let doubled = code.arithmetic(Arithmetic::ShiftLeft, scope.pid, one);
+        let who = code.arithmetic(Arithmetic::Or, doubled, visit.timeout);
+        let number = code.number(id.0 as i32);
+        let arguments = [visit.room, scope.state, scope.frame, who, number, channel, before];
+        let after = code.call(HelperId::Offer as usize, &arguments);
+        let minus_one = code.number(ASK_MOVES);
+        let failed = code.compare(Compare::Equal, after, minus_one);
+        let (fine, answered, unanswered) = (code.block(), code.block(), code.block());
+        code.branch(failed, visit.ask, fine);
+        code.begin(fine);
+        let none = code.compare(Compare::Equal, after, before);
+        code.branch(none, unanswered, answered);
+        for (block, escape) in [(answered, candidate.escape), (unanswered, 0)] {
+            code.begin(block);
+            code.set(visit.count, after);
+            if let Some(group) = visit.group {
+                let own = code.number(i32::from(escape));
+                code.set(group, own);
+            }
+            code.jump(next);
+        }
+    }
+
+    /// Adds an entry for an enabled move.
+    fn enter(&self, code: &mut Code<'_>, visit: &Visit, id: MoveId) {
+        let taken = self.program.move_of(id);
+        let (result, length) = match visit.purpose {
+            Purpose::List => (None, None),
+            Purpose::Expand if !self.support().effect(taken) => {
+                let (ask, zero) = (code.number(ASK_STEP as i32), code.number(0));
+                (Some(ask), Some(zero))
+            }
+            Purpose::Expand => {
+                let (result, length) = self.take_on_a_copy(code, visit, taken);
+                (Some(result), Some(length))
+            }
+        };
+        let index = code.get(visit.count);
+        let entry = code.element(visit.room, index, Entry::SIZE);
+        let number = code.number(id.0 as i32);
+        let alone = code.number(0);
+        code.store(Memory::Four, number, entry, Room::ENTRIES + Entry::TRANSITION);
+        code.store(Memory::Four, alone, entry, Room::ENTRIES + Entry::PARTNER);
+        if let (Some(result), Some(length)) = (result, length) {
+            code.store(Memory::Four, result, entry, Room::ENTRIES + Entry::RESULT);
+            code.store(Memory::Four, length, entry, Room::ENTRIES + Entry::LENGTH);
+        }
+        let one = code.number(1);
+        let more = code.arithmetic(Arithmetic::Add, index, one);
+        code.set(visit.count, more);
+    }
+
+    /// Gives the result and the length of the successor.
+    fn take_on_a_copy(&self, code: &mut Code<'_>, visit: &Visit, taken: &Move) -> (Value, Value) {
+        let copy = code.load_wide(visit.room, Room::OUT);
+        let length = code.load(Memory::Four, visit.room, Room::STATE_LENGTH);
+        code.copy(visit.process.state, copy, length);
+        let (offset, _) = code.distance(visit.process.state, visit.process.frame);
+        let frame = code.further(copy, offset);
+        let (done, result) = code.block_with_number();
+        let ask = code.cold_block();
+        let no_timeout = code.number(0);
+        let process = Process { state: copy, frame, pid: visit.process.pid };
+        let scope = self.scope(process, no_timeout, visit.room, OnFault::Deliver(done));
+        self.effect(code, &scope, taken, ask);
+        code.begin(ask);
+        let number = code.number(ASK_STEP as i32);
+        code.jump_with(done, number);
+        code.begin(done);
+        let length = match resizes(taken) {
+            false => length,
+            true => {
+                let shape = code.address(self.tables.shape);
+                code.call(HelperId::LengthOf as usize, &[shape, copy])
+            }
+        };
+        let end = code.element(copy, length, 1);
+        code.store_wide(end, visit.room, Room::OUT);
+        (result, length)
+    }
+}
+
+/// Once a move of an escape was enabled, those of other groups are not tried.
+fn stop_at_other_groups(code: &mut Code<'_>, group: Register, own: u16, end: Block) {
+    let taken = code.get(group);
+    let own = code.number(i32::from(own));
+    let (go_on, restricted) = (code.block(), code.block());
+    code.branch(taken, restricted, go_on);
+    code.begin(restricted);
+    let same = code.compare(Compare::Equal, taken, own);
+    code.branch(same, go_on, end);
+    code.begin(go_on);
+}

@@ -1,0 +1,203 @@
+//! What the interpreter tells about a model besides its steps: values, texts, faults, output.
+
+mod support;
+
+use preempt_core::{Enabled, FaultKind, Locality, Outcome, ProcessId, Step, System, Value, replay};
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::{LowerOptions, lower};
+
+fn interpreter(text: &str) -> Interpreter {
+    interpreter_with(text, LowerOptions::plain())
+}
+
+fn interpreter_with(text: &str, options: LowerOptions) -> Interpreter {
+    let parsed = support::parse_text(text);
+    let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
+    Interpreter::new(lower(&model, options).expect("the model can be translated"))
+}
+
+/// Takes the first enabled step again and again.
+fn run(system: &Interpreter, limit: usize) -> (Vec<Step>, Vec<u8>, Outcome) {
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    let mut outcome = system.initial(&mut state);
+    let mut steps = Vec::new();
+    while steps.len() < limit && outcome == Outcome::Done {
+        enabled.clear();
+        system.enabled(&mut state, &mut enabled);
+        let Some(step) = enabled.steps().first().copied() else { break };
+        outcome = system.apply(&mut state, step);
+        steps.push(step);
+    }
+    (steps, state, outcome)
+}
+
+fn fault_of(text: &str) -> (FaultKind, String, u32) {
+    let system = interpreter(text);
+    match run(&system, 1000).2 {
+        Outcome::Done => panic!("nothing went wrong"),
+        Outcome::Violated(number) | Outcome::Broken(number) => {
+            let fault = system.fault(number);
+            (fault.kind, fault.message, fault.line)
+        }
+    }
+}
+
+#[test]
+fn faults_are_told_with_their_place() {
+    let (kind, message, line) = fault_of("byte g;\nactive proctype A() {\n  assert(g == 1)\n}");
+    assert_eq!((kind, line), (FaultKind::Assertion, 3));
+    assert!(message.contains("g == 1"), "{message}");
+    let (kind, message, line) =
+        fault_of("byte a[2]; byte i = 2;\nactive proctype A() { a[i] = 1 }");
+    assert_eq!((kind, line), (FaultKind::Runtime, 2));
+    assert!(message.contains("`a`"), "{message}");
+    let (kind, message, _) = fault_of("byte z;\nactive proctype A() { z = 1 / z }");
+    assert_eq!((kind, message.as_str()), (FaultKind::Runtime, "division by zero"));
+    let (kind, message, _) = fault_of("active proctype A() { chan c; c!1 }");
+    assert_eq!((kind, message.as_str()), (FaultKind::Runtime, "uninitialised channel"));
+    let (kind, message, _) = fault_of("byte g; active proctype A() { d_step { g = 1; g == 2 } }");
+    assert_eq!((kind, message.as_str()), (FaultKind::Runtime, "`d_step` blocks inside"));
+    let (kind, ..) = fault_of("proctype Q() { do :: run Q() od } init { run Q() }");
+    assert_eq!(kind, FaultKind::Limit);
+}
+
+#[test]
+fn a_faulty_guard_is_a_step_that_breaks() {
+    let system = interpreter("byte a[2]; byte i = 7; active proctype A() { (a[i] == 1) }");
+    let (steps, _, outcome) = run(&system, 10);
+    assert_eq!(steps.len(), 1);
+    assert!(matches!(outcome, Outcome::Broken(_)));
+}
+
+#[test]
+fn variables_have_names_and_symbols() {
+    let system = interpreter(
+        "mtype = { red, green }; mtype m = green; byte a[2] = 3; typedef T { bit b; short s }; T t;
+         chan c = [2] of { mtype, byte };
+         active proctype P() { byte y = 4; c!red, 7; c!green, 8 }",
+    );
+    let (_, state, outcome) = run(&system, 2);
+    assert_eq!(outcome, Outcome::Done);
+    let variables = system.variables(&state);
+    let get = |name: &str| {
+        let found = variables.iter().find(|(n, _)| n == name);
+        found.unwrap_or_else(|| panic!("{name} in {variables:?}")).1.clone()
+    };
+    assert_eq!(get("m"), Value::Name("green".into()));
+    assert_eq!(get("a[1]"), Value::Int(3));
+    assert_eq!(get("t.s"), Value::Int(0));
+    assert_eq!(get("P(0):y"), Value::Int(4));
+    assert_eq!(get("c"), Value::Queue(vec!["red,7".into(), "green,8".into()]));
+}
+
+#[test]
+fn replay_shows_what_was_printed_and_where() {
+    let system = interpreter_with(
+        "mtype = { ping };\nactive proctype P() {\n  byte x = 3;\n  printf(\"%d %e\\n\", x, ping);\n  x++\n}",
+        LowerOptions::default(),
+    );
+    let (steps, ..) = run(&system, 10);
+    let (trace, ..) = replay(&system, &steps).expect("the steps are an execution");
+    assert_eq!(trace.steps[0].output, "3 ping\n");
+    assert_eq!(trace.steps[0].line, 4);
+    assert!(trace.steps[0].process.starts_with("P("));
+}
+
+#[test]
+fn a_rendezvous_is_one_step_of_two_processes() {
+    let system = interpreter(
+        "chan c = [0] of { byte };
+         active proctype S() { c!5 }
+         active proctype R() { byte x; c?x; assert(x == 5) }",
+    );
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    system.initial(&mut state);
+    system.enabled(&mut state, &mut enabled);
+    let [step] = enabled.steps() else { panic!("{enabled:?}") };
+    assert_eq!((step.process, step.partner), (ProcessId(0), Some(ProcessId(1))));
+    assert!(system.describe(&state, *step).2.contains("=>"));
+    assert_eq!(system.apply(&mut state, *step), Outcome::Done);
+    assert_eq!(system.apply_all(&mut state), Outcome::Done);
+}
+
+trait ApplyAll {
+    fn apply_all(&self, state: &mut Vec<u8>) -> Outcome;
+}
+
+impl ApplyAll for Interpreter {
+    fn apply_all(&self, state: &mut Vec<u8>) -> Outcome {
+        let mut enabled = Enabled::new();
+        for _ in 0..1000 {
+            enabled.clear();
+            self.enabled(state, &mut enabled);
+            let Some(step) = enabled.steps().first().copied() else { return Outcome::Done };
+            let outcome = self.apply(state, step);
+            if outcome != Outcome::Done {
+                return outcome;
+            }
+        }
+        Outcome::Done
+    }
+}
+
+#[test]
+fn else_waits_for_an_answered_rendezvous_only() {
+    // Nobody receives: `else` is possible, the send is not.
+    let system = interpreter(
+        "chan c = [0] of { byte }; byte g;
+         active proctype S() { if :: c!1 :: else -> g = 1 fi }",
+    );
+    let (steps, ..) = run(&system, 10);
+    assert_eq!(steps.len(), 3);
+}
+
+#[test]
+fn unreached_statements_are_listed() {
+    let system = interpreter("byte g;\nactive proctype A() {\n  g = 1;\n  (g == 2);\n  g = 3\n}");
+    let (steps, ..) = run(&system, 10);
+    let mut taken = vec![false; system.transition_count()];
+    for step in steps {
+        taken[system.transition_key(step)] = true;
+    }
+    let lines: Vec<u32> = system.unreached(&taken).iter().map(|u| u.line).collect();
+    assert_eq!(lines, [4, 5, 6]);
+}
+
+#[test]
+fn locality_follows_the_promises_about_channels() {
+    let system = interpreter(
+        "chan c = [1] of { byte }; byte g;
+         active proctype S() { xs c; byte x; x = 1; c!1; g = 2 }
+         active proctype R() { xr c; byte y; c?y; y = 1 }",
+    );
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    system.initial(&mut state);
+    assert_eq!(system.locality(&state, ProcessId(0)), Locality::Local);
+    // Nothing to receive yet.
+    assert_eq!(system.locality(&state, ProcessId(1)), Locality::Shared);
+    for expected in [Locality::Safe, Locality::Shared] {
+        enabled.clear();
+        system.enabled(&mut state, &mut enabled);
+        let step = enabled.of(ProcessId(0))[0];
+        system.apply(&mut state, step);
+        assert_eq!(system.locality(&state, ProcessId(0)), expected);
+    }
+    assert_eq!(system.locality(&state, ProcessId(1)), Locality::Safe);
+}
+
+#[test]
+fn footprints_of_independent_steps_do_not_conflict() {
+    let system = interpreter(
+        "byte g, h; chan c = [1] of { byte };
+         active proctype A() { g = 1; c!1 }
+         active proctype B() { h = 1; g = 2 }",
+    );
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    system.initial(&mut state);
+    system.enabled(&mut state, &mut enabled);
+    let a = system.footprint(&state, enabled.of(ProcessId(0))[0]).expect("known");
+    let b = system.footprint(&state, enabled.of(ProcessId(1))[0]).expect("known");
+    assert!(a.commutes_with(b));
+    let future = system.future(&state, ProcessId(1)).expect("known");
+    assert!(!a.commutes_with(future));
+}

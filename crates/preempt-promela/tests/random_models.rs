@@ -1,0 +1,181 @@
+//! Random models have the same stored and matched states and the same errors here and in real Spin.
+//!
+//! Skipped where `spin` or `gcc` is missing. `PREEMPT_RANDOM_MODELS` sets how many models are made,
+//! `PREEMPT_RANDOM_SEED` the first seed. A model that differs is made smaller before it is shown;
+//! `PREEMPT_RANDOM_SHRINK` sets how many smaller ones are tried.
+
+mod naive;
+mod random;
+mod support;
+
+use naive::{Counts, explore};
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::{LowerOptions, lower};
+use random::{Random, RandomModel, make};
+use std::path::Path;
+use std::process::Command;
+
+const STATE_LIMIT: u64 = 30_000;
+
+/// What came out of one side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Result {
+    Counts(Counts),
+    /// Rejected, with the reason.
+    Rejected(String),
+    /// Too large, or ended early: nothing to compare.
+    Incomplete,
+}
+
+const MODES: [(&[&str], LowerOptions); 3] = [
+    (&[], LowerOptions { merge: true, reset_dead: true, hide_unread: true, count_claim: false }),
+    (
+        &["-o3"],
+        LowerOptions { merge: false, reset_dead: true, hide_unread: true, count_claim: false },
+    ),
+    (
+        &["-o1", "-o2", "-o3"],
+        LowerOptions { merge: false, reset_dead: false, hide_unread: false, count_claim: false },
+    ),
+];
+
+fn ours(text: &str, options: LowerOptions) -> Result {
+    let parsed = support::parse_text(text);
+    let Some(model) = parsed.model else {
+        return Result::Rejected(format!("{:?}", parsed.diagnostics));
+    };
+    match lower(&model, options) {
+        Err(error) => Result::Rejected(error.to_string()),
+        Ok(program) => {
+            let counts = explore(&Interpreter::new(program), None, STATE_LIMIT);
+            if counts.stopped { Result::Incomplete } else { Result::Counts(counts) }
+        }
+    }
+}
+
+fn spins(text: &str, flags: &[&str], folder: &Path) -> Result {
+    let file = folder.join("m.pml");
+    std::fs::write(&file, text).expect("the model can be written");
+    let _ = std::fs::remove_file(folder.join("pan.c"));
+    let spin = Command::new("spin")
+        .args(flags)
+        .args(["-a", "m.pml"])
+        .current_dir(folder)
+        .output()
+        .expect("spin runs");
+    let said = String::from_utf8_lossy(&spin.stdout).into_owned();
+    if !folder.join("pan.c").exists() {
+        return Result::Rejected(said);
+    }
+    let gcc = Command::new("gcc")
+        .args(["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"])
+        .current_dir(folder)
+        .output()
+        .expect("gcc runs");
+    if !gcc.status.success() {
+        // Spin's own code is wrong, as for a poll of `??` at the start of a `d_step`.
+        return Result::Rejected(String::from_utf8_lossy(&gcc.stderr).into_owned());
+    }
+    let pan = Command::new("timeout")
+        .args(["20", "./pan", "-c0", "-m100000", "-w18", "-n"])
+        .current_dir(folder)
+        .output()
+        .expect("pan runs");
+    let report = String::from_utf8_lossy(&pan.stdout).into_owned();
+    if report.contains("Search not completed") || report.contains("max search depth too small") {
+        return Result::Incomplete;
+    }
+    let number = |line: &str| line.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());
+    let find = |what: &str| report.lines().find(|l| l.contains(what)).and_then(number);
+    let errors = report
+        .split("errors: ")
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next())
+        .and_then(|n| n.parse().ok());
+    match (find("states, stored"), find("states, matched"), errors) {
+        (Some(stored), Some(matched), Some(errors)) if stored < STATE_LIMIT as f64 => {
+            Result::Counts(Counts {
+                stored: stored as u64,
+                matched: matched as u64,
+                errors,
+                stopped: false,
+            })
+        }
+        _ => Result::Incomplete,
+    }
+}
+
+fn differ(text: &str, mode: usize, folder: &Path) -> Option<(Result, Result)> {
+    let (flags, options) = MODES[mode];
+    let ours = ours(text, options);
+    if ours == Result::Incomplete {
+        return None;
+    }
+    let spins = spins(text, flags, folder);
+    match (&ours, &spins) {
+        // Spin refuses some models for reasons of its own, such as a loop that ends at a `d_step`.
+        (_, Result::Incomplete | Result::Rejected(_)) => None,
+        _ if ours == spins => None,
+        _ => Some((ours, spins)),
+    }
+}
+
+/// Deletes pieces as long as the two sides still differ in the same way.
+fn shrink(mut model: RandomModel, mode: usize, folder: &Path, rejected: bool) -> RandomModel {
+    let mut budget = setting("PREEMPT_RANDOM_SHRINK", 40);
+    'again: loop {
+        for smaller in model.smaller() {
+            if budget == 0 {
+                return model;
+            }
+            budget -= 1;
+            let found = differ(&smaller.text(), mode, folder);
+            let is_rejected = |r: &Result| matches!(r, Result::Rejected(_));
+            if found.is_some_and(|(a, b)| (is_rejected(&a) || is_rejected(&b)) == rejected) {
+                model = smaller;
+                continue 'again;
+            }
+        }
+        return model;
+    }
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn random_models_have_spins_counts() {
+    let present = |tool: &str, flag: &str| Command::new(tool).arg(flag).output().is_ok();
+    if !present("spin", "-V") || !present("gcc", "--version") {
+        println!("skipped: spin or gcc is not installed");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("preempt-random-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let first = setting("PREEMPT_RANDOM_SEED", 1);
+    let mut compared = 0;
+    let mut failures = Vec::new();
+    for seed in first..first + setting("PREEMPT_RANDOM_MODELS", 20) {
+        let mut random = Random::new(seed);
+        let model = make(&mut random);
+        let mode = random.below(3) as usize;
+        if let Some((a, b)) = differ(&model.text(), mode, &folder) {
+            let rejected = matches!(a, Result::Rejected(_)) || matches!(b, Result::Rejected(_));
+            let small = shrink(model, mode, &folder, rejected);
+            let text = small.text();
+            let (a, b) = differ(&text, mode, &folder).unwrap_or((a, b));
+            failures.push(format!(
+                "seed {seed}, spin {:?}\nours {a:?}\nspin {b:?}\n{text}",
+                MODES[mode].0
+            ));
+            println!("{}", failures[failures.len() - 1]);
+            if failures.len() >= 5 {
+                break;
+            }
+        }
+        compared += 1;
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(failures.is_empty(), "{} of {compared} models differ", failures.len());
+}

@@ -1,0 +1,89 @@
+//! Several operating system threads on one check.
+//!
+//! Strategies that sample differ by seed; sleep sets deal out the tree. The strategies that count
+//! partial orders bound by bound run on one worker while the others sample, so a failure found by
+//! sampling may need more preemptions than necessary.
+
+use crate::check::Strategy;
+use crate::explore::{Found, Job};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// One job per worker.
+pub(crate) fn split<'a>(job: &Job<'a>) -> Vec<Job<'a>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    (0..job.threads)
+        .map(|worker| {
+            let mut limits = job.limits.clone();
+            limits.stop = Some(stop.clone());
+            limits.worker = (worker, job.threads);
+            let strategy = strategy(job.strategy, worker);
+            let (name, pulse) = (job.name.clone(), Arc::default());
+            Job { limits, strategy, threads: 1, name, pulse, ..*job }
+        })
+        .collect()
+}
+
+fn strategy(strategy: Strategy, worker: usize) -> Strategy {
+    let more = worker as u64;
+    match strategy {
+        Strategy::Random { seed } => Strategy::Random { seed: seed.wrapping_add(more) },
+        Strategy::Pct { depth, seed } => Strategy::Pct { depth, seed: seed.wrapping_add(more) },
+        Strategy::Sampling { seed } => Strategy::Sampling { seed: seed.wrapping_add(more) },
+        Strategy::SleepSets => Strategy::SleepSets,
+        systematic if worker == 0 => systematic,
+        _ if worker % 2 == 1 => Strategy::Sampling { seed: more },
+        _ => Strategy::Pct { depth: 3, seed: more },
+    }
+}
+
+/// Tells the others to stop, if there is no point in going on.
+pub(crate) fn finished(job: &Job<'_>, found: &Found) {
+    let systematic = found.tally.samples == 0 && job.strategy != Strategy::SleepSets;
+    let decided = found.failure.is_some() || (systematic && job.limits.worker.0 == 0);
+    if let (true, Some(stop)) = (decided, &job.limits.stop) {
+        stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What all workers found together; the first one explored systematically.
+pub(crate) fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
+    let shares = matches!(
+        job.strategy,
+        Strategy::Random { .. }
+            | Strategy::Pct { .. }
+            | Strategy::Sampling { .. }
+            | Strategy::SleepSets
+    );
+    let mut list = found.into_iter();
+    let Some(mut all) = list.next() else { return crate::explore::lost_worker() };
+    for other in list {
+        all.tally.executions += other.tally.executions;
+        all.tally.samples += other.tally.samples;
+        if shares {
+            all.tally.states += other.tally.states;
+            all.tally.singletons += other.tally.singletons;
+            all.tally.exhausted &= other.tally.exhausted;
+            for (graph, (preemptions, terminal)) in other.tally.graphs {
+                all.tally.graph(graph, preemptions, terminal);
+            }
+            all.reason = all.reason.or(other.reason);
+        } else {
+            all.tally.singletons = 0;
+        }
+        let fewer = match (&all.failure, &other.failure) {
+            (Some(a), Some(b)) => b.preemptions < a.preemptions,
+            (None, Some(_)) => true,
+            _ => false,
+        };
+        if fewer {
+            all.failure = other.failure;
+        }
+        for note in other.notes {
+            if !all.notes.contains(&note) {
+                all.notes.push(note);
+            }
+        }
+    }
+    all
+}

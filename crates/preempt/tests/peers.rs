@@ -1,0 +1,112 @@
+//! Mistakes of other tools that must not be ours.
+
+mod bodies;
+
+use preempt::sync::Arc;
+use preempt::sync::atomic::{AtomicUsize, Ordering, Ordering::SeqCst};
+use preempt::{Check, FailureKind, Outcome, Strategy, thread};
+use std::collections::BTreeSet;
+use std::sync::Mutex as Real;
+
+/// loom's bound loses switches that are free: it sees 1, 18, 48, 78 of these logs.
+#[test]
+fn a_bound_keeps_free_switches() {
+    for (bound, expected) in [(0, 6), (1, 24), (2, 60), (3, 90)] {
+        let logs = Real::new(BTreeSet::new());
+        let report = Check::new().preemptions(bound).run(|| {
+            logs.lock().unwrap().insert(bodies::seqlog(3, 2));
+        });
+        assert!(report.passed());
+        assert_eq!(logs.lock().unwrap().len(), expected, "bound {bound}");
+    }
+    let report = Check::new().preemptions(2).run(|| _ = bodies::seqlog(4, 2));
+    assert_eq!(report.partial_orders, 672);
+}
+
+/// loom completes four philosophers at bound 1 and reports success.
+#[test]
+fn four_philosophers_deadlock_within_one_preemption() {
+    let report = Check::new().preemptions(1).run(|| bodies::philosophers(4, true));
+    assert_eq!(report.failure().map(|f| f.kind), Some(FailureKind::Deadlock));
+}
+
+fn outcomes(body: impl Fn() -> usize + Sync) -> BTreeSet<usize> {
+    let seen = Real::new(BTreeSet::new());
+    let report = Check::new().unbounded().run(|| {
+        let outcome = body();
+        seen.lock().unwrap().insert(outcome);
+    });
+    assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+    seen.into_inner().unwrap()
+}
+
+/// loom reports store buffering for SeqCst code.
+#[test]
+fn no_store_buffering_under_sequential_consistency() {
+    let seen = outcomes(|| {
+        let pair = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let theirs = pair.clone();
+        let other = thread::spawn(move || {
+            theirs.0.store(1, SeqCst);
+            theirs.1.load(SeqCst)
+        });
+        pair.1.store(1, SeqCst);
+        let here = pair.0.load(SeqCst);
+        2 * here + other.join().unwrap()
+    });
+    assert_eq!(seen, BTreeSet::from([1, 2, 3]));
+}
+
+/// loom allows readers of independent writes to disagree, and does not finish.
+#[test]
+fn independent_reads_of_independent_writes_agree() {
+    let seen = outcomes(|| {
+        let pair = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let [a, b, c, d] = [(); 4].map(|()| pair.clone());
+        let first = thread::spawn(move || a.0.store(1, SeqCst));
+        let second = thread::spawn(move || b.1.store(1, SeqCst));
+        let left = thread::spawn(move || 2 * c.0.load(SeqCst) + c.1.load(SeqCst));
+        let right = thread::spawn(move || 2 * d.1.load(SeqCst) + d.0.load(SeqCst));
+        first.join().unwrap();
+        second.join().unwrap();
+        4 * left.join().unwrap() + right.join().unwrap()
+    });
+    assert_eq!(seen.len(), 15);
+    assert!(!seen.contains(&10));
+}
+
+/// shuttle's depth-first search never ends on a loop that spins; loom exceeds its branches.
+#[test]
+fn spin_loops_end() {
+    for strategy in [Strategy::PartialOrders, Strategy::SleepSets, Strategy::ContextBoundedDfs] {
+        let report = Check::new().unbounded().strategy(strategy).run(|| bodies::spinlock(2, false));
+        assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+        assert_eq!(report.partial_orders, 4);
+    }
+}
+
+/// Orderings weaker than SeqCst are accepted, run as SeqCst, and noted.
+#[test]
+fn weak_orderings_are_noted() {
+    let report = Check::new().run(|| {
+        let x = AtomicUsize::new(0);
+        x.store(1, Ordering::Release);
+    });
+    assert!(report.notes.iter().any(|n| n.contains("SeqCst") && n.contains("peers.rs")));
+    assert!(Check::new().run(|| AtomicUsize::new(0).store(1, SeqCst)).notes.is_empty());
+}
+
+/// Several operating system threads find the same.
+#[test]
+fn parallel_exploration() {
+    let one = Check::new().strategy(Strategy::SleepSets).run(|| bodies::mutex_counter(3));
+    let two =
+        Check::new().strategy(Strategy::SleepSets).threads(2).run(|| bodies::mutex_counter(3));
+    assert!(matches!(two.outcome, Outcome::Holds), "{two}");
+    assert_eq!(one.graphs(), two.graphs());
+    let report = Check::new().threads(2).preemptions(3).run(|| bodies::mutex_counter(3));
+    assert!(matches!(report.outcome, Outcome::HoldsWithinBound(3)), "{report}");
+    assert_eq!(report.partial_orders, 90);
+    let report = Check::new().threads(2).run(|| bodies::bluetooth(2, true));
+    assert!(report.failure().is_some());
+}
