@@ -47,9 +47,9 @@ Differences, explained:
 - **Errors in Spin's reduced runs of cambridge** are violated promises (`xr`, `xs`), not errors of the model:
   the promises in the model are wrong, so reduced counts of it mean little.
 - **dtp** of today's distribution is not the paper's version: no column agrees, not even the full search.
-- **pftp** is measured without statement merging and without hiding of variables, which comes within one state
-  of the paper's rows without reduction; the version with reduction differs, because the reduction rules of
-  Spin changed between 5.2 and 6.5.
+- **pftp** is measured without statement merging and without resets of dead variables, which comes within one
+  state of the paper's rows without reduction (the paper does not say how it was built); the rows with reduction
+  differ, presumably because Spin's rules for it changed between 5.2 and 6.5.
 - Two slips in the paper's table: worst-case with reduction says 88,753 in the first column and means 88,573;
   cambridge with reduction at bound 8 says 228,134, and Spin gives 288,134.
 ";
