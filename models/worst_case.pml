@@ -1,5 +1,5 @@
-/* expect: violated kind=assertion preemptions=9
- * options: -D N=10
+/* expect: violated kind=assertion preemptions=5
+ * options: -D N=6
  * The worst case for a search in order of preemptions, after the appendix of Holzmann and Florian.
  *
  * Each of N processes steps up and down again. Only when all of them are up at the same time the

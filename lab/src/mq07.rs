@@ -140,7 +140,7 @@ pub(crate) fn table2(_options: &Options) -> Result<String> {
         ),
         (
             "work-stealing queue: steal overwrites top",
-            body(|| bodies::work_stealing(2, Steal::StealWithoutCompare)),
+            body(|| bodies::work_stealing(2, Steal::TopWithoutCompare)),
         ),
         (
             "work-stealing queue: pop reads top too early",

@@ -17,13 +17,15 @@ pub(crate) struct Row {
     pub(crate) spin_fastest: spin::Told,
     pub(crate) spin_reduced: spin::Told,
     pub(crate) spin_bitstate: spin::Told,
-    pub(crate) spin_bounded: spin::Told,
+    pub(crate) spin_bounded: Option<spin::Told>,
 }
 
 /// Everything that was measured.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
+    /// Measurements that failed, and why.
+    pub(crate) broken: Vec<String>,
     pub(crate) growing: Vec<(u32, ours::Told, ours::Told)>,
 }
 
@@ -41,7 +43,7 @@ impl Row {
 impl Report {
     /// Whether the numbers of some row differ.
     pub(crate) fn failed(&self) -> bool {
-        self.rows.iter().any(|row| !row.agrees())
+        !self.broken.is_empty() || self.rows.iter().any(|row| !row.agrees())
     }
 
     /// The whole report as Markdown.
@@ -61,6 +63,9 @@ impl Report {
         self.memory(&mut out);
         self.other_modes(&mut out);
         self.growth(&mut out);
+        for broken in &self.broken {
+            let _ = writeln!(out, "FAILED {broken}\n");
+        }
         out
     }
 
@@ -159,7 +164,7 @@ impl Report {
             let theirs = rate(row.spin_bitstate.states, row.spin_bitstate.seconds);
             let _ = writeln!(
                 out,
-                "| {} | {:.0} | {:.0} | {:.1} | {:.3} | {:.3} | {:.2} | {} | {:.3} | {} | {:.3} |",
+                "| {} | {:.0} | {:.0} | {:.1} | {:.3} | {:.3} | {:.2} | {} | {:.3} | {} |",
                 row.name,
                 mine,
                 theirs,
@@ -169,8 +174,10 @@ impl Report {
                 row.plain.clock / row.threads.clock,
                 row.bounded.states,
                 row.bounded.seconds,
-                row.spin_bounded.states,
-                row.spin_bounded.seconds,
+                match &row.spin_bounded {
+                    Some(told) => format!("{} | {:.3}", told.states, told.seconds),
+                    None => "fails | ".to_owned(),
+                },
             );
         }
         out.push('\n');

@@ -2,7 +2,7 @@
 
 use crate::Diagnostic;
 use crate::direct;
-use crate::explicit::{Machine, search};
+use crate::explicit::{Layers, Machine, search};
 use crate::flow::{Mark, Program, Targets};
 use crate::limits::{Limits, Watch};
 use crate::proof::holds_for_every_number;
@@ -188,13 +188,8 @@ pub(crate) fn explicit(
 ) -> Finding {
     let machine = Machine::with_targets(program, targets.clone(), options.max_frames);
     let mut finding = Finding::default();
-    let layers = match search(&machine, max, max_states, false, options.full, watch) {
-        Ok(layers) => layers,
-        Err(stop) => {
-            finding.stop = Some(stop);
-            return finding;
-        }
-    };
+    let mut layers = Layers::default();
+    let stop = search(&machine, max, max_states, false, options.full, watch, &mut layers).err();
     let statistics = &mut finding.statistics;
     statistics.states = layers.states.last().copied().unwrap_or(0);
     statistics.transitions = layers.transitions;
@@ -211,10 +206,12 @@ pub(crate) fn explicit(
         }
         return finding;
     }
-    match layers.truncated {
-        Some(stop) => finding.stop = Some(stop),
-        None => finding.covered = Some(max),
-    }
+    finding.stop = stop.or(layers.truncated);
+    finding.covered = match (layers.truncated, stop) {
+        (Some(_), _) => None,
+        (None, Some(_)) => (layers.states.len() as u32).checked_sub(1),
+        (None, None) => Some(max),
+    };
     finding
 }
 

@@ -55,10 +55,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("B0017", "one assignment gives a variable two values"),
     ("B0018", "a thread function, `init` or `main` with a signature it cannot have"),
     ("B0019", "the target label does not exist"),
-    ("B0020", "the function `init` calls a function or starts a thread"),
     ("B0101", "`=` beside `&`, `|` or `^` without parentheses: dialects group it differently"),
     ("B0102", "`int` without a width"),
-    ("B0103", "statements that can never run"),
 ];
 
 /// Turns byte offsets into lines and columns.

@@ -1,5 +1,33 @@
-//! Concurrent recursive Boolean programs.
-#![allow(dead_code)]
+//! Concurrent recursive Boolean programs: who can reach what within k context switches.
+//!
+//! [`parse`] reads a program, [`check`] answers whether its target is reachable, [`sequentialize`]
+//! prints the sequential program that the paper's translations make of it.
+//!
+//! ```
+//! use preempt_bool::{Dialect, Options, Switches, check, parse};
+//!
+//! let source = "
+//!     decl bool ready;
+//!     void init() begin ready := F; end
+//!     thread producer() begin ready := T; end
+//!     thread consumer() begin assume(ready); Target: skip; end";
+//! let (program, _warnings) = parse(source, "ready.bp", Dialect::Slam).unwrap();
+//! let options = Options { switches: Switches::Iterate(4), ..Options::default() };
+//! let report = check(&program, &options).unwrap();
+//! assert_eq!(report.switches, Some(1));
+//! ```
+//!
+//! Layers, each using only those before it:
+//!
+//! * `syntax`: text to trees and back, in three dialects;
+//! * `flow`: checked programs as flow graphs, without sugar;
+//! * `explicit`: state by state, with stacks; `replay`: the interpreter behind every
+//!   counterexample; `proof`: programs that are safe for every number of switches;
+//! * `symbolic`: decision diagrams, procedure summaries, executions read off backwards;
+//! * `sequentialize`: the eager and lazy translations of [LMP09]; `direct`: context by context
+//!   without a translation; `witness`: from a schedule to statements;
+//! * `check`: the choice between all of them.
+
 mod check;
 mod diagnostic;
 mod direct;
@@ -12,7 +40,10 @@ mod replay;
 mod sequentialize;
 mod symbolic;
 mod syntax;
+#[cfg(test)]
+mod torture;
 mod witness;
+
 pub use check::{Method, Options, Report, Switches, check};
 pub use diagnostic::{CODES, Diagnostic, Severity};
 pub use explicit::Machine;
@@ -22,6 +53,3 @@ pub use promela::to_promela;
 pub use replay::Context;
 pub use sequentialize::sequentialize;
 pub use syntax::Dialect;
-
-#[cfg(test)]
-mod torture;

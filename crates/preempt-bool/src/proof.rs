@@ -225,7 +225,7 @@ impl Proof<'_> {
             }
             let atomic = self.program.atomic.map(|flag| self.places[flag]);
             let holder = atomic.and_then(|place| {
-                let inside = |t: &Rc<Local>| t.top.is_some() && t.private[place] != 0;
+                let inside = |t: &Rc<Local>| t.private[place] != 0;
                 state.threads.iter().position(inside)
             });
             for thread in 0..state.threads.len() {
@@ -417,7 +417,11 @@ impl Proof<'_> {
     fn leave(&mut self, state: &Rc<State>, thread: usize, top: &Top, results: Vec<u32>) {
         let Some(call) = &top.call else {
             let mut next = (**state).clone();
-            let private = vec![0; self.program.private.len()];
+            // A thread that ends inside an atomic section never leaves it.
+            let mut private = vec![0; self.program.private.len()];
+            if let Some(place) = self.program.atomic.map(|flag| self.places[flag]) {
+                private[place] = next.threads[thread].private[place];
+            }
             next.threads[thread] = Rc::new(Local { private, top: None });
             self.add(next);
             return;

@@ -5,7 +5,7 @@
 //! stacks stay bounded; beyond, every counterexample is replayed and the engines judge each other.
 
 use crate::check::{Method, Options, Switches, check};
-use crate::explicit::{Machine, search};
+use crate::explicit::{Layers, Machine, search};
 use crate::limits::{Limits, Watch};
 use crate::proof::holds_for_every_number;
 use crate::sequentialize::solve;
@@ -267,7 +267,8 @@ fn program(seed: u64, recursive: bool) -> String {
 fn judge(program: &Program, max: u32) -> Result<Option<u32>, ()> {
     let watch = Watch::new(Limits::default());
     let machine = Machine::new(program, None, 7).map_err(|_| ())?;
-    let layers = search(&machine, max, 60_000, true, false, &watch).map_err(|_| ())?;
+    let mut layers = Layers::default();
+    search(&machine, max, 60_000, true, false, &watch, &mut layers).map_err(|_| ())?;
     match &layers.found {
         // With a truncated stack there may be a simpler one.
         Some(_) if layers.truncated.is_none() => Ok(Some(layers.states.len() as u32 - 1)),
@@ -325,6 +326,10 @@ fn campaign(seeds: std::ops::Range<u64>, recursive: bool, methods: &[Method]) ->
                     wanted.is_some(),
                     "seed {seed} {method:?} {k}\n{source}"
                 );
+                if k < 3 {
+                    let again = reread(&parsed, method, k);
+                    assert_eq!(again, wanted.is_some(), "seed {seed} {method:?} {k}\n{source}");
+                }
             }
         }
     }

@@ -363,3 +363,19 @@ fn printed_translations_are_sequential_programs() {
         assert!(matches!(report.claim.verdict, Verdict::Holds), "{}", report.claim.sentence);
     }
 }
+
+/// The program of the first page of the manual.
+#[test]
+fn the_example_of_the_manual_behaves_as_described() {
+    let page = include_str!("../../../docs/src/boolean.md");
+    let source = page.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let (program, _) = parse(source, "transfer.bp", Slam).unwrap();
+    let report = check(&program, &Options::default()).unwrap();
+    assert_eq!((report.claim.verdict, report.switches), (Verdict::Violated, Some(2)));
+    let repaired = source
+        .replace("  enough :=", "  atomic_begin;\n  enough :=")
+        .replace("  fi;\n", "  fi;\n  atomic_end;\n");
+    let (program, _) = parse(&repaired, "transfer.bp", Slam).unwrap();
+    let report = check(&program, &Options::default()).unwrap();
+    assert_eq!(report.claim.verdict, Verdict::Holds, "{}", report.claim.sentence);
+}

@@ -171,7 +171,7 @@ fn sentence(
     match verdict {
         Verdict::Holds => format!("holds: no violation in any execution ({states}, all explored)"),
         Verdict::HoldsWithinBound(bound) => format!(
-            "holds within bound {bound}: no violation with at most {}; any remaining one needs {} ({states})",
+            "No violation with at most {} (all {states} within that bound explored). Any violation needs at least {}.",
             count(bound.into(), "preemption"),
             bound + 1
         ),
@@ -263,7 +263,7 @@ mod tests {
         );
         assert_eq!(
             say(Verdict::HoldsWithinBound(1), Some(1), None),
-            "holds within bound 1: no violation with at most 1 preemption; any remaining one needs 2 (10 states)"
+            "No violation with at most 1 preemption (all 10 states within that bound explored). Any violation needs at least 2."
         );
         assert_eq!(
             say(Verdict::Inconclusive(Stop::Memory), None, None),

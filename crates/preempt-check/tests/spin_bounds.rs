@@ -121,6 +121,9 @@ fn table_1() {
         let Some(system) = system else { continue };
         let (ours, _) = run(name, system, options(flags, bound, 0));
         // The depth is not compared: Spin's includes rendezvous offers that nobody takes up.
+        // Nor are reports of broken xr/xs promises, which are no violations of the model.
+        let broken_promise = line.contains("partial order reduction invalid");
+        let errors = if broken_promise { "0" } else { errors };
         let ours = [ours.states, ours.matched, ours.transitions, ours.errors];
         let spins = [stored, matched, transitions, errors].map(number);
         if std::env::var_os("V").is_some() {

@@ -60,7 +60,12 @@ fn check(expected: &Expectation) -> Result<(), String> {
     if report["verdict"] != expected.verdict.as_str() {
         return complain("verdict", &report["verdict"]);
     }
-    let violation = &report["violation"];
+    // With several properties, the first that is violated.
+    let violation = match report["results"].as_array() {
+        Some(results) => results.iter().map(|r| &r["violation"]).find(|v| !v.is_null()),
+        None => Some(&report["violation"]),
+    };
+    let violation = violation.unwrap_or(&serde_json::Value::Null);
     if expected.kind.as_ref().is_some_and(|kind| violation["kind"] != kind.as_str()) {
         return complain("kind", &violation["kind"]);
     }

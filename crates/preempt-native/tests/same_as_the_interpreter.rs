@@ -1,4 +1,9 @@
-//! Machine code and reference interpreter agree on every state of every model, step by step.
+//! Machine code and reference interpreter agree on every state of every model, step by step: on the
+//! models there are, and on random ones (`PREEMPT_RANDOM_MODELS` of them).
+
+#[path = "../../preempt-promela/tests/random/mod.rs"]
+#[allow(dead_code)]
+mod random;
 
 use preempt_core::{Enabled, Label, Outcome, ProcessId, Successors, System};
 use preempt_native::Native;
@@ -10,14 +15,11 @@ use std::path::{Path, PathBuf};
 
 const MOST_STATES: usize = 1_500;
 
-fn interpreter(path: &Path, options: LowerOptions) -> Option<Interpreter> {
+fn interpreter(path: &Path, text: Vec<u8>, options: LowerOptions) -> Option<Interpreter> {
     let folder = path.parent()?.to_path_buf();
     let loader = move |_: &str, name: &str| std::fs::read(folder.join(name));
-    let parsed = parse(
-        &path.to_string_lossy(),
-        std::fs::read(path).ok()?,
-        &ParseOptions { defines: Vec::new(), loader: &loader },
-    );
+    let name = path.to_string_lossy();
+    let parsed = parse(&name, text, &ParseOptions { defines: Vec::new(), loader: &loader });
     let program = lower(&parsed.model?, options).ok()?;
     Some(Interpreter::new(program))
 }
@@ -98,7 +100,8 @@ fn on_every_model_there_is() {
     let (mut compared, mut states) = (0, 0);
     for path in &paths {
         for options in [LowerOptions::default(), LowerOptions::plain()] {
-            let Some(reference) = interpreter(path, options) else { continue };
+            let text = std::fs::read(path).expect("the model can be read");
+            let Some(reference) = interpreter(path, text, options) else { continue };
             let Ok(native) = Native::new(&reference) else { continue };
             states += compare(&path.to_string_lossy(), &reference, &native);
             compared += 1;
@@ -106,4 +109,25 @@ fn on_every_model_there_is() {
     }
     println!("{compared} programs, {states} states");
     assert!(compared >= 20, "only {compared} programs");
+}
+
+#[test]
+fn on_random_models() {
+    let wanted = std::env::var("PREEMPT_RANDOM_MODELS").ok().and_then(|n| n.parse().ok());
+    let wanted = wanted.unwrap_or(60);
+    let (mut compared, mut states) = (0, 0);
+    for seed in 1..=wanted {
+        let text = random::make(&mut random::Random::new(seed)).text();
+        for options in [LowerOptions::default(), LowerOptions::plain()] {
+            let path = Path::new("random.pml");
+            let Some(reference) = interpreter(path, text.clone().into_bytes(), options) else {
+                continue;
+            };
+            let Ok(native) = Native::new(&reference) else { continue };
+            states += compare(&format!("seed {seed}:\n{text}"), &reference, &native);
+            compared += 1;
+        }
+    }
+    println!("{compared} random programs, {states} states");
+    assert!(compared >= wanted, "only {compared} programs of {wanted} models");
 }

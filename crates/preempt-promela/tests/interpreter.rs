@@ -186,6 +186,17 @@ fn locality_follows_the_promises_about_channels() {
 }
 
 #[test]
+fn a_broken_promise_is_noticed_when_asked_for() {
+    let text = "chan c = [2] of { byte };
+        active proctype S() { xs c; c!1 }
+        active proctype T() { c!2 }";
+    assert_eq!(run(&interpreter(text), 10).2, Outcome::Done);
+    let system = interpreter(text).check_promises(true);
+    let Outcome::Violated(number) = run(&system, 10).2 else { panic!("nothing noticed") };
+    assert_eq!(system.fault(number).kind, FaultKind::Exclusivity);
+}
+
+#[test]
 fn footprints_of_independent_steps_do_not_conflict() {
     let system = interpreter(
         "byte g, h; chan c = [1] of { byte };

@@ -8,19 +8,23 @@ use preempt::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use preempt::sync::{Arc, Condvar, Mutex};
 use preempt::{Check, Failure, FailureKind, Outcome, Strategy, thread};
 
+/// No test depends on the speed of the machine.
+fn patient() -> Check {
+    Check::new().time(std::time::Duration::from_secs(3600))
+}
+
 /// The failure, checked to need exactly `preemptions` and to replay.
 fn found_at(preemptions: u32, body: impl Fn() + Sync) -> Failure {
     if let Some(less) = preemptions.checked_sub(1) {
-        let report = Check::new().preemptions(less).run(&body);
+        let report = patient().preemptions(less).run(&body);
         assert!(matches!(report.outcome, Outcome::HoldsWithinBound(b) if b == less), "{report}");
-        let oracle =
-            Check::new().strategy(Strategy::ContextBoundedDfs).preemptions(less).run(&body);
+        let oracle = patient().strategy(Strategy::ContextBoundedDfs).preemptions(less).run(&body);
         assert!(oracle.passed(), "{oracle}");
     }
-    let report = Check::new().run(&body);
+    let report = patient().run(&body);
     let failure = report.failure().unwrap_or_else(|| panic!("{report}")).clone();
     assert_eq!(failure.preemptions, preemptions, "{failure}");
-    let again = Check::new().replay(&failure.schedule).run(&body);
+    let again = patient().replay(&failure.schedule).run(&body);
     let again = again.failure().unwrap_or_else(|| panic!("{again}")).clone();
     assert_eq!((again.kind, &again.message), (failure.kind, &failure.message));
     assert_eq!(again.preemptions, preemptions);
@@ -156,7 +160,7 @@ fn file_system(broken: bool) {
 #[test]
 fn file_system_model() {
     found_at(1, || file_system(true));
-    let report = Check::new().unbounded().run(|| file_system(false));
+    let report = patient().unbounded().run(|| file_system(false));
     assert!(matches!(report.outcome, Outcome::Holds), "{report}");
 }
 
@@ -184,7 +188,7 @@ fn data_races_are_reported_with_both_places() {
     let failure = found_at(0, || publish(false));
     assert_eq!(failure.kind, FailureKind::DataRace);
     assert_eq!(failure.message.matches("bugs.rs:").count(), 2, "{failure}");
-    let report = Check::new().unbounded().run(|| publish(true));
+    let report = patient().unbounded().run(|| publish(true));
     assert!(matches!(report.outcome, Outcome::Holds), "{report}");
 }
 
@@ -192,7 +196,7 @@ fn data_races_are_reported_with_both_places() {
 fn races_are_found_whoever_runs_first() {
     for strategy in [Strategy::ContextBoundedDfs, Strategy::SleepSets, Strategy::Random { seed: 1 }]
     {
-        let report = Check::new().strategy(strategy).executions(1000).run(|| publish(false));
+        let report = patient().strategy(strategy).executions(1000).run(|| publish(false));
         assert_eq!(report.failure().map(|f| f.kind), Some(FailureKind::DataRace), "{report}");
     }
 }
@@ -205,10 +209,10 @@ fn sampling_finds_bugs_too() {
         Strategy::Sampling { seed: 1 },
     ] {
         let report =
-            Check::new().strategy(strategy).executions(20_000).run(|| bodies::bluetooth(2, true));
+            patient().strategy(strategy).executions(20_000).run(|| bodies::bluetooth(2, true));
         assert!(report.failure().is_some(), "{strategy:?}: {report}");
         let report =
-            Check::new().strategy(strategy).executions(500).run(|| bodies::bluetooth(1, false));
+            patient().strategy(strategy).executions(500).run(|| bodies::bluetooth(1, false));
         assert!(matches!(report.outcome, Outcome::Inconclusive(_)), "{report}");
         assert!(report.partial_orders <= 11);
         assert!(report.unseen.is_some());

@@ -5,8 +5,13 @@ mod bodies;
 use bodies::Steal;
 use preempt::{Check, Report, Strategy};
 
+/// No test depends on the speed of the machine.
+fn patient() -> Check {
+    Check::new().time(std::time::Duration::from_secs(3600))
+}
+
 fn run(strategy: Strategy, bound: Option<u32>, body: &(impl Fn() + Sync)) -> Report {
-    let check = Check::new().strategy(strategy).keep_going();
+    let check = patient().strategy(strategy).keep_going();
     let check = match bound {
         Some(bound) => check.preemptions(bound),
         None => check.unbounded(),

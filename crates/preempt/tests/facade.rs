@@ -7,26 +7,31 @@ use preempt::{Check, FailureKind, Outcome, Report, Strategy, choose, future, thr
 use std::collections::BTreeSet;
 use std::sync::Mutex as Real;
 
+/// No test depends on the speed of the machine.
+fn patient() -> Check {
+    Check::new().time(std::time::Duration::from_secs(3600))
+}
+
 /// Explores everything twice, by the default strategy and the oracle, and compares.
 #[track_caller]
 fn holds(body: impl Fn() + Sync) -> Report {
-    let report = Check::new().unbounded().strategy(Strategy::PartialOrders).run(&body);
+    let report = patient().unbounded().strategy(Strategy::PartialOrders).run(&body);
     assert!(matches!(report.outcome, Outcome::Holds), "{report}");
-    let oracle = Check::new().unbounded().strategy(Strategy::ContextBoundedDfs).run(&body);
+    let oracle = patient().unbounded().strategy(Strategy::ContextBoundedDfs).run(&body);
     assert!(matches!(oracle.outcome, Outcome::Holds), "{oracle}");
     assert_eq!(report.graphs(), oracle.graphs());
     assert!(report.executions <= report.partial_orders, "{report}");
-    let sleeping = Check::new().strategy(Strategy::SleepSets).run(&body);
+    let sleeping = patient().strategy(Strategy::SleepSets).run(&body);
     assert_eq!(report.partial_orders, sleeping.partial_orders);
     report
 }
 
 #[track_caller]
 fn fails(kind: FailureKind, body: impl Fn() + Sync) -> String {
-    let report = Check::new().run(&body);
+    let report = patient().run(&body);
     let failure = report.failure().unwrap_or_else(|| panic!("{report}"));
     assert_eq!(failure.kind, kind, "{failure}");
-    let again = Check::new().replay(&failure.schedule).run(&body);
+    let again = patient().replay(&failure.schedule).run(&body);
     assert_eq!(again.failure().map(|f| f.kind), Some(kind), "{again}");
     failure.message.clone()
 }

@@ -8,31 +8,36 @@ use preempt::{Check, FailureKind, Outcome, Strategy, thread};
 use std::collections::BTreeSet;
 use std::sync::Mutex as Real;
 
+/// No test depends on the speed of the machine.
+fn patient() -> Check {
+    Check::new().time(std::time::Duration::from_secs(3600))
+}
+
 /// loom's bound loses switches that are free: it sees 1, 18, 48, 78 of these logs.
 #[test]
 fn a_bound_keeps_free_switches() {
     for (bound, expected) in [(0, 6), (1, 24), (2, 60), (3, 90)] {
         let logs = Real::new(BTreeSet::new());
-        let report = Check::new().preemptions(bound).run(|| {
+        let report = patient().preemptions(bound).run(|| {
             logs.lock().unwrap().insert(bodies::seqlog(3, 2));
         });
         assert!(report.passed());
         assert_eq!(logs.lock().unwrap().len(), expected, "bound {bound}");
     }
-    let report = Check::new().preemptions(2).run(|| _ = bodies::seqlog(4, 2));
+    let report = patient().preemptions(2).run(|| _ = bodies::seqlog(4, 2));
     assert_eq!(report.partial_orders, 672);
 }
 
 /// loom completes four philosophers at bound 1 and reports success.
 #[test]
 fn four_philosophers_deadlock_within_one_preemption() {
-    let report = Check::new().preemptions(1).run(|| bodies::philosophers(4, true));
+    let report = patient().preemptions(1).run(|| bodies::philosophers(4, true));
     assert_eq!(report.failure().map(|f| f.kind), Some(FailureKind::Deadlock));
 }
 
 fn outcomes(body: impl Fn() -> usize + Sync) -> BTreeSet<usize> {
     let seen = Real::new(BTreeSet::new());
-    let report = Check::new().unbounded().run(|| {
+    let report = patient().unbounded().run(|| {
         let outcome = body();
         seen.lock().unwrap().insert(outcome);
     });
@@ -79,7 +84,7 @@ fn independent_reads_of_independent_writes_agree() {
 #[test]
 fn spin_loops_end() {
     for strategy in [Strategy::PartialOrders, Strategy::SleepSets, Strategy::ContextBoundedDfs] {
-        let report = Check::new().unbounded().strategy(strategy).run(|| bodies::spinlock(2, false));
+        let report = patient().unbounded().strategy(strategy).run(|| bodies::spinlock(2, false));
         assert!(matches!(report.outcome, Outcome::Holds), "{report}");
         assert_eq!(report.partial_orders, 4);
     }
@@ -88,25 +93,24 @@ fn spin_loops_end() {
 /// Orderings weaker than SeqCst are accepted, run as SeqCst, and noted.
 #[test]
 fn weak_orderings_are_noted() {
-    let report = Check::new().run(|| {
+    let report = patient().run(|| {
         let x = AtomicUsize::new(0);
         x.store(1, Ordering::Release);
     });
     assert!(report.notes.iter().any(|n| n.contains("SeqCst") && n.contains("peers.rs")));
-    assert!(Check::new().run(|| AtomicUsize::new(0).store(1, SeqCst)).notes.is_empty());
+    assert!(patient().run(|| AtomicUsize::new(0).store(1, SeqCst)).notes.is_empty());
 }
 
 /// Several operating system threads find the same.
 #[test]
 fn parallel_exploration() {
-    let one = Check::new().strategy(Strategy::SleepSets).run(|| bodies::mutex_counter(3));
-    let two =
-        Check::new().strategy(Strategy::SleepSets).threads(2).run(|| bodies::mutex_counter(3));
+    let one = patient().strategy(Strategy::SleepSets).run(|| bodies::mutex_counter(3));
+    let two = patient().strategy(Strategy::SleepSets).threads(2).run(|| bodies::mutex_counter(3));
     assert!(matches!(two.outcome, Outcome::Holds), "{two}");
     assert_eq!(one.graphs(), two.graphs());
-    let report = Check::new().threads(2).preemptions(3).run(|| bodies::mutex_counter(3));
+    let report = patient().threads(2).preemptions(3).run(|| bodies::mutex_counter(3));
     assert!(matches!(report.outcome, Outcome::HoldsWithinBound(3)), "{report}");
     assert_eq!(report.partial_orders, 90);
-    let report = Check::new().threads(2).run(|| bodies::bluetooth(2, true));
+    let report = patient().threads(2).run(|| bodies::bluetooth(2, true));
     assert!(report.failure().is_some());
 }

@@ -5,6 +5,11 @@ use preempt::sync::{Arc, Mutex, mpsc};
 use preempt::{Check, FailureKind, Outcome, Report, Strategy, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// No test depends on the speed of the machine.
+fn patient() -> Check {
+    Check::new().time(std::time::Duration::from_secs(3600))
+}
+
 fn kind(report: &Report) -> FailureKind {
     report.failure().unwrap_or_else(|| panic!("no failure: {report}")).kind
 }
@@ -19,7 +24,7 @@ impl Drop for PanicsOnDrop {
 
 #[test]
 fn panic_in_drop() {
-    let report = Check::new().run(|| {
+    let report = patient().run(|| {
         let handle = thread::spawn(|| drop(PanicsOnDrop));
         handle.join().unwrap();
     });
@@ -30,7 +35,7 @@ fn panic_in_drop() {
 #[test]
 fn panic_while_panicking() {
     for _ in 0..3 {
-        let report = Check::new().run(|| {
+        let report = patient().run(|| {
             let _bad = PanicsOnDrop;
             panic!("first");
         });
@@ -39,12 +44,12 @@ fn panic_while_panicking() {
     }
     // The process is still fit for use.
     assert!(catch_unwind(|| panic!("ordinary")).is_err());
-    assert!(matches!(Check::new().run(|| ()).outcome, Outcome::Holds));
+    assert!(matches!(patient().run(|| ()).outcome, Outcome::Holds));
 }
 
 #[test]
 fn panic_while_holding_guards_of_others() {
-    let report = Check::new().run(|| {
+    let report = patient().run(|| {
         let lock = Arc::new(Mutex::new(0));
         let theirs = lock.clone();
         let handle = thread::spawn(move || {
@@ -68,7 +73,7 @@ fn deadlock_with_live_guards_and_destructors() {
             *self.0.lock().unwrap() += 1;
         }
     }
-    let report = Check::new().run(|| {
+    let report = patient().run(|| {
         let a = Arc::new(Mutex::new(0));
         let b = Arc::new(Mutex::new(0));
         let (c, d) = (a.clone(), b.clone());
@@ -89,7 +94,7 @@ fn deadlock_with_live_guards_and_destructors() {
 
 #[test]
 fn double_lock_is_named() {
-    let report = Check::new().run(|| {
+    let report = patient().run(|| {
         let lock = Mutex::new(0);
         let _first = lock.lock().unwrap();
         let _second = lock.lock().unwrap();
@@ -101,7 +106,7 @@ fn double_lock_is_named() {
 #[test]
 fn a_thread_that_never_yields_hits_the_step_limit() {
     for strategy in [Strategy::PartialOrders, Strategy::ContextBoundedDfs, Strategy::SleepSets] {
-        let report = Check::new().steps(200).strategy(strategy).run(|| {
+        let report = patient().steps(200).strategy(strategy).run(|| {
             let flag = Arc::new(AtomicBool::new(false));
             let theirs = flag.clone();
             let handle = thread::spawn(move || while !theirs.load(SeqCst) {});
@@ -115,7 +120,7 @@ fn a_thread_that_never_yields_hits_the_step_limit() {
 
 #[test]
 fn an_endless_loop_that_writes_and_yields_hits_the_step_limit() {
-    let report = Check::new().steps(200).run(|| {
+    let report = patient().steps(200).run(|| {
         let counter = Arc::new(AtomicUsize::new(0));
         loop {
             counter.fetch_add(1, SeqCst);
@@ -137,11 +142,11 @@ fn stack_overflow_is_a_failure() {
         handle.join().unwrap();
     };
     for _ in 0..3 {
-        let report = Check::new().stack(64 << 10).run(body);
+        let report = patient().stack(64 << 10).run(body);
         assert_eq!(kind(&report), FailureKind::Panic);
         assert!(report.failure().unwrap().message.contains("Check::stack"), "{report}");
     }
-    let report = Check::new().stack(8 << 20).run(body);
+    let report = patient().stack(8 << 20).run(body);
     assert!(matches!(report.outcome, Outcome::Holds), "{report}");
 }
 
@@ -149,7 +154,7 @@ fn stack_overflow_is_a_failure() {
 fn nondeterminism_is_explained() {
     use std::sync::atomic::AtomicUsize as Real;
     let runs = Real::new(0);
-    let report = Check::new().run(|| {
+    let report = patient().run(|| {
         let x = Arc::new(AtomicUsize::new(0));
         let y = x.clone();
         let handle = thread::spawn(move || y.store(1, SeqCst));
@@ -168,7 +173,7 @@ fn nondeterminism_is_explained() {
 
 #[test]
 fn panics_caught_by_the_test_poison_and_go_on() {
-    let report = Check::new().unbounded().run(|| {
+    let report = patient().unbounded().run(|| {
         let lock = Arc::new(Mutex::new(0));
         let theirs = lock.clone();
         let handle = thread::spawn(move || {
@@ -190,7 +195,8 @@ fn panics_caught_by_the_test_poison_and_go_on() {
 
 #[test]
 fn sixty_four_threads() {
-    let report = Check::new().preemptions(0).states(20_000).run(|| {
+    let check = patient().strategy(Strategy::PartialOrders);
+    let report = check.preemptions(0).states(20_000).run(|| {
         let counter = Arc::new(AtomicUsize::new(0));
         let handles: Vec<_> = (0..64)
             .map(|_| {
@@ -204,7 +210,7 @@ fn sixty_four_threads() {
         assert_eq!(counter.load(SeqCst), 64);
     });
     assert!(report.passed(), "{report}");
-    let report = Check::new().strategy(Strategy::Random { seed: 1 }).executions(50).run(|| {
+    let report = patient().strategy(Strategy::Random { seed: 1 }).executions(50).run(|| {
         let (sender, receiver) = mpsc::channel();
         for i in 0..64 {
             let sender = sender.clone();
@@ -218,7 +224,8 @@ fn sixty_four_threads() {
 
 #[test]
 fn ten_thousand_steps_per_thread() {
-    let report = Check::new().preemptions(1).states(200_000).run(|| {
+    let check = patient().strategy(Strategy::PartialOrders);
+    let report = check.preemptions(1).states(100_000).run(|| {
         let shared = Arc::new(AtomicUsize::new(0));
         let handles: Vec<_> = (0..2)
             .map(|_| {
@@ -245,7 +252,7 @@ fn ten_thousand_steps_per_thread() {
 #[test]
 fn std_primitives_by_mistake() {
     // A std mutex held across an operation would block the only operating system thread.
-    let report = Check::new().run(|| {
+    let report = patient().run(|| {
         let lock = std::sync::Arc::new(std::sync::Mutex::new(0));
         let x = Arc::new(AtomicUsize::new(0));
         let (theirs, y) = (lock.clone(), x.clone());
@@ -268,8 +275,8 @@ fn std_primitives_by_mistake() {
 
 #[test]
 fn nested_checks() {
-    let report = Check::new().run(|| {
-        let inner = Check::new().run(|| {
+    let report = patient().run(|| {
+        let inner = patient().run(|| {
             let x = AtomicUsize::new(1);
             assert_eq!(x.load(SeqCst), 1);
         });
@@ -280,8 +287,8 @@ fn nested_checks() {
 
 #[test]
 fn bad_schedules_are_reported() {
-    let report = Check::new().replay("nonsense").run(|| ());
+    let report = patient().replay("nonsense").run(|| ());
     assert_eq!(kind(&report), FailureKind::Input);
-    let report = Check::new().replay("p1.7x3").run(|| ());
+    let report = patient().replay("p1.7x3").run(|| ());
     assert!(matches!(report.outcome, Outcome::Inconclusive(_)), "{report}");
 }

@@ -5,15 +5,19 @@ mod bodies;
 use bodies::Steal;
 use preempt::{Check, Strategy};
 
+/// No test depends on the speed of the machine.
+fn patient() -> Check {
+    Check::new().time(std::time::Duration::from_secs(3600))
+}
+
 /// [MQ07b] Table 1: executions with and without partial-order reduction, by size and bound.
 #[test]
 fn reduction_pays_more_with_every_bound() {
     println!("size bound cb-dfs cb-por");
     for (size, bounds) in [(3, 4), (4, 4), (5, 4)] {
         let body = || bodies::work_stealing(size, Steal::Correct);
-        let plain =
-            Check::new().strategy(Strategy::ContextBoundedDfs).preemptions(bounds).run(body);
-        let reduced = Check::new().strategy(Strategy::PartialOrders).preemptions(bounds).run(body);
+        let plain = patient().strategy(Strategy::ContextBoundedDfs).preemptions(bounds).run(body);
+        let reduced = patient().strategy(Strategy::PartialOrders).preemptions(bounds).run(body);
         let mut before = 0;
         let mut ratio = 1.0;
         for (plain, reduced) in plain.per_bound.iter().zip(&reduced.per_bound) {
@@ -35,7 +39,7 @@ fn reduction_pays_more_with_every_bound() {
 /// The plain search's executions that the prototype counted for the same queue.
 #[test]
 fn plain_search_executes_as_often_as_expected() {
-    let report = Check::new()
+    let report = patient()
         .strategy(Strategy::ContextBoundedDfs)
         .preemptions(3)
         .run(|| bodies::work_stealing(3, Steal::Correct));

@@ -78,11 +78,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Whether a fault number means that a limit was hit rather than a target.
-    pub(crate) fn is_limit(number: u32) -> bool {
-        number >= CHOICE_LIMIT
-    }
-
+    /// Whether a fault number means that a step has too many outcomes.
     pub(crate) fn is_choice_limit(number: u32) -> bool {
         number == CHOICE_LIMIT
     }
@@ -387,11 +383,12 @@ impl<'p> Machine<'p> {
         count
     }
 
+    /// Also a thread that has ended inside a section never leaves it.
     fn in_atomic_section(&self, state: &[u8], process: usize) -> bool {
         let Some(flag) = self.program.atomic else { return false };
-        let segment = self.layout.segment(state, process);
-        let top = self.layout.top(state, segment);
-        top.is_some_and(|top| self.layout.get(state, &top, flag) != 0)
+        let private = self.layout.segment(state, process).private;
+        let nowhere = Top { function: 0, position: 0, start: 0, private };
+        self.layout.get(state, &nowhere, flag) != 0
     }
 
     fn name_of(&self, process: usize) -> String {

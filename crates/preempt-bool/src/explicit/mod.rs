@@ -8,4 +8,4 @@ mod store;
 
 pub use machine::Machine;
 pub(crate) use machine::show;
-pub(crate) use search::search;
+pub(crate) use search::{Layers, search};

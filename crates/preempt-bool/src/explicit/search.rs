@@ -48,7 +48,7 @@ struct Search {
 }
 
 /// Explores up to `max_switches` switches, at most `max_states` search states; goes on behind the
-/// first violation if `full`.
+/// first violation if `full`. What was finished stays in `layers` when a limit ends the search.
 pub(crate) fn search(
     machine: &Machine<'_>,
     max_switches: u32,
@@ -56,8 +56,8 @@ pub(crate) fn search(
     everywhere: bool,
     full: bool,
     watch: &Watch<'_>,
-) -> Result<Layers, Stop> {
-    let mut layers = Layers::default();
+    layers: &mut Layers,
+) -> Result<(), Stop> {
     let mut initial = Vec::new();
     machine.initial(&mut initial);
     let processes = machine.process_count(&initial);
@@ -111,7 +111,7 @@ pub(crate) fn search(
                         if !full {
                             layers.states.push(search.entries.len() as u64);
                             layers.bytes = search.memory();
-                            return Ok(layers);
+                            return Ok(());
                         }
                     }
                     match outcome {
@@ -157,11 +157,11 @@ pub(crate) fn search(
         layers.bytes = search.memory();
         if next.iter().all(Vec::is_empty) {
             layers.exhausted = layers.truncated.is_none();
-            return Ok(layers);
+            return Ok(());
         }
         layer = next;
     }
-    Ok(layers)
+    Ok(())
 }
 
 impl Search {

@@ -14,7 +14,6 @@ pub(super) fn lower(
     elaborated: Elaborated,
     file: &str,
     lines: &Lines,
-    warnings: &mut Vec<Diagnostic>,
 ) -> Result<Program, Vec<Diagnostic>> {
     let Elaborated { module, threads } = elaborated;
     let mut lowering = Lowering {
@@ -49,7 +48,7 @@ pub(super) fn lower(
             lowering.error("B0018", &function.name.span, message);
         }
     }
-    let functions = (0..module.functions.len()).map(|id| lowering.function(id, warnings)).collect();
+    let functions = (0..module.functions.len()).map(|id| lowering.function(id)).collect();
     let find = |name: &str| lowering.functions.get(name).copied();
     let threads = threads
         .into_iter()
@@ -159,7 +158,7 @@ impl<'a> Lowering<'a> {
         self.variables.len() - 1
     }
 
-    fn function(&mut self, id: FunctionId, warnings: &mut Vec<Diagnostic>) -> Function {
+    fn function(&mut self, id: FunctionId) -> Function {
         let definition = &self.module.functions[id];
         let mut graph = Graph {
             scope: HashMap::new(),
@@ -197,7 +196,7 @@ impl<'a> Lowering<'a> {
             }
         }
         let entry = graph.node();
-        let last = self.block(&definition.body, entry, &mut graph, warnings);
+        let last = self.block(&definition.body, entry, &mut graph);
         let missing = definition.returns.iter().map(|t| Expr::Any { width: t.width() }).collect();
         let line = line_of(self.lines, &definition.end);
         graph.edge(last, last, Operation::Return(missing), line, "end".into());
@@ -219,13 +218,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Adds the statements behind `at`; returns where they end.
-    fn block(
-        &mut self,
-        body: &[ast::Statement],
-        mut at: NodeId,
-        graph: &mut Graph,
-        warnings: &mut Vec<Diagnostic>,
-    ) -> NodeId {
+    fn block(&mut self, body: &[ast::Statement], mut at: NodeId, graph: &mut Graph) -> NodeId {
         for statement in body {
             let line = line_of(self.lines, &statement.span);
             for label in &statement.labels {
@@ -235,7 +228,7 @@ impl<'a> Lowering<'a> {
                 graph.marks.push((node, Mark::Label(label.text.clone()), line));
                 at = node;
             }
-            at = self.statement(statement, line, at, graph, warnings);
+            at = self.statement(statement, line, at, graph);
         }
         at
     }
@@ -246,12 +239,11 @@ impl<'a> Lowering<'a> {
         line: u32,
         at: NodeId,
         graph: &mut Graph,
-        warnings: &mut Vec<Diagnostic>,
     ) -> NodeId {
         let text = print::head(&statement.kind);
         let span = &statement.span;
         match &statement.kind {
-            StatementKind::Comment(_) => return at,
+            StatementKind::Comment(_) => at,
             StatementKind::Assign { lhs, rhs, constrain } => {
                 let operation = self.assignment(lhs, rhs, constrain.as_ref(), span, graph);
                 let to = graph.node();
@@ -292,7 +284,7 @@ impl<'a> Lowering<'a> {
                 let operation = Operation::Assume(condition.not());
                 graph.edge(at, no, operation, line, format!("{text} else"));
                 for (body, start) in [(then, yes), (otherwise, no)] {
-                    let last = self.block(body, start, graph, warnings);
+                    let last = self.block(body, start, graph);
                     self.join(last, to, graph);
                 }
                 to
@@ -305,7 +297,7 @@ impl<'a> Lowering<'a> {
                 graph.edge(head, inside, operation, line, format!("{text} do"));
                 let operation = Operation::Assume(condition.not());
                 graph.edge(head, to, operation, line, format!("{text} ends"));
-                let last = self.block(body, inside, graph, warnings);
+                let last = self.block(body, inside, graph);
                 self.join(last, head, graph);
                 to
             }

@@ -127,9 +127,9 @@ pub fn parse(
     dialect: Dialect,
 ) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
     let lines = Lines::new(file, source);
-    let (module, mut warnings) = parse_module(source, dialect, &lines)?;
+    let (module, warnings) = parse_module(source, dialect, &lines)?;
     let elaborated = elaborate::elaborate(module, dialect, &lines)?;
-    let program = lower::lower(elaborated, file, &lines, &mut warnings)?;
+    let program = lower::lower(elaborated, file, &lines)?;
     Ok((program, warnings))
 }
 
@@ -138,12 +138,7 @@ impl Program {
     pub(crate) fn from_module(module: Module) -> Result<Program, Vec<Diagnostic>> {
         let lines = Lines::new("", "");
         let elaborated = elaborate::elaborate(module, Dialect::Slam, &lines)?;
-        lower::lower(elaborated, "", &lines, &mut Vec::new())
-    }
-
-    /// The program as text, without sugar.
-    pub fn text(&self) -> String {
-        crate::syntax::print::module(&self.module)
+        lower::lower(elaborated, "", &lines)
     }
 
     /// How many threads run.

@@ -334,7 +334,7 @@ impl Core<'_> {
         if self.cache.len() < 1 << 21 {
             let old = std::mem::take(&mut self.cache);
             self.cache = vec![EMPTY; old.len() * 2];
-            for entry in old {
+            for entry in old.into_iter().filter(|entry| entry.key != EMPTY.key) {
                 let slot = self.slot(entry.key);
                 self.cache[slot] = entry;
             }
@@ -375,8 +375,8 @@ impl Core<'_> {
         self.buckets.fill(NONE);
         self.free = NONE;
         self.free_count = 0;
-        for i in 1..self.nodes.len() {
-            if !marked[i] {
+        for (i, marked) in marked.iter().enumerate().skip(1) {
+            if !marked {
                 self.nodes[i] = Node { level: BOTTOM, high: TRUE, low: TRUE, next: self.free };
                 self.free = i as u32;
                 self.free_count += 1;
@@ -401,7 +401,7 @@ impl Core<'_> {
         self.cache[slot] = Cached { key, result };
         let count = self.operations.get().wrapping_add(1);
         self.operations.set(count);
-        if count % (1 << 14) == 0 {
+        if count.is_multiple_of(1 << 14) {
             self.watch.check(self.in_use() as u64)?;
         }
         Ok(result)

@@ -42,6 +42,7 @@ pub(super) fn options(arguments: &CheckArguments, property: String, observed: bo
         free_cycles: arguments.free_cycles,
         shorten: arguments.shorten,
         first: arguments.first,
+        swarm: arguments.swarm.then_some(arguments.seed),
         observed,
         assertions: !arguments.no_assert,
         deadlocks: !arguments.no_deadlock,

@@ -1,7 +1,7 @@
 //! Takes steps.
 
 use super::channel;
-use super::evaluate::{Process, View};
+use super::evaluate::{Process, View, processes};
 use super::{Interpreter, write_pc};
 use crate::ir::{
     ArgumentRange, Block, BlockGuard, ChannelRef, FaultId, Move, MoveKind, Op, Pattern,
@@ -89,6 +89,8 @@ impl<'a> Execution<'a, '_> {
                 let channel = view.channel(channel)?;
                 let message = channel.cut(&view.values(*values)?);
                 let id = channel.id;
+                self.check_promises(me, id, false);
+                self.check_promises(partner, id, true);
                 self.go(me, action);
                 self.ops(me, &action.ops)?;
                 self.event(false, id, &message);
@@ -172,6 +174,7 @@ impl<'a> Execution<'a, '_> {
         let channel = view.channel(channel)?;
         let message = channel.cut(&view.values(values)?);
         let (program, id) = (&self.interpreter.program, channel.id);
+        self.check_promises(me, id, false);
         if let Some(channel) = channel::by_id(program, self.state, id as i32) {
             channel.insert(self.state, &message, sorted);
         }
@@ -193,6 +196,7 @@ impl<'a> Execution<'a, '_> {
         let message: Vec<i32> =
             (0..channel.kind.fields.len()).map(|f| channel.field(self.state, slot, f)).collect();
         let (program, id) = (&self.interpreter.program, channel.id);
+        self.check_promises(me, id, true);
         if !copy {
             self.event(true, id, &message);
             if let Some(channel) = channel::by_id(program, self.state, id as i32) {
@@ -350,6 +354,22 @@ impl<'a> Execution<'a, '_> {
         }
         let me = self.process(usize::from(self.state[1]) - 1)?;
         self.ops(me, &proctype.on_start)
+    }
+
+    /// Notes when a process uses a channel that another one claims for itself.
+    fn check_promises(&mut self, me: Process, channel: u32, receive: bool) {
+        if !self.interpreter.checks_promises {
+            return;
+        }
+        let program = &self.interpreter.program;
+        for other in processes(program, self.state).filter(|p| p.id != me.id) {
+            for promise in &program.proctypes[other.proctype].promises {
+                let claimed = View::of(program, self.state, other).channel(&promise.channel);
+                if promise.receive == receive && claimed.is_ok_and(|c| c.id == channel) {
+                    self.violated.get_or_insert(promise.fault);
+                }
+            }
+        }
     }
 
     /// Shows an event to the trace automaton.

@@ -22,13 +22,21 @@ use preempt_core::{
 pub struct Interpreter {
     program: Program,
     footprints: Footprints,
+    checks_promises: bool,
 }
 
 impl Interpreter {
     /// Prepares a program for execution.
     pub fn new(program: Program) -> Self {
         let footprints = Footprints::of(&program);
-        Interpreter { program, footprints }
+        Interpreter { program, footprints, checks_promises: false }
+    }
+
+    /// Whether a send or receive that breaks another process's `xr` or `xs` is a violation. Needed
+    /// when a reduction relies on them; off at first, as in a search without reduction.
+    pub fn check_promises(mut self, on: bool) -> Self {
+        self.checks_promises = on;
+        self
     }
 
     /// The program.

@@ -144,6 +144,20 @@ pub struct Proctype {
     pub priority: u8,
     /// Labels of the source and the control states they stand at.
     pub labels: Vec<(String, Pc)>,
+    /// What its processes promise about channels (`xr`, `xs`).
+    pub promises: Vec<Promise>,
+}
+
+/// `xr c` or `xs c`: while a process of this type lives, it is the channel's only user on that side.
+/// Reductions rely on it, so a search that reduces checks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    /// The channel, as that process sees it.
+    pub channel: ChannelRef,
+    /// The receiving side (`xr`), or the sending one (`xs`).
+    pub receive: bool,
+    /// What is reported when another process uses the channel.
+    pub fault: FaultId,
 }
 
 /// A control state.

@@ -2,7 +2,11 @@
 //!
 //! Coroutine stacks end in a guard page. A handler for SIGSEGV recognises a fault on the stack of
 //! the coroutine that is running and makes that coroutine return to its caller with an error. Any
-//! other fault goes to the handler that was installed before. Only where the register layout is
+//! other fault goes to the handler that was installed before.
+//!
+//! In the same way a panic that escapes from a destructor during unwinding, which makes Rust abort
+//! the process, becomes a return from the coroutine: a handler for SIGABRT recognises the abort that
+//! the panic hook has announced. Only where the register layout is
 //! known (Linux on x86-64 and AArch64); elsewhere an overflow ends the process as usual.
 
 use super::fiber::{Overflow, Trap, Watched, trap_of};
@@ -10,6 +14,12 @@ use std::cell::Cell;
 
 thread_local! {
     static RUNNING: Cell<Option<Trap>> = const { Cell::new(None) };
+    static ABORTING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Announces that Rust is about to abort because of a panic in the running coroutine.
+pub(super) fn announce_abort() {
+    ABORTING.set(true);
 }
 
 /// Declares which coroutine runs from now on; returns the one before.
@@ -24,7 +34,7 @@ pub(super) fn unwatch(before: Option<Trap>) {
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod signal {
-    use super::{Overflow, RUNNING};
+    use super::{ABORTING, Overflow, RUNNING};
     use std::sync::{Once, OnceLock};
 
     static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
@@ -43,6 +53,8 @@ mod signal {
                 if libc::sigaction(libc::SIGSEGV, &action, &mut previous) == 0 {
                     let _ = PREVIOUS.set(previous);
                 }
+                action.sa_sigaction = handle_abort as *const () as usize;
+                libc::sigaction(libc::SIGABRT, &action, std::ptr::null_mut());
             }
         });
     }
@@ -66,6 +78,26 @@ mod signal {
                 return;
             }
             forward(signal, info, (context as *mut libc::ucontext_t).cast());
+        }
+    }
+
+    /// # Safety
+    /// Called by the kernel with a valid signal frame.
+    unsafe extern "C" fn handle_abort(
+        _: libc::c_int,
+        _: *mut libc::siginfo_t,
+        context: *mut libc::c_void,
+    ) {
+        // SAFETY: as in `handle`. If the abort is not ours, returning lets the C library go on
+        // with it.
+        unsafe {
+            let context = &mut *context.cast::<libc::ucontext_t>();
+            if ABORTING.replace(false)
+                && let Some(trap) = RUNNING.get()
+                && trap.stack_ptr_in_bounds(stack_pointer(context))
+            {
+                redirect(context, trap.setup_trap_handler(|| Ok(())));
+            }
         }
     }
 

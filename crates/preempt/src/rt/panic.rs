@@ -4,11 +4,11 @@
 //! most explored failures would only be noise. Panics elsewhere go to the hook that was there.
 //!
 //! A panic that escapes from a destructor during unwinding makes Rust abort the process. It calls
-//! the hook one last time before it does; there the coroutine is left for good, so the test fails
-//! with a report instead. The operating system thread is then spent (std believes it is inside a
-//! hook) and must end.
+//! the hook one last time before it does; the hook announces the abort, and the handler in
+//! `overflow` leaves the coroutine for good, so the test fails with a report instead. The operating
+//! system thread is then spent (std believes it is panicking) and ends.
 
-use super::fiber::suspend;
+use super::overflow::announce_abort;
 use super::{Runtime, Trouble, current};
 use preempt_explore::{Command, Ending};
 use std::panic::PanicHookInfo;
@@ -54,7 +54,5 @@ fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
     runtime.spent = true;
     runtime.stop(Ending::Reported);
     runtime.next = Command::Stop;
-    // SAFETY: `me` is running, and the reference is not used afterwards.
-    unsafe { suspend(runtime, me) };
-    // Only reached if there is nowhere to go back to; then Rust aborts, as it would have.
+    announce_abort();
 }

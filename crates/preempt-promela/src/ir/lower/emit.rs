@@ -4,6 +4,7 @@ use super::element::{Action, Graph, Id, Kind, SequenceId};
 use super::safety::Need;
 use super::table::{Code, Table, Transition, chained_elements};
 use super::{LowerError, Lowering};
+use crate::ir::Promise;
 use crate::ir::{
     Block, BlockGuard, BlockOption, Condition, ControlState, Expr, Move, MoveId, MoveKind, Op, Pc,
     Place, Proctype, ProctypeIndex, Safety, Statement,
@@ -61,6 +62,7 @@ pub(super) fn proctype(
         .filter_map(|(name, number)| Some((name.clone(), Pc(*pcs.get(number)?))))
         .collect();
     let entry = Pc(pcs.get(&table.entry).copied().unwrap_or(0));
+    let promises = promises(lowering, index)?;
     lowering.program.proctypes.push(Proctype {
         name: declaration.name.clone(),
         frame: lowering.storage.frames[index].clone(),
@@ -72,8 +74,30 @@ pub(super) fn proctype(
         provided,
         priority: declaration.priority.unwrap_or(1).clamp(1, 255) as u8,
         labels,
+        promises,
     });
     Ok(())
+}
+
+/// What `xr` and `xs` in the body promise.
+fn promises(lowering: &mut Lowering<'_>, index: usize) -> Result<Vec<Promise>, LowerError> {
+    let mut promises = Vec::new();
+    for (process, place, receive) in lowering.facts.promises.clone() {
+        if process != index {
+            continue;
+        }
+        let name = lowering.text(place.span);
+        let message = if receive {
+            format!("another process receives from `{name}`, declared `xr`")
+        } else {
+            format!("another process sends to `{name}`, declared `xs`")
+        };
+        let fault = lowering.fault(FaultKind::Exclusivity, message, place.span);
+        for channel in lowering.channels_of(&place, Some(index))?.unwrap_or_default() {
+            promises.push(Promise { channel, receive, fault });
+        }
+    }
+    Ok(promises)
 }
 
 fn emit_move(

@@ -27,6 +27,8 @@ pub(super) struct Facts {
     pub(super) observed_labels: HashSet<(usize, String)>,
     /// Promises about channel variables.
     pub(super) exclusive: HashMap<Owner, u8>,
+    /// The same promises as they stand in the text: process type, channel, receiving side.
+    pub(super) promises: Vec<(usize, Place, bool)>,
     pub(super) uses_remote_variables: bool,
     pub(super) uses_timeout: bool,
     pub(super) uses_unless: bool,
@@ -152,6 +154,9 @@ impl Facts {
         for place in places {
             if let Some(owner) = Owner::of(place.base, process) {
                 *self.exclusive.entry(owner).or_default() |= flag;
+            }
+            if let Some(process) = process {
+                self.promises.push((process, place.clone(), flag == EXCLUSIVE_RECEIVE));
             }
         }
     }
