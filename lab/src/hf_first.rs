@@ -145,8 +145,8 @@ pub(crate) fn table2(_options: &Options) -> Result<String> {
            - The paper's breadth-first column stands in the rows without reduction but was measured *with*: Spin 6.5.2\n\
              gives 5,346 states and 6,576 transitions for snoopy with reduction, and 41,566 and 138,570 without; for\n\
              worst-case 33,598 and 147,559 with, 35,320 and 192,221 without. Ours differs from Spin's a little for snoopy,\n\
-             because the two meet the states of a level in another order, and more for worst-case, where Spin's search ends at\n\
-             depth 9 and ours at 10.\n\
+             presumably because the two meet the states of a level in another order, and more for worst-case, where\n\
+             Spin's search ends at depth 9 and ours at 10.\n\
            - Our bounded search without `--compat` is breadth-first within a bound: it sees more states before the first\n\
              violation, and that violation has the fewest preemptions.\n")
 }
