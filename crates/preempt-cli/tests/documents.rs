@@ -1,0 +1,295 @@
+//! The documents say what the command does: every `console` block is run, tables are compared.
+//!
+//! In a block fenced as `console`, a line `$ preempt …` is run in a copy of the repository's
+//! models; the lines up to the next `$` are what it must print. `...` stands for anything, within
+//! a line or as a line of its own for any number of lines; decimal fractions (times, memory) all
+//! count as equal. `$ echo $?` shows the exit code of the command before.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The README and all chapters of the book.
+fn documents() -> Vec<PathBuf> {
+    let mut files = vec![root().join("README.md")];
+    let mut folders = vec![root().join("docs/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "md") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+struct Entry {
+    line: usize,
+    command: String,
+    expected: Vec<String>,
+}
+
+/// The commands of all `console` blocks.
+fn entries(document: &str) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut fence: Option<bool> = None;
+    for (at, line) in document.lines().enumerate() {
+        if let Some(language) = line.strip_prefix("```") {
+            fence = match fence {
+                Some(_) => None,
+                None => Some(language.trim() == "console"),
+            };
+        } else if fence == Some(true) {
+            if let Some(command) = line.strip_prefix("$ ") {
+                let command = command.to_string();
+                entries.push(Entry { line: at + 1, command, expected: Vec::new() });
+            } else if let Some(entry) = entries.last_mut() {
+                entry.expected.push(line.to_string());
+            }
+        }
+    }
+    entries
+}
+
+/// Words as a shell splits them, with quotes but without anything else.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    for c in command.chars() {
+        match (quote, c) {
+            (Some(q), _) if c == q => quote = None,
+            (Some(_), _) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Every decimal fraction as `#`.
+fn without_fractions(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line.trim_end();
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(at);
+        out += before;
+        let end = from.find(|c: char| !c.is_ascii_digit()).unwrap_or(from.len());
+        let after = &from[end..];
+        let fraction = after
+            .strip_prefix('.')
+            .map_or(0, |tail| tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len()));
+        if fraction > 0 {
+            out.push('#');
+            rest = &after[1 + fraction..];
+        } else {
+            out += &from[..end];
+            rest = after;
+        }
+    }
+    out + rest
+}
+
+fn line_matches(pattern: &str, line: &str) -> bool {
+    let mut parts = pattern.split("...");
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = line.strip_prefix(first) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    true
+}
+
+fn matches(expected: &[String], actual: &[String]) -> bool {
+    match expected.split_first() {
+        None => actual.is_empty(),
+        Some((pattern, rest)) if pattern.trim() == "..." => {
+            (0..=actual.len()).any(|skip| matches(rest, &actual[skip..]))
+        }
+        Some((pattern, rest)) => actual
+            .split_first()
+            .is_some_and(|(line, more)| line_matches(pattern, line) && matches(rest, more)),
+    }
+}
+
+/// Lines without fractions, without empty lines around.
+fn tidy(lines: impl Iterator<Item = String>) -> Vec<String> {
+    let mut lines: Vec<String> = lines.map(|line| without_fractions(&line)).collect();
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    let empty = lines.iter().take_while(|line| line.is_empty()).count();
+    lines.split_off(empty)
+}
+
+fn run(folder: &Path, arguments: &[String]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_preempt"))
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .env_remove("COLUMNS")
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn console_blocks_show_what_is_printed() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("documents");
+    copy(&root().join("models"), &folder.join("models"));
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for document in documents() {
+        let mut code = None;
+        for entry in entries(&text(&document)) {
+            let place = format!("{}:{}", document.display(), entry.line);
+            let words = words(&entry.command);
+            let plain: Vec<&str> = words.iter().map(String::as_str).collect();
+            let actual = match plain.as_slice() {
+                ["preempt", ..] | ["cargo", "run", "--release", "--bin", "preempt", "--", ..] => {
+                    let skip = if plain[0] == "preempt" { 1 } else { 6 };
+                    let output = run(&folder, &words[skip..]);
+                    code = output.status.code();
+                    let both = [output.stdout, output.stderr].concat();
+                    String::from_utf8_lossy(&both).into_owned()
+                }
+                ["echo", "$?"] => code.map_or(String::new(), |code| code.to_string()),
+                _ => {
+                    wrong.push(format!("{place}: only preempt can be run in a console block"));
+                    continue;
+                }
+            };
+            count += 1;
+            let expected = tidy(entry.expected.iter().cloned());
+            let actual = tidy(actual.lines().map(String::from));
+            if !matches(&expected, &actual) {
+                let actual = actual.join("\n");
+                wrong.push(format!("{place}: `{}` prints\n{actual}\n", entry.command));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count >= 20, "only {count} commands were found");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut broken = Vec::new();
+    for document in documents() {
+        let folder = document.parent().unwrap();
+        for link in text(&document).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or_default();
+            // A formula such as `[](p -> q)` is no link.
+            let is_link = !target.is_empty() && !target.contains(' ');
+            if is_link && !target.contains("://") && !folder.join(target).exists() {
+                broken.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_chapter_is_in_the_summary() {
+    let summary = text(&root().join("docs/src/SUMMARY.md"));
+    let source = root().join("docs/src");
+    for document in documents() {
+        let Ok(name) = document.strip_prefix(&source) else { continue };
+        let name = name.display().to_string();
+        assert!(name == "SUMMARY.md" || summary.contains(&format!("({name})")), "{name}");
+    }
+}
+
+#[test]
+fn the_table_of_options_is_complete() {
+    let chapter = text(&root().join("docs/src/reference/command-line.md"));
+    let help = run(&root(), &["check".into(), "--help".into()]);
+    let help = String::from_utf8(help.stdout).unwrap();
+    let is_option = |word: &&str| word.starts_with("--") && word.len() > 2;
+    let offered = help
+        .lines()
+        .filter(|line| line.trim_start().starts_with('-'))
+        .filter_map(|line| line.split([' ', ',']).find(is_option));
+    let mut count = 0;
+    for option in offered {
+        count += 1;
+        let known = [format!("`{option}`"), format!("`{option} "), format!(", {option}`")];
+        assert!(known.iter().any(|k| chapter.contains(k)), "{option} is not in the table");
+    }
+    assert!(count > 30, "{count} options");
+    for row in chapter.lines().filter(|line| line.starts_with("| `")) {
+        let cell = row.split('|').nth(1).unwrap_or_default();
+        for option in cell.split(['`', ' ', ',', '[']).filter(is_option) {
+            assert!(help.contains(option), "{option} is in the table but is not offered");
+        }
+    }
+}
+
+#[test]
+fn the_map_of_spin_flags_is_the_one_in_use() {
+    let chapter = text(&root().join("docs/src/reference/spin-flags.md"));
+    let output = run(&root(), &["explain".into(), "spin".into()]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<(&str, &str)> = printed
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.trim().split_once("  "))
+        .map(|(flag, ours)| (flag.trim(), ours.trim()))
+        .collect();
+    assert!(rows.len() > 20);
+    for (flag, ours) in &rows {
+        let row = format!("| `{flag}` | {ours} |");
+        assert!(chapter.contains(&row), "missing: {row}");
+    }
+    let table = chapter.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(table, rows.len());
+}
+
+#[test]
+fn patterns() {
+    assert!(line_matches("a ... c", "a b c"));
+    assert!(!line_matches("a ... c", "a b"));
+    assert!(line_matches("...", ""));
+    assert_eq!(without_fractions("1.25 seconds, 3 states, 4."), "# seconds, 3 states, 4.");
+    assert_eq!(words("ltl '[] p' -q"), ["ltl", "[] p", "-q"]);
+    let lines = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();
+    assert!(matches(&lines("a\n...\nd"), &lines("a\nb\nc\nd")));
+    assert!(!matches(&lines("a\nd"), &lines("a\nb\nd")));
+}
