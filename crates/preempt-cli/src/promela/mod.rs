@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod claim;
 mod cycles;
+mod literals;
 mod safety;
 mod verify;
 
