@@ -1,0 +1,138 @@
+//! Properties that cannot be checked, or not as wished: clear messages and exit codes. And what is said
+//! about those that can.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("liveness_input");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn check(path: &PathBuf, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_preempt"))
+        .arg("check")
+        .arg(path)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn report(path: &PathBuf, arguments: &[&str]) -> serde_json::Value {
+    let output = check(path, &[arguments, &["--json"]].concat());
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+const FLIP: &str = "bit p;\nactive proctype P() { bit x; do :: p = 1 - p :: x = 1 - x od }\n\
+                    active proctype Q() { bit y; do :: y = 1 - y od }\n";
+
+#[test]
+fn an_unknown_proposition_is_named() {
+    let path = file("flip.pml", FLIP);
+    let output = check(&path, &["--formula", "[] <> nowhere"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("nowhere"), "{text}");
+}
+
+#[test]
+fn a_local_variable_in_an_ltl_block_is_refused() {
+    let path = file("local.pml", &format!("{FLIP}ltl f {{ [] <> (x == 0) }}\n"));
+    let output = check(&path, &[]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("`x`") || text.contains(" x"), "{text}");
+    assert!(text.contains("local.pml:4"), "{text}");
+}
+
+#[test]
+fn a_claim_that_counts_steps_is_checked_without_reduction() {
+    // Accepts if p is false in exactly the first state.
+    let claim = "never { !p; p; accept: do :: true od }\n";
+    let path = file("counts.pml", &format!("{FLIP}{claim}"));
+    let answer = report(&path, &["--acceptance"]);
+    assert_eq!(answer["verdict"], "violated");
+    let notes = answer["notes"].to_string();
+    assert!(notes.contains("no partial-order reduction"), "{notes}");
+    assert!(notes.contains("stutter invariant"), "{notes}");
+}
+
+#[test]
+fn a_claim_that_is_completed_is_found_whatever_comes_first() {
+    // Reduction would run P1 first, and the claim would miss the moment.
+    let text = "bit p;\nactive proctype P0() { p = 1 }\n\
+                active proctype P1() { bit x; x = 1; x = 0; x = 1; p = p }\nnever { !p; p }\n";
+    let path = file("moment.pml", text);
+    assert_eq!(report(&path, &[])["verdict"], "violated");
+    assert_eq!(report(&path, &["--por", "off"])["verdict"], "violated");
+}
+
+#[test]
+fn formulas_that_say_nothing_or_too_much() {
+    let path = file("flip2.pml", FLIP);
+    let valid = report(&path, &["--formula", "[] p || <> !p"]);
+    assert_eq!(valid["verdict"], "holds");
+    let valid = report(&path, &["--formula", "true"]);
+    assert_eq!(valid["verdict"], "holds");
+    assert!(valid["notes"].to_string().contains("any model"), "{}", valid["notes"]);
+    let impossible = report(&path, &["--formula", "false"]);
+    assert_eq!(impossible["verdict"], "violated");
+}
+
+#[test]
+fn accept_labels_count_for_claims_and_not_for_formulas() {
+    let text = "bit p;\nactive proctype P() { accept: do :: p = 1 - p od }\n\
+                active proctype Q() { bit x; do :: x = 1 - x od }\n";
+    let path = file("labels.pml", text);
+    assert_eq!(report(&path, &["--acceptance"])["verdict"], "violated");
+    assert_eq!(report(&path, &["--formula", "[] (p < 2)", "--acceptance"])["verdict"], "holds");
+    let path = file("labels_claim.pml", &format!("{text}never {{ do :: true od }}\n"));
+    let answer = report(&path, &["--acceptance"]);
+    assert_eq!(answer["verdict"], "violated");
+    assert!(answer["notes"].to_string().contains("accept labels"), "{}", answer["notes"]);
+}
+
+#[test]
+fn counterexamples_are_short_and_say_what_they_mean() {
+    // The way in needs one preemption at most, and one step repeats.
+    let text = "bit stop;\nbyte n;\n\
+                active proctype P() { do :: n < 50 -> n++ :: stop -> break od; do :: n = n od }\n\
+                active proctype Q() { stop = 1 }\n";
+    let path = file("short.pml", text);
+    let answer = report(&path, &["--formula", "<> (n == 50)"]);
+    assert_eq!(answer["verdict"], "violated");
+    let violation = &answer["violation"];
+    assert_eq!(violation["message"], "an infinite execution violates `<> (n == 50)`");
+    assert_eq!(violation["steps"], 3, "{violation}");
+    assert_eq!(violation["preemptions"], 0, "{violation}");
+    let stuck = report(
+        &file("stuck.pml", "bit p; active proctype P() { false; p = 1 }\n"),
+        &["--formula", "<> p"],
+    );
+    let message = stuck["violation"]["message"].to_string();
+    assert!(message.contains("its last state repeats for ever"), "{message}");
+}
+
+#[test]
+fn bounds_and_infinite_executions() {
+    // Both must move again and again for p to change again and again: a preemption each time.
+    let text = "bit p, q;\nactive proctype P() { do :: p = 1 - p od }\n\
+                active proctype Q() { do :: q = 1 - q od }\n";
+    let path = file("both.pml", text);
+    let formula = "!([] <> p && [] <> !p && [] <> q && [] <> !q)";
+    let bounded = report(&path, &["--formula", formula, "--bound", "2"]);
+    assert_eq!(bounded["verdict"], "holds_within_bound");
+    assert!(bounded["notes"].to_string().contains("infinite executions"), "{}", bounded["notes"]);
+    let iterated = report(&path, &["--formula", formula, "--iterate"]);
+    assert_eq!(iterated["verdict"], "violated");
+    assert!(iterated["notes"].to_string().contains("preempts again"), "{}", iterated["notes"]);
+    let once = report(&path, &["--formula", "[] !(p && <> [] q)", "--iterate"]);
+    assert_eq!(once["verdict"], "violated");
+    assert!(once["per_bound"].as_array().is_some_and(|rows| !rows.is_empty()));
+    let holds = report(&path, &["--formula", "[] (p < 2)", "--iterate"]);
+    assert_eq!(holds["verdict"], "holds");
+}
