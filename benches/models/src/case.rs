@@ -15,6 +15,8 @@ pub(crate) struct Case {
     pub(crate) defines: &'static [&'static str],
     /// log2 of the slots of Spin's hash table: about as many as there are states.
     pub(crate) slots: u32,
+    /// The depth that Spin's stack is made for: a larger one costs it time.
+    pub(crate) depth: u32,
 }
 
 enum Source {
@@ -32,6 +34,7 @@ pub(crate) const CASES: [Case; 8] = [
         replace: &[],
         defines: &[],
         slots: 20,
+        depth: 20000,
     },
     Case {
         name: "leader0 N=7",
@@ -39,6 +42,7 @@ pub(crate) const CASES: [Case; 8] = [
         replace: &[("#define N\t5", "#define N\t7"), ("#define L\t10", "#define L\t14")],
         defines: &[],
         slots: 20,
+        depth: 2000,
     },
     Case {
         name: "petersonN N=4",
@@ -46,15 +50,23 @@ pub(crate) const CASES: [Case; 8] = [
         replace: &[("#define N\t5", "#define N\t4"), LTL_OFF],
         defines: &[],
         slots: 22,
+        depth: 2000000,
     },
-    Case { name: "sort", source: Example("sort.pml"), replace: &[], defines: &[], slots: 18 },
-    Case { name: "snoopy", source: Example("snoopy.pml"), replace: &[], defines: &[], slots: 18 },
     Case {
-        name: "philosophers N=12",
-        source: Own("philosophers_ordered.pml"),
+        name: "sort",
+        source: Example("sort.pml"),
         replace: &[],
-        defines: &["N=12"],
-        slots: 24,
+        defines: &[],
+        slots: 18,
+        depth: 2000,
+    },
+    Case {
+        name: "snoopy",
+        source: Example("snoopy.pml"),
+        replace: &[],
+        defines: &[],
+        slots: 18,
+        depth: 20000,
     },
     Case {
         name: "channels",
@@ -62,6 +74,7 @@ pub(crate) const CASES: [Case; 8] = [
         replace: &[],
         defines: &["SIZE=4"],
         slots: 20,
+        depth: 2000,
     },
     Case {
         name: "processes",
@@ -69,6 +82,15 @@ pub(crate) const CASES: [Case; 8] = [
         replace: &[],
         defines: &["N=7"],
         slots: 20,
+        depth: 2000,
+    },
+    Case {
+        name: "philosophers N=12",
+        source: Own("philosophers_ordered.pml"),
+        replace: &[],
+        defines: &["N=12"],
+        slots: 24,
+        depth: 12000000,
     },
 ];
 
@@ -85,6 +107,7 @@ pub(crate) fn growing() -> Vec<(u32, Case)> {
         replace: &[],
         defines,
         slots: 20,
+        depth: 2_000,
     };
     defines.into_iter().zip([5, 6, 7, 8, 9, 12]).map(|(d, n)| (n, case(d))).collect()
 }

@@ -9,14 +9,14 @@ pub(crate) struct Row {
     pub(crate) plain: ours::Told,
     pub(crate) reduced: ours::Told,
     pub(crate) tree: ours::Told,
-    pub(crate) bitstate: ours::Told,
+    pub(crate) bitstate: Option<ours::Told>,
     pub(crate) threads: ours::Told,
     pub(crate) bounded: ours::Told,
     pub(crate) spin: spin::Told,
-    pub(crate) spin_o3: spin::Told,
+    pub(crate) spin_o3: Option<spin::Told>,
     pub(crate) spin_fastest: spin::Told,
     pub(crate) spin_reduced: spin::Told,
-    pub(crate) spin_bitstate: spin::Told,
+    pub(crate) spin_bitstate: Option<spin::Told>,
     pub(crate) spin_bounded: Option<spin::Told>,
 }
 
@@ -34,9 +34,9 @@ impl Row {
     fn agrees(&self) -> bool {
         let expected = (self.spin.states, self.spin.errors);
         let ours = [&self.plain, &self.tree, &self.threads];
-        let spins = [&self.spin_o3, &self.spin_fastest];
+        let mut spins = self.spin_o3.iter().chain([&self.spin_fastest]);
         ours.iter().all(|told| (told.states, told.errors) == expected)
-            && spins.iter().all(|told| (told.states, told.errors) == expected)
+            && spins.all(|told| (told.states, told.errors) == expected)
     }
 }
 
@@ -78,24 +78,28 @@ impl Report {
         let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
         for row in &self.rows {
             let mine = row.plain.seconds;
-            let theirs = [row.spin.seconds, row.spin_o3.seconds, row.spin_fastest.seconds];
+            let o3 = row.spin_o3.as_ref().map(|told| told.seconds);
+            let theirs = [Some(row.spin.seconds), o3, Some(row.spin_fastest.seconds)];
             for (all, seconds) in ratios.iter_mut().zip(theirs) {
-                all.push(seconds / mine);
+                all.extend(seconds.map(|seconds| seconds / mine));
             }
+            let show = |seconds: Option<f64>| seconds.map_or("–".into(), |s| format!("{s:.3}"));
+            let times =
+                |seconds: Option<f64>| seconds.map_or("–".into(), |s| format!("{:.1}", s / mine));
             let _ = writeln!(
                 out,
-                "| {} | {} | {} | {:.3} | {:.2} | {:.3} | {:.3} | {:.3} | {:.1} | {:.1} | {:.1} | {} |",
+                "| {} | {} | {} | {:.3} | {:.2} | {} | {} | {} | {} | {} | {} | {} |",
                 row.name,
                 row.plain.states,
                 row.plain.errors,
                 mine,
                 row.plain.states as f64 / mine / 1e6,
-                theirs[0],
-                theirs[1],
-                theirs[2],
-                theirs[0] / mine,
-                theirs[1] / mine,
-                theirs[2] / mine,
+                show(theirs[0]),
+                show(theirs[1]),
+                show(theirs[2]),
+                times(theirs[0]),
+                times(theirs[1]),
+                times(theirs[2]),
                 match row.agrees() {
                     true => "equal".to_owned(),
                     false => format!("DIFFER: Spin {} / {}", row.spin.states, row.spin.errors),
@@ -160,15 +164,18 @@ impl Report {
         );
         for row in &self.rows {
             let rate = |states: u64, seconds: f64| states as f64 / seconds / 1e3;
-            let mine = rate(row.bitstate.states, row.bitstate.seconds);
-            let theirs = rate(row.spin_bitstate.states, row.spin_bitstate.seconds);
+            let bitstate = match (&row.bitstate, &row.spin_bitstate) {
+                (Some(mine), Some(theirs)) => {
+                    let mine = rate(mine.states, mine.seconds);
+                    let theirs = rate(theirs.states, theirs.seconds);
+                    format!("{mine:.0} | {theirs:.0} | {:.1}", mine / theirs)
+                }
+                _ => "– | – | –".to_owned(),
+            };
             let _ = writeln!(
                 out,
-                "| {} | {:.0} | {:.0} | {:.1} | {:.3} | {:.3} | {:.2} | {} | {:.3} | {} |",
+                "| {} | {bitstate} | {:.3} | {:.3} | {:.2} | {} | {:.3} | {} |",
                 row.name,
-                mine,
-                theirs,
-                mine / theirs,
                 row.plain.clock,
                 row.threads.clock,
                 row.plain.clock / row.threads.clock,
@@ -176,7 +183,7 @@ impl Report {
                 row.bounded.seconds,
                 match &row.spin_bounded {
                     Some(told) => format!("{} | {:.3}", told.states, told.seconds),
-                    None => "fails | ".to_owned(),
+                    None => "– | –".to_owned(),
                 },
             );
         }

@@ -83,7 +83,8 @@ pub(crate) fn run(case: &Case, folder: &Path, form: Form, times: u32) -> Result<
     }
     let verify = measure::best_of(times, || {
         let mut command = Command::new("./pan");
-        command.args(["-m12000000", "-n", "-c0"]).args(form.run).current_dir(folder);
+        command.arg(format!("-m{}", case.depth)).args(["-n", "-c0"]);
+        command.args(form.run).current_dir(folder);
         if !form.run.iter().any(|argument| argument.starts_with("-w")) {
             command.arg(format!("-w{}", case.slots));
         }

@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let saved = SavedTrace::from_json(&text)
         .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
     let model = promela::load(&arguments.model, true)?;
-    let interpreter = promela::interpreter(&model, &arguments.model, Beside::Nothing)?;
+    let interpreter = promela::interpreter(&model, &arguments.model, Beside::Nothing, false)?;
     let steps: Vec<Step> = saved
         .trace
         .raw

@@ -41,7 +41,7 @@ enum End {
 /// Runs `preempt simulate`.
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let model = promela::load(&arguments.model, arguments.json)?;
-    let interpreter = promela::interpreter(&model, &arguments.model, Beside::Nothing)?;
+    let interpreter = promela::interpreter(&model, &arguments.model, Beside::Nothing, false)?;
     if arguments.interactive {
         return interactive(&interpreter);
     }

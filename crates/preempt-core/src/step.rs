@@ -13,6 +13,7 @@ impl ProcessId {
     pub const PROPERTY: ProcessId = ProcessId(u16::MAX);
 
     /// The index of the process in creation order.
+    #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
@@ -50,6 +51,7 @@ pub struct Step {
 
 impl Step {
     /// A step of one process, with nothing to choose.
+    #[inline]
     pub fn new(process: ProcessId, transition: u32) -> Self {
         Step { process, partner: None, transition, partner_transition: 0, choice: 0 }
     }
@@ -76,12 +78,14 @@ impl Enabled {
     }
 
     /// Forgets all steps, keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.steps.clear();
         self.groups.clear();
     }
 
     /// Adds a step. All steps of one process must be added in a row.
+    #[inline]
     pub fn push(&mut self, step: Step) {
         let at = self.steps.len();
         self.steps.push(step);
@@ -118,11 +122,13 @@ impl Enabled {
     }
 
     /// All steps, process by process.
+    #[inline]
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
     /// No process can move.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }

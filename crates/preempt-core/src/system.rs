@@ -95,6 +95,12 @@ pub trait System: Sync {
         false
     }
 
+    /// Whether [`System::enabled`] would leave the state as it is, so that a search may compare the
+    /// state before it asks.
+    fn is_settled(&self, state: &[u8]) -> bool {
+        !self.is_transient(state)
+    }
+
     /// All successors at once, in the order of [`System::enabled`], added to what `out` holds
     /// already. Ends interrupted sequences as `enabled` does. Systems that can do better than one by
     /// one override this; they may leave `enabled` and `scratch` alone.

@@ -71,7 +71,7 @@ pub(crate) struct Expanding {
 
 pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
     let program = reference.program();
-    refuse(program)?;
+    refuse(program, reference.checks_promises())?;
     let shape = Box::new(Shape::new(program));
     let layout = &program.layout;
     let tables = Box::new(Tables {
@@ -115,11 +115,13 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
 }
 
 /// Programs whose every step needs the interpreter.
-fn refuse(program: &Program) -> Result<(), CodeError> {
+fn refuse(program: &Program, checks_promises: bool) -> Result<(), CodeError> {
     let most_fields = program.layout.channel_types.iter().map(|t| t.fields.len()).max();
     let states = || program.proctypes.iter().flat_map(|p| &p.states);
     let why = if program.layout.has_priorities {
         "it uses priorities"
+    } else if checks_promises {
+        "a reduction relies on its xr and xs, which are checked at every step"
     } else if program.trace.is_some() {
         "it has a trace automaton"
     } else if states().any(|s| s.moves.len() > MOST_MOVES) {

@@ -4,7 +4,7 @@
 use crate::shape::Frame;
 use preempt_core::{Label, Locality};
 use preempt_promela::ir::{
-    ChannelRef, ChannelSlot, Condition, ControlState, Expr, Proctype, Program, Safety, Space,
+    ChannelRef, ChannelSlot, Condition, ControlState, Expr, Pc, Proctype, Program, Safety, Space,
     ValueKind,
 };
 
@@ -73,14 +73,19 @@ impl Control {
         }
     }
 
+    /// The control state of a process.
+    #[inline]
+    pub(crate) fn pc(&self, state: &[u8], frame: Frame) -> Pc {
+        let at = frame.at as usize + 1;
+        Pc(match self.pc_width {
+            1 => u16::from(state[at]),
+            _ => u16::from_le_bytes([state[at], state[at + 1]]),
+        })
+    }
+
     #[inline]
     fn marks(&self, state: &[u8], frame: Frame) -> &Marks {
-        let at = frame.at as usize + 1;
-        let pc = match self.pc_width {
-            1 => usize::from(state[at]),
-            _ => usize::from(u16::from_le_bytes([state[at], state[at + 1]])),
-        };
-        &self.states[usize::from(frame.proctype)][pc]
+        &self.states[usize::from(frame.proctype)][usize::from(self.pc(state, frame).0)]
     }
 
     pub(crate) fn is_end(&self, state: &[u8], frame: Frame) -> bool {

@@ -375,11 +375,16 @@ impl System for Native<'_> {
     }
 
     fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
-        self.reference.is_visible(state, process)
+        let frame = self.shape.frame(state, process.index());
+        frame.is_none_or(|frame| {
+            let pc = self.control.pc(state, frame);
+            self.reference.is_visible_at(usize::from(frame.proctype), pc)
+        })
     }
 
     fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
-        self.reference.present(state, process)
+        let frame = self.shape.frame(state, process.index())?;
+        self.reference.present_at(usize::from(frame.proctype), self.control.pc(state, frame))
     }
 
     fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {
@@ -387,7 +392,8 @@ impl System for Native<'_> {
     }
 
     fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
-        self.reference.future(state, process)
+        let frame = self.shape.frame(state, process.index())?;
+        self.reference.future_at(usize::from(frame.proctype), self.control.pc(state, frame))
     }
 
     fn observed(&self) -> Option<&ObjectSet> {

@@ -55,6 +55,9 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
         for process in (0..reference.process_count(&a)).map(|p| ProcessId(p as u16)) {
             let (truth, found) = (reference.locality(&a, process), native.locality(&a, process));
             assert_eq!(truth, found, "{name}: {process} in {a:?}");
+            assert_eq!(reference.present(&a, process), native.present(&a, process), "{name}");
+            assert_eq!(reference.future(&a, process), native.future(&a, process), "{name}");
+            assert_eq!(reference.is_visible(&a, process), native.is_visible(&a, process), "{name}");
         }
         let (mut c, mut scratch, mut all) = (state.clone(), Vec::new(), Successors::default());
         native.expand(&mut c, &mut found, &mut scratch, &mut all);

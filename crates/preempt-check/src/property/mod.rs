@@ -56,6 +56,11 @@ pub trait Property: Sync {
     /// Whether passing the state infinitely often is a violation.
     fn is_accepting(&self, state: u32) -> bool;
 
+    /// Whether passing `accept` labels of the system's processes infinitely often is one, too.
+    fn counts_labels(&self) -> bool {
+        false
+    }
+
     /// The fault behind an assertion's number.
     fn assertion(&self, number: u32) -> Fault;
 }

@@ -10,7 +10,7 @@
 use super::{Property, PropertyMove};
 use preempt_core::{
     Enabled, Fault, FaultKind, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
-    System, Unreached, Value,
+    Successors, System, Unreached, Value,
 };
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -34,6 +34,7 @@ pub struct Product<'a, S: System + ?Sized, P: Property + ?Sized> {
 thread_local! {
     /// The program's own steps of the state at hand, reused.
     static PROGRAM_STEPS: RefCell<Enabled> = RefCell::default();
+    static PROGRAM_SUCCESSORS: RefCell<Successors> = RefCell::default();
 }
 
 /// Bytes of the automaton's state at the end of the vector.
@@ -70,28 +71,44 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         automaton
     }
 
-    /// The steps of the product, from those of the program and the moves of the automaton.
-    fn join(&self, state: &[u8], automaton: u32, program: &Enabled, enabled: &mut Enabled) {
-        let mut targets: SmallVec<[u32; 16]> = SmallVec::new();
+    /// The moves of the automaton that go with a step of the program; those without one are given
+    /// to `alone`.
+    fn property_moves(
+        &self,
+        state: &[u8],
+        automaton: u32,
+        nothing_moves: bool,
+        mut alone: impl FnMut(Step),
+    ) -> SmallVec<[u32; 16]> {
+        let mut targets = SmallVec::new();
         if self.system.is_transient(state) {
             targets.push(automaton);
-        } else {
-            let mut holds = |index| self.system.proposition(state, index);
-            self.property.moves(automaton, &mut holds, &mut |found| match found {
-                PropertyMove::To(to) => targets.push(to),
-                PropertyMove::Violates { to, assertion } => {
-                    enabled.push(property_step(VIOLATE, to, assertion));
-                }
-                PropertyMove::Complete => enabled.push(property_step(COMPLETE, automaton, 0)),
-            });
+            return targets;
+        }
+        let mut holds = |index| self.system.proposition(state, index);
+        self.property.moves(automaton, &mut holds, &mut |found| match found {
+            PropertyMove::To(to) => targets.push(to),
+            PropertyMove::Violates { to, assertion } => {
+                alone(property_step(VIOLATE, to, assertion))
+            }
+            PropertyMove::Complete => alone(property_step(COMPLETE, automaton, 0)),
+        });
+        if targets.len() > 1 {
             targets.sort_unstable();
             targets.dedup();
-            if program.is_empty() && self.stutter == Stutter::Extend {
-                for &to in &targets {
-                    enabled.push(property_step(STUTTER, to, 0));
-                }
+        }
+        if nothing_moves && self.stutter == Stutter::Extend {
+            for &to in &targets {
+                alone(property_step(STUTTER, to, 0));
             }
         }
+        targets
+    }
+
+    /// The steps of the product, from those of the program and the moves of the automaton.
+    fn join(&self, state: &[u8], automaton: u32, program: &Enabled, enabled: &mut Enabled) {
+        let alone = |step| enabled.push(step);
+        let targets = self.property_moves(state, automaton, program.is_empty(), alone);
         for (_, steps) in program.by_process() {
             for &to in &targets {
                 for step in steps {
@@ -99,6 +116,14 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
                     enabled.push(Step { choice: step.choice | to << CHOICE_BITS, ..*step });
                 }
             }
+        }
+    }
+
+    fn property_outcome(step: Step) -> Outcome {
+        match step.transition {
+            COMPLETE => Outcome::Violated(COMPLETED),
+            VIOLATE => Outcome::Violated(PROPERTY_FAULTS | step.partner_transition),
+            _ => Outcome::Done,
         }
     }
 
@@ -149,12 +174,8 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
 
     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
         self.detach(state);
-        let outcome = match (step.process, step.transition) {
-            (ProcessId::PROPERTY, COMPLETE) => Outcome::Violated(COMPLETED),
-            (ProcessId::PROPERTY, VIOLATE) => {
-                Outcome::Violated(PROPERTY_FAULTS | step.partner_transition)
-            }
-            (ProcessId::PROPERTY, _) => Outcome::Done,
+        let outcome = match step.process {
+            ProcessId::PROPERTY => Self::property_outcome(step),
             _ => self.system.apply(state, Self::inner(step)),
         };
         attach(state, step.choice >> CHOICE_BITS);
@@ -163,6 +184,49 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
 
     fn is_transient(&self, state: &[u8]) -> bool {
         self.system.is_transient(self.split(state).0)
+    }
+
+    fn is_settled(&self, state: &[u8]) -> bool {
+        self.system.is_settled(self.split(state).0)
+    }
+
+    fn expand(
+        &self,
+        state: &mut Vec<u8>,
+        enabled: &mut Enabled,
+        scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) {
+        let automaton = self.detach(state);
+        PROGRAM_SUCCESSORS.with_borrow_mut(|program| {
+            program.clear();
+            self.system.expand(state, enabled, scratch, program);
+            let targets = self.property_moves(state, automaton, program.list.is_empty(), |step| {
+                let outcome = Self::property_outcome(step);
+                let start = out.bytes.len();
+                out.bytes.extend_from_slice(state);
+                attach(&mut out.bytes, Self::target(step));
+                out.list.push((step, outcome, start..out.bytes.len()));
+            });
+            // Per process, one automaton move after the other, as in `join`.
+            let mut at = 0;
+            while let Some((first, ..)) = program.list.get(at) {
+                let process = first.process;
+                let same = |(step, ..): &&(Step, Outcome, _)| step.process == process;
+                let end = at + program.list[at..].iter().take_while(same).count();
+                for &to in &targets {
+                    for (step, outcome, bytes) in &program.list[at..end] {
+                        let step = Step { choice: step.choice | to << CHOICE_BITS, ..*step };
+                        let start = out.bytes.len();
+                        out.bytes.extend_from_slice(&program.bytes[bytes.clone()]);
+                        attach(&mut out.bytes, to);
+                        out.list.push((step, *outcome, start..out.bytes.len()));
+                    }
+                }
+                at = end;
+            }
+        });
+        attach(state, automaton);
     }
 
     fn depth_of(&self, step: Step) -> u32 {
@@ -199,8 +263,13 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
 
     fn has_label(&self, state: &[u8], label: Label) -> bool {
         let (program, automaton) = self.split(state);
-        (label == Label::Accept && self.property.is_accepting(automaton))
-            || self.system.has_label(program, label)
+        match label {
+            Label::Accept => {
+                self.property.is_accepting(automaton)
+                    || self.property.counts_labels() && self.system.has_label(program, label)
+            }
+            Label::Progress => self.system.has_label(program, label),
+        }
     }
 
     fn proposition_count(&self) -> usize {

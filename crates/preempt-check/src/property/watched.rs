@@ -88,6 +88,10 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         self.system.is_transient(self.inner(state))
     }
 
+    fn is_settled(&self, _state: &[u8]) -> bool {
+        false
+    }
+
     fn depth_of(&self, step: Step) -> u32 {
         self.system.depth_of(step)
     }

@@ -66,6 +66,7 @@ impl Selector {
         }
         if self.rule == Reduction::Full && groups > 1 {
             let first = usize::from(from).max(groups);
+            self.stubborn.enter();
             for number in first..2 * groups {
                 let Some((seed, _)) = enabled.by_process().nth(number - groups) else { break };
                 if self.stubborn.grow(system, state, enabled, seed, self.observed) {

@@ -16,12 +16,37 @@ pub(crate) struct Closure {
     members: Vec<bool>,
     /// Members whose conflicts have not been followed.
     open: Vec<ProcessId>,
+    /// Processes whose sets are known to be useless in the present state: so are all that contain
+    /// one of them.
+    hopeless: Vec<bool>,
 }
 
 impl Closure {
+    /// Forgets what was learnt in another state.
+    pub(crate) fn enter(&mut self) {
+        self.hopeless.clear();
+    }
+
     /// Grows the smallest set around `seed`. `false` if it would contain all that can move, if too
     /// little is known, or if a property could see one of its steps.
     pub(crate) fn grow<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        enabled: &Enabled,
+        seed: ProcessId,
+        observed: bool,
+    ) -> bool {
+        let useful = self.closes(system, state, enabled, seed, observed);
+        if !useful {
+            let room = self.hopeless.len().max(seed.index() + 1);
+            self.hopeless.resize(room, false);
+            self.hopeless[seed.index()] = true;
+        }
+        useful
+    }
+
+    fn closes<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &[u8],
@@ -49,6 +74,9 @@ impl Closure {
                 let other = ProcessId(other as u16);
                 let Some(future) = system.future(state, other) else { return false };
                 if !present.commutes_with(future) {
+                    if self.hopeless.get(other.index()).is_some_and(|hopeless| *hopeless) {
+                        return false;
+                    }
                     self.add(other);
                 }
             }

@@ -12,9 +12,13 @@
 //! ample successor is on the path (the state itself included): every cycle of the reduced graph has an
 //! edge back to the path, so one of its states is expanded in full. That is C3' of the paper.
 //!
+//! A state is expanded once by the first search, and once more by the second if that comes by; its
+//! successors wait on the path (`nested_path.rs`).
+//!
 //! Differs from the paper: the product is any [`System`]; [`Scheme::IntermediateState`] is V0, which
 //! loses violations and exists to show that Spin does.
 
+use super::nested_path::Path;
 use crate::store::{StateId, Store};
 use crate::{Budget, Counterexample, Finding, Progress};
 use preempt_core::{
@@ -54,9 +58,12 @@ const CYAN: u8 = 1;
 const BLUE: u8 = 2;
 const RED: u8 = 3;
 const COLOUR: u8 = 3;
+/// An accepting state on the path.
+const ACCEPTING: u8 = 4;
 /// From this bit on: which automaton moves keep their ample set. V1 decides for all alike.
-const AMPLE_SHIFT: u32 = 2;
-const AMPLE_BITS: u32 = 6;
+const AMPLE_SHIFT: u32 = 3;
+const AMPLE_BITS: u32 = 5;
+const ALL_AMPLE: u8 = (1 << AMPLE_BITS) - 1;
 
 /// Searches for an accepting cycle. `target` tells automaton moves apart (for V0 only).
 #[doc(alias = "S19 scheme V1")]
@@ -75,101 +82,17 @@ pub fn nested<S: System + ?Sized, T: Store>(
         target,
         colours: Vec::new(),
         path: Path::default(),
+        red_path: Path::default(),
         finding: Finding::default(),
         enabled: Enabled::new(),
         state: Vec::new(),
-        probe: Vec::new(),
-        probe_enabled: Enabled::new(),
+        scratch: Vec::new(),
         taken: vec![false; system.transition_count()],
     };
     if let Err(stop) = search.blue() {
         search.finding.stop = Some(stop);
     }
     search.finish()
-}
-
-/// One state on a path. Transient states have no id.
-struct Frame {
-    id: Option<StateId>,
-    accepting: bool,
-    all_red: bool,
-    bytes: usize,
-    first_step: usize,
-    next: usize,
-    depth: u64,
-}
-
-/// A path with the bytes and remaining steps of all its states.
-#[derive(Default)]
-struct Path {
-    frames: Vec<Frame>,
-    bytes: Vec<u8>,
-    steps: Vec<Step>,
-}
-
-impl Path {
-    fn push(&mut self, id: Option<StateId>, accepting: bool, state: &[u8], depth: u64) {
-        let frame = Frame {
-            id,
-            accepting,
-            all_red: true,
-            bytes: self.bytes.len(),
-            first_step: self.steps.len(),
-            next: self.steps.len(),
-            depth,
-        };
-        self.bytes.extend_from_slice(state);
-        self.frames.push(frame);
-    }
-
-    fn pop(&mut self) -> Option<Frame> {
-        let frame = self.frames.pop()?;
-        self.bytes.truncate(frame.bytes);
-        self.steps.truncate(frame.first_step);
-        Some(frame)
-    }
-
-    /// The next step from the last state.
-    fn advance(&mut self) -> Option<Step> {
-        let frame = self.frames.last_mut()?;
-        let step = *self.steps.get(frame.next)?;
-        frame.next += 1;
-        Some(step)
-    }
-
-    fn last_state(&self) -> &[u8] {
-        self.frames.last().map_or(&[], |frame| &self.bytes[frame.bytes..])
-    }
-
-    /// The last state that is stored.
-    fn last_stored(&mut self) -> Option<&mut Frame> {
-        self.frames.iter_mut().rev().find(|frame| frame.id.is_some())
-    }
-
-    /// Whether the transient state repeats one of the present indivisible sequence.
-    fn repeats(&self, state: &[u8]) -> bool {
-        let mut end = self.bytes.len();
-        for frame in self.frames.iter().rev().take_while(|frame| frame.id.is_none()) {
-            if &self.bytes[frame.bytes..end] == state {
-                return true;
-            }
-            end = frame.bytes;
-        }
-        false
-    }
-
-    /// The step last taken from each state of the path.
-    fn taken(&self) -> impl Iterator<Item = Step> + '_ {
-        self.frames.iter().filter(|f| f.next > f.first_step).map(|f| self.steps[f.next - 1])
-    }
-
-    /// The last state's steps are all behind it: forgets which was the last.
-    fn rewind_last(&mut self) {
-        if let Some(frame) = self.frames.last_mut() {
-            frame.next = frame.first_step;
-            self.steps.truncate(frame.first_step);
-        }
-    }
 }
 
 struct Nested<'a, 'b, S: System + ?Sized, T: Store> {
@@ -180,12 +103,29 @@ struct Nested<'a, 'b, S: System + ?Sized, T: Store> {
     target: fn(Step) -> u32,
     colours: Vec<u8>,
     path: Path,
+    red_path: Path,
     finding: Finding,
     enabled: Enabled,
     state: Vec<u8>,
-    probe: Vec<u8>,
-    probe_enabled: Enabled,
+    scratch: Vec<u8>,
     taken: Vec<bool>,
+}
+
+/// Which of the two searches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    First,
+    Second,
+}
+
+/// Where a step leads.
+enum Arrival {
+    /// Into an indivisible sequence; the state is at hand.
+    Inside,
+    /// To a state that is stored.
+    Known(StateId),
+    /// To a state that is not; it is at hand.
+    Unknown,
 }
 
 impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
@@ -203,51 +143,80 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         while let Some(frame) = self.path.frames.last() {
             let depth = frame.depth;
             match self.path.advance() {
-                Some(step) => self.follow(step, depth)?,
+                Some(at) => self.follow(at, depth)?,
                 None => self.leave()?,
             }
         }
         Ok(())
     }
 
-    /// Finds the enabled steps of `self.state`, which also ends an interrupted sequence.
+    /// Brings `self.state` into its final form, which also ends an interrupted sequence.
     fn settle(&mut self) {
-        self.enabled.clear();
-        self.system.enabled(&mut self.state, &mut self.enabled);
+        if !self.system.is_settled(&self.state) {
+            self.enabled.clear();
+            self.system.enabled(&mut self.state, &mut self.enabled);
+        }
+    }
+
+    /// Looks at a successor of the last state of a path.
+    fn arrive(&mut self, which: Which, at: usize) -> Arrival {
+        let path = match which {
+            Which::First => &self.path,
+            Which::Second => &self.red_path,
+        };
+        let bytes = path.target(at);
+        if self.system.is_settled(bytes) && !self.system.is_transient(bytes) {
+            if let Some(id) = self.store.lookup(bytes) {
+                return Arrival::Known(id);
+            }
+            self.state.clear();
+            self.state.extend_from_slice(bytes);
+            return Arrival::Unknown;
+        }
+        self.state.clear();
+        self.state.extend_from_slice(bytes);
+        self.settle();
+        if self.system.is_transient(&self.state) {
+            return Arrival::Inside;
+        }
+        self.store.lookup(&self.state).map_or(Arrival::Unknown, Arrival::Known)
     }
 
     /// Takes a step of the first search.
-    fn follow(&mut self, step: Step, depth: u64) -> Result<(), Stop> {
-        self.state.clear();
-        self.state.extend_from_slice(self.path.last_state());
+    fn follow(&mut self, at: usize, depth: u64) -> Result<(), Stop> {
+        let (step, outcome) = self.path.step(at);
         self.mark_taken(step);
-        match self.system.apply(&mut self.state, step) {
+        match outcome {
             Outcome::Done => {}
             Outcome::Violated(fault) => self.report_fault(fault)?,
             Outcome::Broken(fault) => return self.report_fault(fault),
         }
-        self.settle();
         let depth = depth + u64::from(self.system.depth_of(step));
-        if self.system.is_transient(&self.state) {
-            self.finding.statistics.atomic_steps += 1;
-            if self.path.repeats(&self.state) {
-                return Ok(());
+        match self.arrive(Which::First, at) {
+            Arrival::Unknown => self.visit(depth),
+            Arrival::Inside => {
+                self.finding.statistics.atomic_steps += 1;
+                if self.path.repeats(&self.state) { Ok(()) } else { self.visit(depth) }
             }
-            return self.visit(depth);
+            Arrival::Known(known) => {
+                self.finding.statistics.matched += 1;
+                let colour = self.colours[known.index()] & COLOUR;
+                let Some(source) = self.path.last_stored() else { return Ok(()) };
+                source.all_red &= colour == RED;
+                let from_accepting = source.accepting;
+                if colour == CYAN && (from_accepting || self.is_accepting_on_path(known)) {
+                    return self.report_cycle(known, &[]);
+                }
+                Ok(())
+            }
         }
-        let Some(known) = self.store.lookup(&self.state) else { return self.visit(depth) };
-        self.finding.statistics.matched += 1;
-        let colour = self.colours[known.index()] & COLOUR;
-        let accepting = self.system.has_label(&self.state, Label::Accept);
-        let Some(source) = self.path.last_stored() else { return Ok(()) };
-        if colour == CYAN && (accepting || source.accepting) {
-            return self.report_cycle(known, &[]);
-        }
-        source.all_red &= colour == RED;
-        Ok(())
     }
 
-    /// Puts `self.state`, whose steps are in `self.enabled`, on the path.
+    fn is_accepting_on_path(&self, id: StateId) -> bool {
+        self.colours[id.index()] & ACCEPTING != 0
+    }
+
+    /// Puts `self.state` on the path.
     fn visit(&mut self, depth: u64) -> Result<(), Stop> {
         if self.options.depth.is_some_and(|limit| depth > limit) {
             self.finding.stop = Some(Stop::Depth);
@@ -257,122 +226,179 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         numbers.depth = numbers.depth.max(depth);
         if self.system.is_transient(&self.state) {
             self.path.push(None, false, &self.state, depth);
-            self.path.steps.extend_from_slice(self.enabled.steps());
+            self.expand(Which::First);
             return Ok(());
         }
-        let inserted = self.store.insert(&self.state).map_err(|_| Stop::Memory)?;
+        let id = self.store.insert(&self.state).map_err(|_| Stop::Memory)?.id;
         numbers.state_bytes = numbers.state_bytes.max(self.state.len() as u64);
-        if self.colours.len() <= inserted.id.index() {
-            self.colours.resize(inserted.id.index() + 1, WHITE);
+        if self.colours.len() <= id.index() {
+            self.colours.resize(id.index() + 1, WHITE);
         }
-        self.colours[inserted.id.index()] = CYAN;
         let accepting = self.system.has_label(&self.state, Label::Accept);
-        self.path.push(Some(inserted.id), accepting, &self.state, depth);
-        if self.enabled.is_empty()
-            && self.options.deadlocks
+        self.path.push(Some(id), accepting, &self.state, depth);
+        self.expand(Which::First);
+        if self.options.deadlocks
+            && self.path.last_successors().is_empty()
             && !self.system.is_valid_end(&self.state)
         {
             self.report(|_, steps| Counterexample::invalid_end(steps), &[])?;
         }
-        let ample = self.choose();
-        self.colours[inserted.id.index()] |= ample << AMPLE_SHIFT;
-        push_steps(
-            &self.enabled,
-            self.candidate(),
-            ample,
-            self.options,
-            self.target,
-            &mut self.path,
-        );
-        let memory = self.store.bytes() + self.path.bytes.capacity() + self.colours.capacity();
+        self.colours[id.index()] = CYAN | if accepting { ACCEPTING } else { 0 };
+        if self.options.scheme != Scheme::Full {
+            let ample = self.choose();
+            self.colours[id.index()] |= ample << AMPLE_SHIFT;
+            self.keep(Which::First, ample);
+        }
         let (states, queue) = (self.store.len() as u64, self.path.frames.len() as u64);
         let transitions = states + self.finding.statistics.matched;
+        let (store, path, colours) = (&self.store, &self.path, &self.colours);
         let stop = self.budget.poll(|| Progress {
             states,
             transitions,
             depth,
             queue,
-            memory,
+            memory: store.bytes() + path.bytes() + colours.capacity(),
             ..Progress::default()
         });
         stop.map_or(Ok(()), Err)
     }
 
-    /// The first process whose present steps may be explored alone.
-    fn candidate(&self) -> Option<ProcessId> {
+    /// Adds the successors of `self.state`, the last state of the path.
+    fn expand(&mut self, which: Which) {
+        let path = match which {
+            Which::First => &mut self.path,
+            Which::Second => &mut self.red_path,
+        };
+        let (enabled, scratch) = (&mut self.enabled, &mut self.scratch);
+        self.system.expand(&mut self.state, enabled, scratch, &mut path.successors);
+    }
+
+    /// The first process whose present steps may be explored alone, and the places of these steps.
+    fn candidate(&self, which: Which) -> Option<(ProcessId, std::ops::Range<usize>)> {
         let least = match self.options.scheme {
             Scheme::Full => return None,
             Scheme::SourceState(least) => least,
             Scheme::IntermediateState => Locality::Safe,
         };
-        let mut processes = self.enabled.by_process();
-        let alone = self.enabled.by_process().nth(1).is_none();
-        processes
-            .find(|(process, _)| {
-                !alone
-                    && self.system.locality(&self.state, *process) >= least
-                    && !self.system.is_visible(&self.state, *process)
-            })
-            .map(|(process, _)| process)
+        let path = match which {
+            Which::First => &self.path,
+            Which::Second => &self.red_path,
+        };
+        let all = path.last_successors();
+        let mut at = all.start;
+        while at < all.end {
+            let process = path.step(at).0.process;
+            let same = |other: &usize| path.step(*other).0.process == process;
+            let end = at + (at..all.end).take_while(same).count();
+            if (at, end) == (all.start, all.end) {
+                return None;
+            }
+            if self.system.locality(&self.state, process) >= least
+                && !self.system.is_visible(&self.state, process)
+            {
+                return Some((process, at..end));
+            }
+            at = end;
+        }
+        None
     }
 
     /// Which automaton moves keep the ample set of the candidate: a bit each, in order.
     fn choose(&mut self) -> u8 {
-        let Some(process) = self.candidate() else { return 0 };
-        let all = (1 << AMPLE_BITS) - 1;
+        let Some((_, steps)) = self.candidate(Which::First) else { return 0 };
         let mut refused: u8 = 0;
-        for at in 0..self.enabled.of(process).len() {
-            let step = self.enabled.of(process)[at];
-            if !self.leads_to_path(step) {
+        let mut number = 0;
+        for at in steps.clone() {
+            let target = |at: usize| (self.target)(self.path.step(at).0);
+            number += u32::from(at > steps.start && target(at) != target(at - 1));
+            if !self.leads_to_path(at) {
                 continue;
             }
             match self.options.scheme {
-                Scheme::IntermediateState => {
-                    refused |= target_bit(&self.enabled, process, self.target, step);
-                }
+                Scheme::IntermediateState => refused |= target_bit(number),
                 _ => return 0,
             }
         }
-        all & !refused
+        ALL_AMPLE & !refused
     }
 
     /// Whether a step ends on the path of the first search (or inside an indivisible sequence, whose
     /// end is not known yet).
-    fn leads_to_path(&mut self, step: Step) -> bool {
-        self.probe.clear();
-        self.probe.extend_from_slice(&self.state);
-        if let Outcome::Broken(_) = self.system.apply(&mut self.probe, step) {
+    fn leads_to_path(&mut self, at: usize) -> bool {
+        if let Outcome::Broken(_) = self.path.step(at).1 {
             return true;
         }
-        self.probe_enabled.clear();
-        self.system.enabled(&mut self.probe, &mut self.probe_enabled);
-        self.system.is_transient(&self.probe)
-            || self
-                .store
-                .lookup(&self.probe)
-                .is_some_and(|id| self.colours[id.index()] & COLOUR == CYAN)
+        let bytes = self.path.target(at);
+        let known = if self.system.is_settled(bytes) {
+            if self.system.is_transient(bytes) {
+                return true;
+            }
+            self.store.lookup(bytes)
+        } else {
+            self.scratch.clear();
+            self.scratch.extend_from_slice(bytes);
+            self.enabled.clear();
+            self.system.enabled(&mut self.scratch, &mut self.enabled);
+            if self.system.is_transient(&self.scratch) {
+                return true;
+            }
+            self.store.lookup(&self.scratch)
+        };
+        known.is_some_and(|id| self.colours[id.index()] & COLOUR == CYAN)
+    }
+
+    /// Drops the successors of the last state that its choice leaves out: per automaton move those
+    /// of everybody but the candidate.
+    fn keep(&mut self, which: Which, ample: u8) {
+        if ample == 0 {
+            return;
+        }
+        let Some((process, steps)) = self.candidate(which) else { return };
+        let target = self.target;
+        let path = match which {
+            Which::First => &mut self.path,
+            Which::Second => &mut self.red_path,
+        };
+        if ample == ALL_AMPLE {
+            path.retain_last(|step| step.process == process || step.process == ProcessId::PROPERTY);
+            return;
+        }
+        let mut number = 0;
+        let mut reduced = Vec::new();
+        for at in steps.clone() {
+            let to = target(path.step(at).0);
+            number += u32::from(at > steps.start && to != target(path.step(at - 1).0));
+            if ample & target_bit(number) != 0 {
+                reduced.push(to);
+            }
+        }
+        path.retain_last(|step| {
+            step.process == process
+                || step.process == ProcessId::PROPERTY
+                || !reduced.contains(&target(step))
+        });
     }
 
     /// Leaves the last state of the path of the first search.
     fn leave(&mut self) -> Result<(), Stop> {
         let Some(frame) = self.path.frames.last() else { return Ok(()) };
         let (id, accepting, all_red) = (frame.id, frame.accepting, frame.all_red);
-        if let Some(id) = id {
-            let colour = if all_red {
-                RED
-            } else if accepting {
-                self.red(id)?;
-                RED
-            } else {
-                BLUE
-            };
-            self.paint(id, colour);
+        let Some(id) = id else {
             self.path.pop();
-            if let Some(parent) = self.path.last_stored() {
-                parent.all_red &= colour == RED;
-            }
+            return Ok(());
+        };
+        let colour = if all_red {
+            RED
+        } else if accepting {
+            self.red(id)?;
+            RED
         } else {
-            self.path.pop();
+            BLUE
+        };
+        self.paint(id, colour);
+        self.path.pop();
+        if let Some(parent) = self.path.last_stored() {
+            parent.all_red &= colour == RED;
         }
         Ok(())
     }
@@ -385,42 +411,45 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
     /// The second search, from an accepting state that the first one is about to leave.
     fn red(&mut self, seed: StateId) -> Result<(), Stop> {
         self.path.rewind_last();
-        let mut path = Path::default();
+        self.red_path.clear();
         self.state.clear();
         self.state.extend_from_slice(self.path.last_state());
-        self.settle();
-        self.push_red(&mut path, Some(seed));
-        while !path.frames.is_empty() {
-            let Some(step) = path.advance() else {
-                path.pop();
+        self.push_red(Some(seed));
+        while !self.red_path.frames.is_empty() {
+            let Some(at) = self.red_path.advance() else {
+                self.red_path.pop();
                 continue;
             };
-            self.state.clear();
-            self.state.extend_from_slice(path.last_state());
-            if let Outcome::Broken(_) = self.system.apply(&mut self.state, step) {
+            if let Outcome::Broken(_) = self.red_path.step(at).1 {
                 continue;
             }
-            self.settle();
-            if self.system.is_transient(&self.state) {
-                if !path.repeats(&self.state) {
-                    self.push_red(&mut path, None);
+            let id = match self.arrive(Which::Second, at) {
+                Arrival::Known(id) => id,
+                Arrival::Inside => {
+                    if !self.red_path.repeats(&self.state) {
+                        self.push_red(None);
+                    }
+                    continue;
                 }
-                continue;
-            }
-            // Cut off by the depth limit, the first search may not have stored it.
-            let Some(id) = self.store.lookup(&self.state) else { continue };
+                // Cut off by the depth limit, the first search may not have stored it.
+                Arrival::Unknown => continue,
+            };
             self.finding.statistics.matched += 1;
             match self.colours[id.index()] & COLOUR {
                 CYAN => {
-                    let steps: Vec<Step> = path.taken().collect();
+                    let steps: Vec<Step> = self.red_path.taken().collect();
                     return self.report_cycle(id, &steps);
                 }
                 BLUE => {
                     self.paint(id, RED);
-                    self.push_red(&mut path, Some(id));
-                    let memory = self.store.bytes() + path.bytes.capacity();
-                    let stop = self.budget.poll(|| Progress { memory, ..Progress::default() });
-                    if let Some(stop) = stop {
+                    self.state.clear();
+                    self.state.extend_from_slice(self.red_path.target(at));
+                    self.settle();
+                    self.push_red(Some(id));
+                    let (store, path) = (&self.store, &self.red_path);
+                    let poll =
+                        || Progress { memory: store.bytes() + path.bytes(), ..Progress::default() };
+                    if let Some(stop) = self.budget.poll(poll) {
                         return Err(stop);
                     }
                 }
@@ -430,15 +459,13 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         Ok(())
     }
 
-    fn push_red(&mut self, path: &mut Path, id: Option<StateId>) {
-        path.push(id, false, &self.state, 0);
-        match id {
-            Some(id) => {
-                let ample = self.colours[id.index()] >> AMPLE_SHIFT;
-                let candidate = if ample == 0 { None } else { self.candidate() };
-                push_steps(&self.enabled, candidate, ample, self.options, self.target, path);
-            }
-            None => path.steps.extend_from_slice(self.enabled.steps()),
+    /// Puts `self.state` on the path of the second search.
+    fn push_red(&mut self, id: Option<StateId>) {
+        self.red_path.push(id, false, &self.state, 0);
+        self.expand(Which::Second);
+        if let Some(id) = id {
+            let ample = self.colours[id.index()] >> AMPLE_SHIFT;
+            self.keep(Which::Second, ample);
         }
     }
 
@@ -497,7 +524,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         let numbers = &mut self.finding.statistics;
         numbers.states = self.store.len() as u64;
         numbers.transitions = numbers.states + numbers.matched;
-        let arrays = self.colours.capacity() + self.path.bytes.capacity();
+        let arrays = self.colours.capacity() + self.path.bytes() + self.red_path.bytes();
         let memory = self.store.bytes() + arrays;
         numbers.memory_bytes = memory.max(self.budget.peak_memory()) as u64;
         numbers.bytes_per_state = self.store.bytes() as f64 / (numbers.states.max(1) as f64);
@@ -512,51 +539,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
     }
 }
 
-/// The bit of the automaton move that `step` belongs to; moves beyond the last bit share it.
-fn target_bit(enabled: &Enabled, process: ProcessId, target: fn(Step) -> u32, step: Step) -> u8 {
-    let mut seen = 0;
-    let mut last = None;
-    for other in enabled.of(process) {
-        if last.is_some_and(|last| last != target(*other)) {
-            seen += 1;
-        }
-        last = Some(target(*other));
-        if *other == step {
-            break;
-        }
-    }
-    1 << u32::min(seen, AMPLE_BITS - 1)
-}
-
-/// Adds the steps to explore: per automaton move those of the candidate alone, or everybody's.
-fn push_steps(
-    enabled: &Enabled,
-    candidate: Option<ProcessId>,
-    ample: u8,
-    options: NestedOptions,
-    target: fn(Step) -> u32,
-    path: &mut Path,
-) {
-    match candidate {
-        Some(process) if ample == (1 << AMPLE_BITS) - 1 => {
-            let kept =
-                |step: &&Step| step.process == process || step.process == ProcessId::PROPERTY;
-            path.steps.extend(enabled.steps().iter().filter(kept));
-        }
-        Some(process) if ample != 0 && options.scheme == Scheme::IntermediateState => {
-            let reduced: Vec<u32> = enabled
-                .of(process)
-                .iter()
-                .filter(|step| ample & target_bit(enabled, process, target, **step) != 0)
-                .map(|step| target(*step))
-                .collect();
-            let kept = |step: &&Step| {
-                step.process == process
-                    || step.process == ProcessId::PROPERTY
-                    || !reduced.contains(&target(**step))
-            };
-            path.steps.extend(enabled.steps().iter().filter(kept));
-        }
-        _ => path.steps.extend_from_slice(enabled.steps()),
-    }
+/// The bit of the `number`th automaton move; moves beyond the last bit share it.
+fn target_bit(number: u32) -> u8 {
+    1 << number.min(AMPLE_BITS - 1)
 }

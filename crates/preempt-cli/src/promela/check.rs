@@ -2,10 +2,12 @@
 
 use super::claim::{NeverClaim, as_buchi};
 use super::cycles::{self, Question};
+use super::literals::literals;
 use super::{Beside, add_formula, interpreter, load, safety, sources};
 use crate::arguments::{Backend, CheckArguments, Compat, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
+use preempt_check::Reduction;
 use preempt_check::property::{
     Buchi, NonProgress, Product, Property, PropertyMove, Stutter, StutterInvariant,
 };
@@ -45,7 +47,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         claims.push(check_one(&model, arguments, property)?);
     }
     if let Some(path) = &arguments.graph {
-        let interpreter = interpreter(&model, &arguments.model, Beside::Nothing)?;
+        let interpreter = interpreter(&model, &arguments.model, Beside::Nothing, false)?;
         crate::graph::write(&interpreter, path)?;
     }
     let sources = sources(&model);
@@ -63,7 +65,7 @@ fn select(model: &Model, arguments: &CheckArguments) -> Result<Vec<Selected>, Fa
         return Ok(vec![Selected::Formula(model.formulas.len() - 1)]);
     }
     if let Some(name) = arguments.ltl.as_ref().or(arguments.claim.as_ref()) {
-        return named(model, name).map(|found| vec![found]);
+        return named(model, name, arguments.ltl.is_none()).map(|found| vec![found]);
     }
     if arguments.no_claim || plain == Selected::NonProgress {
         return Ok(vec![plain]);
@@ -76,11 +78,13 @@ fn select(model: &Model, arguments: &CheckArguments) -> Result<Vec<Selected>, Fa
     Ok(all)
 }
 
-fn named(model: &Model, name: &str) -> Result<Selected, Failure> {
+/// Spin gives the claim it makes of an ltl block the block's name: both may be there.
+fn named(model: &Model, name: &str, claim_first: bool) -> Result<Selected, Failure> {
     let is_it = |candidate: &Option<String>| candidate.as_deref() == Some(name);
     let formula = model.formulas.iter().position(|f| is_it(&f.name)).map(Selected::Formula);
     let claim = model.claims.iter().position(|c| is_it(&c.name)).map(Selected::Claim);
-    formula.or(claim).ok_or_else(|| {
+    let found = if claim_first { claim.or(formula) } else { formula.or(claim) };
+    found.ok_or_else(|| {
         let names =
             model.formulas.iter().map(|f| &f.name).chain(model.claims.iter().map(|c| &c.name));
         let names: Vec<_> = names.flatten().cloned().collect();
@@ -103,7 +107,8 @@ fn check_one(
         Selected::NonProgress => Beside::NonProgress,
         Selected::Safety | Selected::Acceptance => Beside::Nothing,
     };
-    let interpreter = interpreter(model, &arguments.model, beside)?;
+    let interpreter =
+        interpreter(model, &arguments.model, beside, arguments.por != Some(Switch::Off))?;
     let mut notes = interpreter.program().notes.clone();
     if arguments.compat == Some(Compat::Spin) {
         notes.push(
@@ -152,6 +157,10 @@ impl Property for Bystander {
         false
     }
 
+    fn counts_labels(&self) -> bool {
+        true
+    }
+
     fn assertion(&self, _number: u32) -> Fault {
         Fault { kind: FaultKind::Claim, message: String::new(), file: String::new(), line: 0 }
     }
@@ -172,18 +181,22 @@ impl Job<'_> {
                 safety::check(system, self.interpreter, options, self.arguments)
             }
             Selected::Acceptance => {
-                let notes = Vec::new();
-                let property = "no acceptance cycle, no assertion violated".to_string();
-                let kind = ViolationKind::AcceptanceCycle;
-                let question = self.question(property, kind, Stutter::Extend, self.scheme(), notes);
+                let question = Question {
+                    cycle: "an infinite execution passes `accept` labels again and again".into(),
+                    ..self.question("no acceptance cycle, no assertion violated".into())
+                };
                 cycles::check(system, self.interpreter, &Bystander, question)
             }
             Selected::NonProgress => {
                 let stalled = self.interpreter.program().propositions.len() - 1;
-                let property = "no cycle without progress, no assertion violated".to_string();
-                let kind = ViolationKind::NonProgressCycle;
-                let question =
-                    self.question(property, kind, Stutter::End, Scheme::Full, Vec::new());
+                let mut question = Question {
+                    cycle: "an infinite execution makes no progress: from some point on no process is ever at a `progress` label".into(),
+                    kind: ViolationKind::NonProgressCycle,
+                    stutter: Stutter::End,
+                    ..self.question("no cycle without progress, no assertion violated".into())
+                };
+                question
+                    .reduce_not("every step is visible to a search for cycles without progress");
                 cycles::check(system, self.interpreter, &NonProgress { stalled }, question)
             }
             Selected::Claim(index) => self.check_claim(system, index),
@@ -201,15 +214,17 @@ impl Job<'_> {
         .to_string()
     }
 
-    fn question<'q>(
-        &'q self,
-        property: String,
-        kind: ViolationKind,
-        stutter: Stutter,
-        scheme: Scheme,
-        notes: Vec<String>,
-    ) -> Question<'q> {
-        Question { property, kind, stutter, scheme, notes, arguments: self.arguments }
+    /// A question about accepting cycles, as the command line wants it answered.
+    fn question(&self, property: String) -> Question<'_> {
+        Question {
+            property,
+            cycle: String::new(),
+            kind: ViolationKind::AcceptanceCycle,
+            stutter: Stutter::Extend,
+            scheme: self.scheme(),
+            notes: Vec::new(),
+            arguments: self.arguments,
+        }
     }
 
     /// How to reduce, if the property allows it.
@@ -232,40 +247,67 @@ impl Job<'_> {
         let raw = NeverClaim::new(automaton, self.interpreter);
         let name = automaton.name.as_ref().map_or(String::new(), |name| format!(" {name}"));
         if !self.arguments.acceptance {
-            let property = format!("the never claim{name} is not completed, no assertion violated");
-            let options = safety::options(self.arguments, property, true);
-            let claim_property: &dyn Property = &raw;
-            let fast = Product::new(system, claim_property, Stutter::Extend);
-            let reference = Product::new(self.interpreter, claim_property, Stutter::Extend);
-            let mut claim = safety::check(&fast, &reference, options, self.arguments)?;
-            if automaton.states.iter().any(|state| state.is_accept) {
-                claim.notes.push(
-                    "the claim has accept labels: add --acceptance to look for cycles, too".into(),
-                );
-            }
-            return Ok(claim);
+            return self.check_completion(system, index, &raw, &name);
         }
-        let property = format!("the never claim{name} accepts no execution, no assertion violated");
-        let mut notes = Vec::new();
-        let scheme = self.scheme();
-        let kind = ViolationKind::AcceptanceCycle;
-        if let Scheme::SourceState(_) = scheme {
-            let converted = as_buchi(automaton)
+        let mut question = Question {
+            cycle: format!("the never claim{name} accepts an infinite execution"),
+            ..self.question(format!(
+                "the never claim{name} accepts no execution, no assertion violated"
+            ))
+        };
+        if let Scheme::SourceState(_) = question.scheme {
+            let literals = literals(self.interpreter.program());
+            let converted = as_buchi(automaton, &literals)
                 .filter(|(buchi, _)| automaton_invariance(buchi) == Invariance::Invariant);
             let normal = converted
                 .and_then(|(buchi, propositions)| StutterInvariant::new(&buchi, propositions));
-            if let Some(normal) = normal {
-                let question = self.question(property, kind, Stutter::Extend, scheme, notes);
-                return cycles::check(system, self.interpreter, &normal, question);
+            match normal {
+                Some(_) if self.has_accept_labels() => {
+                    question.reduce_not("processes have accept labels besides those of the claim");
+                }
+                Some(normal) => {
+                    return cycles::check(system, self.interpreter, &normal, question);
+                }
+                None => question.reduce_not("the never claim is not known to be stutter invariant"),
             }
-            notes.push(
-                "no partial-order reduction: the never claim is not known to be stutter invariant"
-                    .into(),
+        }
+        cycles::check(system, self.interpreter, &raw, question)
+    }
+
+    /// Whether a claim can be matched to its end: a matter of finite executions.
+    fn check_completion<S: System + ?Sized>(
+        &self,
+        system: &S,
+        index: usize,
+        raw: &NeverClaim<'_>,
+        name: &str,
+    ) -> Result<Claim, Failure> {
+        let property = format!("the never claim{name} is not completed, no assertion violated");
+        let mut options = safety::options(self.arguments, property, true);
+        let reduces = options.reduction == Reduction::Full;
+        if reduces {
+            options.reduction = Reduction::None;
+        }
+        let claim_property: &dyn Property = raw;
+        let fast = Product::new(system, claim_property, Stutter::Extend);
+        let reference = Product::new(self.interpreter, claim_property, Stutter::Extend);
+        let mut claim = safety::check(&fast, &reference, options, self.arguments)?;
+        if reduces {
+            claim.notes.push(
+                "no partial-order reduction: a never claim may tell executions apart that differ in repetitions only".into(),
             );
         }
-        let scheme = if let Scheme::SourceState(_) = scheme { Scheme::Full } else { scheme };
-        let question = self.question(property, kind, Stutter::Extend, scheme, notes);
-        cycles::check(system, self.interpreter, &raw, question)
+        if self.interpreter.program().claims[index].states.iter().any(|state| state.is_accept) {
+            claim.notes.push(
+                "the claim has accept labels: add --acceptance to look for cycles, too".into(),
+            );
+        }
+        Ok(claim)
+    }
+
+    fn has_accept_labels(&self) -> bool {
+        let mut states = self.interpreter.program().proctypes.iter().flat_map(|p| &p.states);
+        states.any(|state| state.is_accept)
     }
 
     fn check_formula<S: System + ?Sized>(
@@ -274,45 +316,51 @@ impl Job<'_> {
         index: usize,
     ) -> Result<Claim, Failure> {
         let block = &self.model.formulas[index];
-        let uses = &self.interpreter.program().formulas[index].propositions;
-        let mut leaves = uses.iter().map(|p| *p as usize);
+        let program = self.interpreter.program();
+        let literals = literals(program);
+        let uses = &program.formulas[index].propositions;
+        let mut leaves = uses.iter().map(|p| literals[*p as usize]);
         let mut propositions = Vec::new();
         let formula = convert(&block.formula, &mut leaves, &mut propositions);
         let too_large = |error: preempt_ltl::Error| Failure::Input(format!("the formula: {error}"));
         let negated = formula.not();
         let automaton = translate(&negated).map_err(too_large)?;
         let text = block.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let property = match &block.name {
-            Some(name) => format!("ltl {name}: {text}"),
-            None => format!("ltl: {text}"),
+        let (property, which) = match &block.name {
+            Some(name) => (format!("ltl {name}: {text}"), format!("`{name}`")),
+            None => (format!("ltl: {text}"), format!("`{text}`")),
         };
-        let kind = ViolationKind::AcceptanceCycle;
-        let mut notes = Vec::new();
-        let mut scheme = self.scheme();
-        if let Scheme::SourceState(_) = scheme {
+        let mut question = Question {
+            cycle: format!("an infinite execution violates {which}"),
+            ..self.question(property)
+        };
+        if automaton.is_language_empty() {
+            question.notes.push("the formula holds in every execution of any model".into());
+        }
+        if let Scheme::SourceState(_) = question.scheme {
             let invariant =
                 formula_invariance(&negated).map_err(too_large)? == Invariance::Invariant;
             let normal = invariant
                 .then(|| StutterInvariant::new(&automaton, propositions.clone()))
                 .flatten();
             if let Some(normal) = normal {
-                let question = self.question(property, kind, Stutter::Extend, scheme, notes);
                 return cycles::check(system, self.interpreter, &normal, question);
             }
-            notes.push("no partial-order reduction: the formula is not stutter invariant".into());
-            scheme = Scheme::Full;
+            question.reduce_not(match invariant {
+                true => "the formula has too many propositions",
+                false => "the formula is not stutter invariant",
+            });
         }
         let raw = Buchi::new(automaton, propositions);
-        let question = self.question(property, kind, Stutter::Extend, scheme, notes);
         cycles::check(system, self.interpreter, &raw, question)
     }
 }
 
-/// The formula over numbered propositions; `leaves` gives the system's number of each state
-/// expression from left to right, `known` collects those in use.
+/// The formula over numbered propositions; `leaves` gives the system's number and the sign of each
+/// state expression from left to right, `known` collects those in use.
 fn convert(
     formula: &model::Formula,
-    leaves: &mut dyn Iterator<Item = usize>,
+    leaves: &mut dyn Iterator<Item = (usize, bool)>,
     known: &mut Vec<usize>,
 ) -> Formula {
     use model::Formula as F;
@@ -353,12 +401,13 @@ fn convert(
         F::Always(a) => convert(a, leaves, known).always(),
         F::Eventually(a) => convert(a, leaves, known).eventually(),
         F::Prop(_) => {
-            let Some(index) = leaves.next() else { return Formula::True };
+            let Some((index, sign)) = leaves.next() else { return Formula::True };
             let at = known.iter().position(|k| *k == index).unwrap_or_else(|| {
                 known.push(index);
                 known.len() - 1
             });
-            Formula::Prop(at as u32)
+            let literal = Formula::Prop(at as u32);
+            if sign { literal } else { literal.not() }
         }
     }
 }

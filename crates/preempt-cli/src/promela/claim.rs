@@ -53,43 +53,51 @@ impl Property for NeverClaim<'_> {
         self.automaton.states[state as usize].is_accept
     }
 
+    fn counts_labels(&self) -> bool {
+        true
+    }
+
     fn assertion(&self, number: u32) -> Fault {
         self.interpreter.fault(number)
     }
 }
 
 /// The claim as a Büchi automaton over its own propositions, and which of the system's these are.
-/// `None` where it says more than an automaton can: assertions, or too many propositions.
-pub(crate) fn as_buchi(automaton: &Automaton) -> Option<(preempt_ltl::Automaton, Vec<usize>)> {
+/// `None` where it says more than an automaton can: assertions, or too many propositions. `literals`
+/// tells which propositions say the same.
+pub(crate) fn as_buchi(
+    automaton: &Automaton,
+    literals: &[(usize, bool)],
+) -> Option<(preempt_ltl::Automaton, Vec<usize>)> {
     let mut propositions: Vec<usize> = Vec::new();
-    let mut number = |index: u32| {
-        let index = index as usize;
-        propositions.iter().position(|p| *p == index).unwrap_or_else(|| {
+    let mut literal = |index: u32| {
+        let (index, sign) = literals[index as usize];
+        let known = propositions.iter().position(|p| *p == index);
+        let number = known.unwrap_or_else(|| {
             propositions.push(index);
             propositions.len() - 1
-        })
+        });
+        (number < 64).then_some((number as u32, sign))
     };
     let mut edges = Vec::new();
     for state in &automaton.states {
         let mut list = Vec::new();
-        let mut none_of_the_others = Cube::default();
+        // `None` once the others cover everything.
+        let mut none_of_the_others = Some(Cube::default());
         for transition in &state.transitions {
             if !transition.asserts.is_empty() {
                 return None;
             }
             let label = match transition.proposition {
                 Some(index) => {
-                    let literal = number(index);
-                    if literal >= 64 {
-                        return None;
-                    }
-                    let otherwise = Cube::literal(literal as u32, false);
-                    none_of_the_others = none_of_the_others.and(otherwise)?;
-                    Cube::literal(literal as u32, true)
+                    let (number, sign) = literal(index)?;
+                    none_of_the_others = none_of_the_others
+                        .and_then(|others| others.and(Cube::literal(number, !sign)));
+                    Some(Cube::literal(number, sign))
                 }
                 None => none_of_the_others,
             };
-            list.push(Edge { target: transition.target, label });
+            list.extend(label.map(|label| Edge { target: transition.target, label }));
         }
         if state.is_end {
             let itself = edges.len() as u32;

@@ -5,16 +5,20 @@ use crate::arguments::CheckArguments;
 use crate::failure::Failure;
 use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::property::{Fair, Product, Property, Stutter, Watched, WithinBound};
+use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{Budget, Finding, Storage, available_memory, conclude};
-use preempt_core::{Claim, Step, System, ViolationKind};
+use preempt_core::{BoundRow, Claim, ProcessId, Step, System, Verdict, ViolationKind};
 use preempt_promela::interpret::Interpreter;
+use std::time::{Duration, Instant};
 
 /// What to look for.
 pub(super) struct Question<'a> {
     /// In words.
     pub(super) property: String,
+    /// What it means that there is a cycle.
+    pub(super) cycle: String,
     /// What a cycle is called.
     pub(super) kind: ViolationKind,
     /// Whether an execution that ends is repeated at its last state.
@@ -26,6 +30,19 @@ pub(super) struct Question<'a> {
     pub(super) arguments: &'a CheckArguments,
 }
 
+impl Question<'_> {
+    /// Every step is to be explored, and the user is told why.
+    pub(super) fn reduce_not(&mut self, reason: &str) {
+        if let Scheme::SourceState(_) = self.scheme {
+            self.scheme = Scheme::Full;
+            self.notes.push(format!("no partial-order reduction: {reason}"));
+        }
+    }
+}
+
+/// The least time that the search for a shorter counterexample gets.
+const SHORTEN: Duration = Duration::from_secs(10);
+
 /// Runs the property beside the system; what is found is confirmed on the reference interpreter.
 pub(super) fn check<S: System + ?Sized>(
     system: &S,
@@ -33,115 +50,164 @@ pub(super) fn check<S: System + ?Sized>(
     property: &dyn Property,
     question: Question<'_>,
 ) -> Result<Claim, Failure> {
-    let arguments = question.arguments;
     let product = Product::new(system, property, question.stutter);
     let target = Product::<S, dyn Property>::target;
-    let iterate = arguments.iterate.map(|last| last.unwrap_or(u32::from(u16::MAX)));
-    let bounds = match (arguments.bound, iterate) {
-        (Some(bound), _) => bound..=bound,
-        (None, Some(last)) => 0..=last,
-        (None, None) => {
-            let finding = search(&product, &question, target);
-            return answer(reference, property, question, finding);
+    let deadline = question.arguments.time.map(|time| Instant::now() + time);
+    let finding = match question.arguments.fair {
+        true => {
+            let fair: &dyn System = &Watched::new(&product, Fair);
+            Job { system: fair, plain: fair, question: &question, target, deadline }.run()
+        }
+        false => {
+            Job { system: &product, plain: &product, question: &question, target, deadline }.run()
         }
     };
-    let mut rows = Vec::new();
-    let mut finding = Finding::default();
-    let unbounded = iterate.map(|_| search(&product, &question, target));
-    for bound in bounds {
-        let watch = WithinBound(u16::try_from(bound).unwrap_or(u16::MAX));
-        finding = match arguments.fair {
-            true => {
-                let fair = Watched::new(&product, Fair);
-                nested_search(&Watched::new(&fair, watch), &question, target)
-            }
-            false => nested_search(&Watched::new(&product, watch), &question, target),
-        };
-        rows.push(preempt_core::BoundRow {
-            bound,
-            states: finding.statistics.states,
-            transitions: finding.statistics.transitions,
-            errors: finding.statistics.errors,
-        });
-        finding.bound = Some(bound);
-        if finding.counterexample.is_some() || finding.stop.is_some() {
-            break;
-        }
-        // Nothing at any bound: going on would not change the answer.
-        if unbounded.as_ref().is_some_and(|all| all.counterexample.is_none() && all.stop.is_none())
-        {
-            finding.bound = None;
-            break;
-        }
-    }
-    finding.statistics.per_bound = rows;
     answer(reference, property, question, finding)
 }
 
-fn search<S: System>(product: &S, question: &Question<'_>, target: fn(Step) -> u32) -> Finding {
-    match question.arguments.fair {
-        true => nested_search(&Watched::new(product, Fair), question, target),
-        false => nested_search(product, question, target),
-    }
+/// A system to be searched for accepting cycles. Only the plain search is compiled for each kind of
+/// system: it is the one whose speed matters most.
+struct Job<'a, S: ?Sized> {
+    system: &'a S,
+    plain: &'a dyn System,
+    question: &'a Question<'a>,
+    target: fn(Step) -> u32,
+    /// All searches together end by then.
+    deadline: Option<Instant>,
 }
 
-fn nested_search<S: System>(
-    system: &S,
-    question: &Question<'_>,
-    target: fn(Step) -> u32,
-) -> Finding {
-    let arguments = question.arguments;
-    let memory = arguments.memory.map_or_else(|| available_memory() / 8 * 7, |m| m as usize);
-    match super::safety::storage(arguments) {
-        Storage::Tree => nested_in(system, question, target, &mut Tree::new(memory)),
-        Storage::Compact => {
-            let mut store = Compact::new(memory, true);
-            let mut finding = nested_in(system, question, target, &mut store);
-            finding.coverage = Some(format!(
-                "about {:.1e} states are expected to have been taken for others",
-                store.expected_omissions()
-            ));
-            finding
-        }
-        storage => {
-            let mut finding = nested_in(system, question, target, &mut Exact::new(memory));
-            if matches!(storage, Storage::Bitstate { .. }) {
-                finding.notes.push(
-                    "states were stored exactly: bitstate hashing is not used for cycles".into(),
-                );
+impl<S: System + ?Sized> Job<'_, S> {
+    fn run(&self) -> Finding {
+        let arguments = self.question.arguments;
+        match (arguments.bound, arguments.iterate) {
+            (Some(bound), _) => {
+                let mut finding = self.within(bound);
+                finding.statistics.per_bound = vec![row(bound, &finding)];
+                finding
             }
-            finding
+            (None, Some(last)) => self.iterate(last),
+            (None, None) => self.search(self.system, self.plain),
         }
+    }
+
+    fn within(&self, bound: u32) -> Finding {
+        let watch = WithinBound(u16::try_from(bound).unwrap_or(u16::MAX));
+        let watched: &dyn System = &Watched::new(self.plain, watch);
+        let mut finding = self.search(watched, watched);
+        finding.bound = Some(bound);
+        finding
+    }
+
+    /// One bound after the other. The search without a bound comes first: if it finds nothing, no
+    /// bound will.
+    fn iterate(&self, last: Option<u32>) -> Finding {
+        let mut unbounded = self.search(self.system, self.plain);
+        if unbounded.counterexample.is_none() && unbounded.stop.is_none() {
+            return unbounded;
+        }
+        let enough = unbounded.counterexample.is_some().then(|| self.enough()).flatten();
+        let mut rows = Vec::new();
+        for bound in 0..=last.unwrap_or(u32::from(u16::MAX)) {
+            let mut finding = self.within(bound);
+            rows.push(row(bound, &finding));
+            let late = self.time_left() == Some(Duration::ZERO);
+            if late && finding.counterexample.is_none() && finding.stop.is_none() {
+                finding.notes.push("higher bounds were not explored: the time is over".into());
+            }
+            let over = late || finding.counterexample.is_some() || finding.stop.is_some();
+            if over || Some(bound) == last {
+                finding.statistics.per_bound = rows;
+                return finding;
+            }
+            if enough.is_some_and(|enough| bound >= enough) {
+                unbounded.notes.push("every violation preempts again and again, for ever".into());
+                break;
+            }
+        }
+        unbounded.statistics.per_bound = rows;
+        unbounded
+    }
+
+    /// The bound that everything can be reached within.
+    fn enough(&self) -> Option<u32> {
+        let mut budget = Budget::unlimited().interrupt(&INTERRUPTED);
+        if let Some(left) = self.time_left() {
+            budget = budget.time(left);
+        }
+        preemptions_to_everywhere(self.plain, &mut budget)
+    }
+
+    fn time_left(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    fn search<W: System + ?Sized>(&self, system: &W, plain: &dyn System) -> Finding {
+        let arguments = self.question.arguments;
+        let memory = arguments.memory.map_or_else(|| available_memory() / 8 * 7, |m| m as usize);
+        let mut finding = match super::safety::storage(arguments) {
+            Storage::Tree => self.nested(system, &mut Tree::new(memory)),
+            Storage::Compact => {
+                let mut store = Compact::new(memory, true);
+                let mut finding = self.nested(system, &mut store);
+                finding.coverage = Some(format!(
+                    "about {:.1e} states are expected to have been taken for others",
+                    store.expected_omissions()
+                ));
+                finding
+            }
+            storage => {
+                let mut finding = self.nested(system, &mut Exact::new(memory));
+                if matches!(storage, Storage::Bitstate { .. }) {
+                    finding.notes.push(
+                        "states were stored exactly: bitstate hashing is not used for cycles"
+                            .into(),
+                    );
+                }
+                finding
+            }
+        };
+        if !arguments.first
+            && let Some(found) = &finding.counterexample
+        {
+            let time = SHORTEN.max(Duration::from_secs_f64(finding.statistics.seconds));
+            let mut budget =
+                Budget::unlimited().memory(memory / 2).time(time).interrupt(&INTERRUPTED);
+            if let Some(shorter) = shorten_cycle(plain, found, &mut budget) {
+                finding.counterexample = Some(shorter);
+            }
+        }
+        finding
+    }
+
+    fn nested<W: System + ?Sized, T: Store>(&self, system: &W, store: &mut T) -> Finding {
+        let arguments = self.question.arguments;
+        let options = NestedOptions {
+            scheme: self.question.scheme,
+            kind: self.question.kind,
+            assertions: !arguments.no_assert,
+            deadlocks: false,
+            max_errors: arguments.max_errors,
+            depth: arguments.depth,
+        };
+        let mut line = ProgressLine::new(arguments.quiet);
+        let mut listener = |progress: &preempt_check::Progress| line.show(progress);
+        let memory = arguments.memory.map_or(usize::MAX, |m| m as usize);
+        let mut budget = Budget::unlimited().memory(memory).interrupt(&INTERRUPTED);
+        if let Some(left) = self.time_left() {
+            budget = budget.time(left);
+        }
+        let mut budget = budget.listener(&mut listener);
+        let finding = nested(system, store, &mut budget, options, self.target);
+        drop(budget);
+        line.clear();
+        finding
     }
 }
 
-fn nested_in<S: System, T: Store>(
-    system: &S,
-    question: &Question<'_>,
-    target: fn(Step) -> u32,
-    store: &mut T,
-) -> Finding {
-    let arguments = question.arguments;
-    let options = NestedOptions {
-        scheme: question.scheme,
-        kind: question.kind,
-        assertions: !arguments.no_assert,
-        deadlocks: false,
-        max_errors: arguments.max_errors,
-        depth: arguments.depth,
-    };
-    let mut line = ProgressLine::new(arguments.quiet);
-    let mut listener = |progress: &preempt_check::Progress| line.show(progress);
-    let memory = arguments.memory.map_or(usize::MAX, |m| m as usize);
-    let mut budget = Budget::unlimited().memory(memory).interrupt(&INTERRUPTED);
-    if let Some(time) = arguments.time {
-        budget = budget.time(time);
-    }
-    let mut budget = budget.listener(&mut listener);
-    let finding = nested(system, store, &mut budget, options, target);
-    drop(budget);
-    line.clear();
-    finding
+fn row(bound: u32, finding: &Finding) -> BoundRow {
+    let numbers = &finding.statistics;
+    let (states, transitions, errors) = (numbers.states, numbers.transitions, numbers.errors);
+    BoundRow { bound, states, transitions, errors }
 }
 
 fn answer(
@@ -151,13 +217,19 @@ fn answer(
     mut finding: Finding,
 ) -> Result<Claim, Failure> {
     let reference = Product::new(reference, property, question.stutter);
-    if let Some(found) = &finding.counterexample {
+    if let Some(found) = &mut finding.counterexample {
+        if let Some(start) = found.cycle_start {
+            let ends = found.steps[start..].iter().all(|step| step.process == ProcessId::PROPERTY);
+            found.message = match ends {
+                true => format!("{}: it ends, and its last state repeats for ever", question.cycle),
+                false => question.cycle,
+            };
+        }
         verify(&reference, found)?;
     }
     finding.notes.splice(0..0, question.notes);
-    let bound = finding.bound;
     let mut claim = conclude(&reference, &question.property, finding).claim;
-    if let (Some(bound), preempt_core::Verdict::HoldsWithinBound(_)) = (bound, claim.verdict) {
+    if let Verdict::HoldsWithinBound(bound) = claim.verdict {
         claim.notes.push(format!(
             "for infinite executions the bound counts all preemptions of the execution: those with more than {bound} in all, among them every one that preempts again and again, were not explored"
         ));

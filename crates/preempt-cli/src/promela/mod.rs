@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod claim;
 mod cycles;
+mod literals;
 mod safety;
 mod verify;
 
@@ -81,11 +82,12 @@ pub(crate) enum Beside {
     NonProgress,
 }
 
-/// Makes a model runnable.
+/// Makes a model runnable. `reduced`: a reduction will rely on what the model promises (`xr`, `xs`).
 pub(crate) fn interpreter(
     model: &Model,
     arguments: &ModelArguments,
     beside: Beside,
+    reduced: bool,
 ) -> Result<Interpreter, Failure> {
     let options = LowerOptions {
         merge: !arguments.no_merge,
@@ -103,7 +105,7 @@ pub(crate) fn interpreter(
         let stalled = program.add_expr(Expr::NonProgress);
         program.add_proposition(stalled);
     }
-    Ok(Interpreter::new(program))
+    Ok(Interpreter::new(program).check_promises(reduced))
 }
 
 /// The sources of a model, for the HTML page.

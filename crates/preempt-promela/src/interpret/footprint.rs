@@ -116,6 +116,29 @@ impl<'p> Objects<'p> {
 
     fn of_move(&self, at: usize) -> Option<Footprint> {
         let step = &self.program.moves[at];
+        let declaration = &self.program.proctypes[usize::from(step.proctype.0)];
+        let mut out = self.of_itself(at);
+        let moves = &declaration.states[usize::from(step.source.0)].moves;
+        let is_else = |id: usize| matches!(self.program.moves[id].kind, MoveKind::Else);
+        let is_escape = |id: usize| self.program.moves[id].escape != 0;
+        let others = || moves.iter().map(|id| id.0 as usize).filter(|id| *id != at);
+        // An `else` is enabled when the others are not, and another process may enable an escape
+        // and so disable this move: it looks at what those look at.
+        let escapable = step.escape == 0;
+        let looks_at_all =
+            is_else(at) || escapable && others().any(|id| is_escape(id) && is_else(id));
+        for other in others().filter(|id| looks_at_all || escapable && is_escape(*id)) {
+            let other = self.of_itself(other);
+            out.unknown |= other.unknown;
+            out.footprint.reads.union_with(&other.footprint.reads);
+            out.footprint.reads.union_with(&other.footprint.writes);
+        }
+        (!out.unknown).then_some(out.footprint)
+    }
+
+    /// What a move touches, other moves of its control state aside.
+    fn of_itself(&self, at: usize) -> Touch {
+        let step = &self.program.moves[at];
         let proctype = usize::from(step.proctype.0);
         let declaration = &self.program.proctypes[proctype];
         let mut out = Touch::default();
@@ -124,19 +147,7 @@ impl<'p> Objects<'p> {
         }
         match &step.kind {
             MoveKind::Plain { guard } => self.read(*guard, &mut out),
-            MoveKind::Else => {
-                // Enabled when the others are not: it looks at what they look at.
-                for id in &declaration.states[usize::from(step.source.0)].moves {
-                    if id.0 as usize != at
-                        && let Some(other) = self.of_move(id.0 as usize)
-                    {
-                        out.footprint.reads.union_with(&other.reads);
-                        out.footprint.reads.union_with(&other.writes);
-                    } else if id.0 as usize != at {
-                        out.unknown = true;
-                    }
-                }
-            }
+            MoveKind::Else => {}
             MoveKind::Send { channel, values, .. } => self.send(channel, *values, &mut out),
             MoveKind::Receive { channel, pattern, .. } => {
                 self.receive(channel, *pattern, proctype, &mut out);
@@ -150,28 +161,13 @@ impl<'p> Objects<'p> {
         self.ops(&step.ops, proctype, &mut out);
         let source = &declaration.states[usize::from(step.source.0)];
         let target = declaration.states.get(usize::from(step.target.0));
-        let unless = source.moves.iter().any(|id| self.program.move_of(*id).escape != 0);
-        if unless && step.escape == 0 {
-            // Another process may enable the escape and so disable this move.
-            for id in &source.moves {
-                if self.program.move_of(*id).escape != 0 {
-                    match self.of_move(id.0 as usize) {
-                        Some(other) => {
-                            out.footprint.reads.union_with(&other.reads);
-                            out.footprint.reads.union_with(&other.writes);
-                        }
-                        None => out.unknown = true,
-                    }
-                }
-            }
-        }
         if source.is_observed || target.is_some_and(|t| t.is_observed) {
             out.write(self.control_of(proctype));
         }
         if self.program.layout.last_offset.is_some() {
             out.write(LAST);
         }
-        (!out.unknown).then_some(out.footprint)
+        out
     }
 
     fn blocks(&self, blocks: &[Block], proctype: usize, out: &mut Touch) {

@@ -39,6 +39,11 @@ impl Interpreter {
         self
     }
 
+    /// Whether broken promises are violations, and there are promises to break.
+    pub fn checks_promises(&self) -> bool {
+        self.checks_promises && self.program.proctypes.iter().any(|p| !p.promises.is_empty())
+    }
+
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
@@ -54,6 +59,21 @@ impl Interpreter {
     pub fn control_state(&self, state: &[u8], process: ProcessId) -> Option<(&Proctype, Pc)> {
         let process = Process::find(&self.program, state, process.index())?;
         Some((&self.program.proctypes[process.proctype], Pc(process.pc)))
+    }
+
+    /// What the moves at a control state touch, see [`System::present`].
+    pub fn present_at(&self, proctype: usize, pc: Pc) -> Option<&Footprint> {
+        self.footprints.present(proctype, pc.0)
+    }
+
+    /// What a process may touch from a control state on, see [`System::future`].
+    pub fn future_at(&self, proctype: usize, pc: Pc) -> Option<&Footprint> {
+        self.footprints.future(proctype, pc.0)
+    }
+
+    /// Whether a move at a control state may be seen by a property, see [`System::is_visible`].
+    pub fn is_visible_at(&self, proctype: usize, pc: Pc) -> bool {
+        self.footprints.is_visible(proctype, pc.0)
     }
 
     fn state_of(&self, state: &[u8], process: usize) -> Option<&ControlState> {
