@@ -148,7 +148,7 @@ fn reduction_changes_no_verdict_and_spin_without_it_agrees() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("liveness_differential_{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let mut random = Random(setting("PREEMPT_SEED", 2019) * 0x9E37_79B9 | 1);
+    let mut random = Random((setting("PREEMPT_SEED", 2019) * 0x9E37_79B9) | 1);
     let (mut compared, mut violated, mut with_spin, mut spin_wrong) = (0, 0, 0, 0);
     let mut wrong = Vec::new();
     for number in 0..setting("PREEMPT_MODELS", 8) {

@@ -198,7 +198,6 @@ impl<S: System + ?Sized> Job<'_, S> {
         }
         let mut budget = budget.listener(&mut listener);
         let finding = nested(system, store, &mut budget, options, self.target);
-        drop(budget);
         line.clear();
         finding
     }

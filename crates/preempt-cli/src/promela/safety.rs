@@ -51,7 +51,6 @@ pub(super) fn options(arguments: &CheckArguments, property: String, observed: bo
         memory: arguments.memory.map(|bytes| bytes as usize),
         time: arguments.time,
         threads: arguments.threads,
-        ..Options::default()
     }
 }
 
