@@ -198,6 +198,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         if let Some(frame) = self.stack.top() {
             frame.marked = marked;
         }
+        self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
         if new && self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
             let path = self.stack.path();
             self.tally.forget_if(self.shorten);

@@ -256,6 +256,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         let mark = self.marks.get(entry.state);
         if !mark.is_expanded() {
             self.marks.set_expanded(entry.state);
+            self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
             if self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
                 let (system, store, log) = (self.system, &*self.store, &self.log);
                 self.tally

@@ -448,6 +448,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let mark = self.marks.get(entry.state);
         if !mark.is_expanded() {
             self.marks.set_expanded(entry.state);
+            self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
             if self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
                 let place = (self.me as u16, at);
                 self.shared.report(Fault { place, path: Vec::new(), number: None });
