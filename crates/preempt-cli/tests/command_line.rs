@@ -149,9 +149,14 @@ fn an_interactive_simulation_follows_commands() {
     assert!(text.contains("there is no such step"), "{text}");
 }
 
+/// More states than any test has time for. What is never read would not be part of the state.
+const ENDLESS: &str = "int a, b, c;
+active proctype A() { do :: a++ :: b++ :: c++ :: (a + b + c == 123456789) -> break od }
+";
+
 #[test]
 fn limits_end_in_partial_answers() {
-    let big = file("big.pml", "int a, b, c;\nactive proctype A() { do :: a++ :: b++ :: c++ od }\n");
+    let big = file("big.pml", ENDLESS);
     let big = big.to_str().unwrap();
     let memory = preempt(&["check", big, "--memory", "64M", "--json"]);
     assert_eq!(code(&memory), 3, "{}", stderr(&memory));
@@ -164,8 +169,7 @@ fn limits_end_in_partial_answers() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_in_a_partial_answer() {
-    let big =
-        file("endless.pml", "int a, b, c;\nactive proctype A() { do :: a++ :: b++ :: c++ od }\n");
+    let big = file("endless.pml", ENDLESS);
     let child = Command::new(env!("CARGO_BIN_EXE_preempt"))
         .args(["check", big.to_str().unwrap(), "--json", "--memory", "2G"])
         .stdout(Stdio::piped())

@@ -318,7 +318,6 @@ impl Driver<'_, '_> {
         let boundaries = (0..c)
             .map(|i| self.registers.boundaries[i].iter().map(|v| value(*v)).collect())
             .collect();
-        debug_assert!(self.code.variables.len() > self.registers.schedule.len());
         Schedule { threads, boundaries, in_init: false }
     }
 }
