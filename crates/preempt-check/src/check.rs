@@ -30,10 +30,11 @@ use std::time::Duration;
 /// const SEEN: usize = 2; // what thread 0 saw on top,
 /// const BELOW: usize = 3; // and below it
 /// const AT: usize = 4; // where the two threads are
+/// const NEXT: usize = 6; // what lies below node 1
 ///
 /// impl System for Stack {
 ///     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
-///         state.extend([1, 0, 0, 0, 0, 0]);
+///         state.extend([1, 0, 0, 0, 0, 0, 2]);
 ///         Outcome::Done
 ///     }
 ///     fn process_count(&self, _state: &[u8]) -> usize {
@@ -51,7 +52,7 @@ use std::time::Duration;
 ///         match (step.process.index(), step.transition) {
 ///             (0, 0) => {
 ///                 state[SEEN] = state[TOP];
-///                 state[BELOW] = if state[TOP] == 1 { 2 } else { 0 };
+///                 state[BELOW] = if state[TOP] == 1 { state[NEXT] } else { 0 };
 ///             }
 ///             // Compare and swap.
 ///             (0, _) if state[TOP] == state[SEEN] => {
@@ -61,12 +62,15 @@ use std::time::Duration;
 ///                 }
 ///             }
 ///             (0, _) => {}
-///             (_, 0) => state[TOP] = if state[TOP] == 1 { 2 } else { 0 },
+///             (_, 0) => state[TOP] = if state[TOP] == 1 { state[NEXT] } else { 0 },
 ///             (_, 1) => {
 ///                 state[TAKEN] = u8::from(state[TOP] == 2);
 ///                 state[TOP] = 0;
 ///             }
-///             _ => state[TOP] = 1,
+///             _ => {
+///                 state[NEXT] = state[TOP];
+///                 state[TOP] = 1;
+///             }
 ///         }
 ///         Outcome::Done
 ///     }

@@ -316,7 +316,7 @@ codes! {
         "init { skip }\nnever { do :: np_ od }";
     ELSE_WITH_MESSAGES = "P0069",
         "else beside a send or receive",
-        "`else` is taken when no other option can be. Whether a send or receive can be depends on the channel, and for a rendezvous on the partner, so Spin refuses the combination. Ask the channel first, with `nfull(c)`, `nempty(c)` or a poll `c?[x]`.",
+        "`else` is taken when no other option can be. Whether a send or receive can be depends on the channel, and for a rendezvous on the partner, so Spin calls the combination dubious. Ask the channel first, with `nfull(c)`, `nempty(c)` or a poll `c?[x]`.",
         "chan c = [1] of { byte };\ninit { byte x; if :: c?x :: else fi; c!x }",
         "chan c = [1] of { byte };\ninit { byte x; if :: nempty(c) -> c?x :: else fi; c!x }";
     CHANNEL_PLACEMENT = "P0070",

@@ -239,10 +239,10 @@ impl Checker<'_> {
             });
             if let Some(message) = message {
                 self.report(
-                    Diagnostic::error(
+                    Diagnostic::warning(
                         codes::ELSE_WITH_MESSAGES,
                         place,
-                        "`else` cannot stand beside an option that starts with a send or receive",
+                        "`else` beside an option that starts with a send or receive",
                     )
                     .label(message.span, "this one")
                     .suggest("ask the channel first, as in `nempty(c) -> c?x`"),
