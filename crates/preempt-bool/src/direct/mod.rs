@@ -16,7 +16,7 @@ mod resume;
 
 use crate::flow::{Program, Targets, VariableId};
 use crate::limits::Watch;
-use crate::symbolic::code::{Builder, Code};
+use crate::symbolic::code::Builder;
 use crate::symbolic::diagram::{Diagram, Diagrams};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::levels::{Levels, Moment};
@@ -128,8 +128,7 @@ fn run(
             )?),
         });
     }
-    let mut driver =
-        Driver { program, diagrams, levels: &levels, registers: &registers, code: &code };
+    let mut driver = Driver { program, diagrams, levels: &levels, registers: &registers };
     driver.extend(&classes, &mut answers, max as usize, full, watch, outcome)
 }
 
@@ -138,7 +137,6 @@ struct Driver<'a, 'w> {
     diagrams: &'a Diagrams<'w>,
     levels: &'a Levels,
     registers: &'a Registers,
-    code: &'a Code,
 }
 
 impl Driver<'_, '_> {
