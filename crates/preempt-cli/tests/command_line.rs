@@ -141,12 +141,41 @@ fn an_interactive_simulation_follows_commands() {
         .spawn()
         .unwrap();
     use std::io::Write;
-    child.stdin.take().unwrap().write_all(b"1\nv\nb\nt\nr 3\n99\nq\n").unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"1\nv\nb\nt\nr 3\n99\nb 9\nbreak 17\nc\np\nv turn\nclear 5\nwhat\nq\n")
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0);
     let text = stdout(&output);
     assert!(text.contains("wants[") || text.contains("turn"), "{text}");
-    assert!(text.contains("there is no such step"), "{text}");
+    for said in [
+        "there is no such step",
+        "at the start",
+        "breakpoints before line 17",
+        "before line 17\n",
+        "there is no breakpoint at line 5",
+        "not understood",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+#[test]
+fn values_that_are_cut_are_told_once() {
+    let model = file(
+        "cut.pml",
+        "byte x; int i;\nactive proctype A() {\n  do :: i < 3 -> i++;\n    x = i + 300\n  :: else -> break od;\n  assert(x == 1)\n}\n",
+    );
+    let model = model.to_str().unwrap();
+    let simulated = preempt(&["simulate", model, "--seed", "1"]);
+    let said = stderr(&simulated);
+    assert_eq!(said.matches("cut.pml:4: value 301 is cut to 45 (8 bits)").count(), 1, "{said}");
+    assert_eq!(said.matches("P0084").count(), 1, "{said}");
+    let checked = preempt(&["check", model]);
+    assert!(stdout(&checked).contains("value 301 is cut to 45"), "{}", stdout(&checked));
 }
 
 /// More states than any test has time for. What is never read would not be part of the state.

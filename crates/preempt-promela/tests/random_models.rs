@@ -2,7 +2,8 @@
 //!
 //! Skipped where `spin` or `gcc` is missing. `PREEMPT_RANDOM_MODELS` sets how many models are made,
 //! `PREEMPT_RANDOM_SEED` the first seed, `PREEMPT_RANDOM_FEATURE` a feature that all must have. A model that differs is made smaller before it is shown;
-//! `PREEMPT_RANDOM_SHRINK` sets how many smaller ones are tried.
+//! `PREEMPT_RANDOM_SHRINK` sets how many smaller ones are tried. `PREEMPT_RANDOM_FILE` names a model to be
+//! compared instead, in all modes.
 
 mod naive;
 mod random;
@@ -183,6 +184,13 @@ fn random_models_have_spins_counts() {
     }
     let folder = std::env::temp_dir().join(format!("preempt-random-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder can be made");
+    if let Some(file) = std::env::var_os("PREEMPT_RANDOM_FILE") {
+        let text = std::fs::read_to_string(file).expect("the model can be read");
+        let found: Vec<_> = (0..MODES.len()).map(|mode| differ(&text, mode, &folder)).collect();
+        let _ = std::fs::remove_dir_all(&folder);
+        assert!(found.iter().all(Option::is_none), "{found:#?}");
+        return;
+    }
     let first = setting("PREEMPT_RANDOM_SEED", 1);
     let feature = std::env::var("PREEMPT_RANDOM_FEATURE").ok();
     let (mut made, mut compared) = (0, 0);
