@@ -147,12 +147,13 @@ fn usual_message<S: System + ?Sized>(
     state: Option<&[u8]>,
 ) -> String {
     match (kind, state) {
-        (ViolationKind::InvalidEnd, Some(state)) => {
-            let processes = system.process_count(state);
-            format!(
-                "deadlock: none of the {processes} processes can move, and not all of them are at a valid end"
-            )
-        }
+        (ViolationKind::InvalidEnd, Some(state)) => match system.process_count(state) {
+            0 => "all processes have ended, but this is not a valid end".into(),
+            1 => "deadlock: the only process cannot move, and this is not a valid end".into(),
+            count => format!(
+                "deadlock: none of the {count} processes can move, and this is not a valid end"
+            ),
+        },
         (ViolationKind::Claim, _) => "the never claim was matched to its end".into(),
         (ViolationKind::AcceptanceCycle, _) => "an acceptance cycle".into(),
         (ViolationKind::NonProgressCycle, _) => "a cycle without progress".into(),

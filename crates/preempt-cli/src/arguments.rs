@@ -27,9 +27,9 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   preempt check models/peterson.pml
   preempt check models/philosophers.pml -D N=5 --bound 1
-  preempt check models/traffic_light.pml --ltl safe --json
-  preempt check models/big.pml --store tree --memory 8G --time 10m --threads 2
-  preempt check models/boolean/bluetooth_2a1s.bp --switches 4 --method lazy";
+  preempt check models/traffic_light.pml --ltl never_both --json
+  preempt check models/philosophers.pml -D N=9 --store tree --memory 8G --time 10m
+  preempt check models/boolean/bluetooth-2-1.bp --switches 4 --method lazy";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
@@ -181,6 +181,9 @@ pub(crate) struct CheckArguments {
     /// Ignore invalid end states
     #[arg(long, help_heading = "Properties")]
     pub(crate) no_deadlock: bool,
+    /// Count an end as valid only if all channels are empty (Spin's -q)
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) empty_channels: bool,
     /// Ignore assertions
     #[arg(long, help_heading = "Properties")]
     pub(crate) no_assert: bool,
@@ -213,6 +216,15 @@ pub(crate) struct CheckArguments {
     /// Print the report as JSON, or write it to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = "Output")]
     pub(crate) json: Option<Option<PathBuf>>,
+    /// The form of the report on standard output
+    #[arg(
+        long,
+        value_enum,
+        value_name = "plain|spin",
+        default_value = "plain",
+        help_heading = "Output"
+    )]
+    pub(crate) report: ReportForm,
     /// Only the verdict
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
@@ -293,6 +305,14 @@ pub(crate) struct LtlArguments {
 pub(crate) enum Switch {
     On,
     Off,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportForm {
+    /// The counterexample in lanes, the verdict, the numbers
+    Plain,
+    /// As Spin's verifier prints it
+    Spin,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
