@@ -104,6 +104,8 @@ pub struct Program {
     pub trace: Option<TraceProgram>,
     /// Some expression contains [`Expr::Timeout`].
     pub uses_timeout: bool,
+    /// What is reported when a process asks `enabled` about itself, if any process asks.
+    pub circular_question: Option<FaultId>,
     /// Some process type has an `unless`.
     pub uses_unless: bool,
     /// Some channel may be a rendezvous channel.

@@ -86,7 +86,7 @@ fn promises(lowering: &mut Lowering<'_>, index: usize) -> Result<Vec<Promise>, L
         if process != index {
             continue;
         }
-        let name = lowering.text(place.span);
+        let name = lowering.model.sources.text(place.span);
         let message = if receive {
             format!("another process receives from `{name}`, declared `xr`")
         } else {
@@ -207,7 +207,7 @@ fn action_kind(
         }
         Action::Assert(e) => {
             let condition = lowering.value(e, process)?;
-            let message = format!("assertion violated: {}", lowering.text(e.span));
+            let message = format!("assertion violated: {}", lowering.model.sources.text(e.span));
             let fault = lowering.fault(FaultKind::Assertion, message, span);
             ops.push(Op::Assert { condition, fault });
         }

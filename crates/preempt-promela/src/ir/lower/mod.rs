@@ -187,6 +187,7 @@ impl<'m> Lowering<'m> {
                 formulas: Vec::new(),
                 trace: None,
                 uses_timeout: facts.uses_timeout,
+                circular_question: None,
                 uses_unless: facts.uses_unless,
                 uses_rendezvous: facts.uses_rendezvous,
                 notes: Vec::new(),
@@ -238,14 +239,6 @@ impl<'m> Lowering<'m> {
         let start = self.program.arguments.len() as u32;
         self.program.arguments.extend(arguments);
         super::ArgumentRange { start, end: self.program.arguments.len() as u32 }
-    }
-
-    /// The source text of a span on one line.
-    fn text(&self, span: Span) -> String {
-        let sources = &self.model.sources;
-        let Some(file) = sources.files.get(span.file.0 as usize) else { return String::new() };
-        let text = file.text.get(span.start as usize..span.end as usize).unwrap_or("");
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// Marks the elements whose labels other processes or properties look at.

@@ -6,7 +6,7 @@ use super::super::diagnostic::Diagnostic;
 use super::super::suggest;
 use super::place::{Use, constant, shape_of};
 use super::{Checked, Checker};
-use crate::model::{Branch, Expr, ExprKind, LabelName, Place, Stmt, StmtKind, Type};
+use crate::model::{Branch, ExprKind, LabelName, Place, Stmt, StmtKind, Type};
 
 impl Checker<'_> {
     /// The statements of one block; what is wrong is left out.
@@ -53,8 +53,7 @@ impl Checker<'_> {
                 StmtKind::Condition(condition)
             }
             ast::StmtKind::Assign(target, value) if is_own_priority(target) => {
-                let process = Expr { kind: ExprKind::Pid, span: target.span };
-                StmtKind::SetPriority(process, self.expression(value)?)
+                StmtKind::OwnPriority(self.expression(value)?)
             }
             ast::StmtKind::Assign(target, value) => {
                 let place = self.target(target);
@@ -134,7 +133,7 @@ impl Checker<'_> {
                 return Ok(None);
             }
         };
-        Ok(Some(Stmt { labels, kind, span }))
+        Ok(Some(Stmt { labels, kind, span, text: statement.text.clone() }))
     }
 
     /// The model's name of a label that stands here.
@@ -321,7 +320,7 @@ impl Checker<'_> {
     }
 }
 
-/// `_priority = n` is `set_priority(_pid, n)`.
+/// `_priority = n`, which is no assignment to a variable.
 fn is_own_priority(target: &ast::Reference) -> bool {
     target.parts.len() == 1 && &*target.parts[0].name.name == "_priority"
 }

@@ -9,6 +9,7 @@ mod expression;
 mod inline;
 mod newline;
 mod statement;
+mod text;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
