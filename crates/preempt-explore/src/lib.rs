@@ -16,6 +16,7 @@ pub mod iterative;
 mod mix;
 mod mutation;
 mod operation;
+pub mod optimal;
 pub mod partial_order;
 pub mod pct;
 mod race;

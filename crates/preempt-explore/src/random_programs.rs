@@ -8,7 +8,7 @@ use crate::mutation::{ACTIVE, Mutation};
 use crate::random::Random;
 use crate::{
     Action, Command, Driver, Halt, Limits, Names, Next, ObjectId, Operation, Program, Rules, Run,
-    Session, Tally, ThreadId, Update, caching, forward, iterative, sleep_sets,
+    Session, Tally, ThreadId, Update, caching, forward, iterative, optimal, sleep_sets,
 };
 use std::panic::Location;
 
@@ -322,9 +322,36 @@ fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
             return Some(Err("sleep sets: more executions than graphs".into()));
         }
     }
+    if bound.is_none()
+        && let Some(Err(message)) = optimal_difference(seed, &oracle)
+    {
+        return Some(Err(message));
+    }
     let (halt, cached) = tally(seed, bound, caching::explore);
     if halt == Halt::Done && cached.graphs != oracle.graphs {
         return Some(Err("happens-before caching differs".into()));
+    }
+    Some(Ok(()))
+}
+
+/// How the optimal reduction differs from the graphs that are there. It runs the program once
+/// for each of them.
+fn optimal_difference(seed: u64, oracle: &Tally) -> Option<Result<(), String>> {
+    let (halt, optimal) = tally(seed, None, optimal::explore);
+    if halt == Halt::Executions {
+        return None;
+    }
+    let mut theirs: Vec<_> = optimal.graphs.iter().map(|(h, e)| (*h, e.1)).collect();
+    let mut graphs: Vec<_> = oracle.graphs.iter().map(|(h, e)| (*h, e.1)).collect();
+    theirs.sort_unstable();
+    graphs.sort_unstable();
+    if halt != Halt::Done || theirs != graphs {
+        let (a, b) = (graphs.len(), theirs.len());
+        return Some(Err(format!("optimal: {b} graphs instead of {a} ({halt:?})")));
+    }
+    if optimal.executions != graphs.len() as u64 {
+        let (a, b, c) = (optimal.executions, graphs.len(), optimal.redundant);
+        return Some(Err(format!("optimal: {a} executions for {b} graphs, {c} cut")));
     }
     Some(Ok(()))
 }
@@ -353,6 +380,27 @@ fn strategies_agree_on_random_programs() {
     println!("{compared} compared, {skipped} skipped");
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
     assert!(compared > 10 * skipped, "{compared} compared, {skipped} skipped");
+}
+
+#[test]
+fn the_optimal_reduction_runs_every_graph_once() {
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for seed in 0..seeds(400) {
+        // As compared with plain search elsewhere, and fast enough for larger programs.
+        let (halt, oracle) = tally(seed, None, forward::explore);
+        if halt != Halt::Done {
+            continue;
+        }
+        match optimal_difference(seed, &oracle) {
+            Some(Err(message)) => wrong.push(format!("seed {seed}: {message}")),
+            Some(Ok(())) => compared += 1,
+            None => {}
+        }
+    }
+    println!("{compared} compared");
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(compared > 350);
 }
 
 /// [MQ07b] Algorithms 1 and 2 as printed visit the terminals that the forward search counts.

@@ -172,7 +172,13 @@ impl Driver for Follow<'_> {
         None
     }
 
-    fn segment(&mut self, history: u64, effects: &[Effect], next: Next) -> Result<(), Mismatch> {
+    fn segment(
+        &mut self,
+        _: ThreadId,
+        history: u64,
+        effects: &[Effect],
+        next: Next,
+    ) -> Result<(), Mismatch> {
         self.recorded.learn(history, effects, next)
     }
 

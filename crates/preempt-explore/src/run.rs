@@ -15,9 +15,15 @@ pub trait Driver {
     /// Picks one of the moves; the list is never empty. `None` abandons the execution.
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move>;
 
-    /// A thread with this history did `effects` and then reached `next`.
-    fn segment(&mut self, history: u64, effects: &[Effect], next: Next) -> Result<(), Mismatch> {
-        let _ = (history, effects, next);
+    /// A thread whose history is `history` did `effects` and then reached `next`.
+    fn segment(
+        &mut self,
+        thread: ThreadId,
+        history: u64,
+        effects: &[Effect],
+        next: Next,
+    ) -> Result<(), Mismatch> {
+        let _ = (thread, history, effects, next);
         Ok(())
     }
 
@@ -224,7 +230,7 @@ impl Run {
         let history = self.world.thread(thread).history;
         let open = self.open(thread);
         let effects = std::mem::take(&mut open.effects);
-        if let Err(mismatch) = driver.segment(history, &effects, next)
+        if let Err(mismatch) = driver.segment(thread, history, &effects, next)
             && self.ending.is_none()
         {
             self.ending = Some(Ending::Nondeterminism(mismatch));

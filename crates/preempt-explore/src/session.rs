@@ -114,6 +114,8 @@ pub struct Tally {
     pub singletons: u64,
     /// Executions made by sampling.
     pub samples: u64,
+    /// Executions cut short because they would have repeated a graph.
+    pub redundant: u64,
     /// The first failure.
     pub failure: Option<Finding>,
 }

@@ -6,7 +6,7 @@ use crate::report::{Failure, Reason};
 use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
 use preempt_explore::{
     Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session, Tally,
-    caching, forward, iterative, pct, random, sampling, sleep_sets,
+    caching, forward, iterative, optimal, pct, random, sampling, sleep_sets,
 };
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -180,6 +180,7 @@ fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
         Strategy::PartialOrders => forward::explore(session),
         Strategy::ContextBoundedDfs => iterative::explore(session),
         Strategy::HappensBeforeCaching => caching::explore(session),
+        Strategy::Optimal => optimal::explore(session),
         Strategy::SleepSets => sleep_sets::explore(session),
         Strategy::Random { seed } => random::explore(session, seed),
         Strategy::Pct { depth, seed } => pct::explore(session, depth, seed),
