@@ -187,13 +187,13 @@ impl<'p> Native<'p> {
         };
         let first = out.list.len();
         let (mut end, mut ask) = (start, false);
-        for at in 0..count {
+        out.list.extend((0..count).map(|at| {
             let entry = room.entry(at);
             let begin = end;
             end += entry.length as usize;
             ask |= entry.result == ASK_STEP;
-            out.list.push((step_of(pid, entry), outcome(entry.result), begin..end));
-        }
+            (step_of(pid, entry), outcome(entry.result), begin..end)
+        }));
         // SAFETY: machine code wrote as many bytes as its entries tell, within what was reserved.
         unsafe { out.bytes.set_len(end) };
         if ask {

@@ -197,7 +197,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             }
         }
         self.frames.push(Frame { id, start, next: 0, count, depth, pick, outside: false });
-        self.hash_section(start);
+        self.hash_section(start, id)?;
         self.window.trim(&mut self.frames);
         if count == 0 && pick == EVERYTHING && self.tally.reports_deadlocks() {
             self.check_end()?;
@@ -239,14 +239,22 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         }
     }
 
-    /// Computes the hashes of a new section, and fetches what their lookups will need.
-    fn hash_section(&mut self, start: u32) {
+    /// Computes the hashes of the new section of a state, and fetches what their lookups will need.
+    fn hash_section(&mut self, start: u32, parent: Option<StateId>) -> Result<(), Ended> {
         self.window.hashes.truncate(start as usize);
+        let near = parent.filter(|_| self.store.hashes_near());
         for (_, _, range) in &self.window.successors.list[start as usize..] {
-            let hash = self.store.hash(&self.window.successors.bytes[range.clone()]);
+            let state = &self.window.successors.bytes[range.clone()];
+            let hash = match near {
+                // Inside a sequence nothing is stored.
+                Some(_) if self.system.is_transient(state) => 0,
+                None => self.store.hash(state),
+                Some(parent) => self.store.hash_near(parent, state)?,
+            };
             self.store.prefetch(hash);
             self.window.hashes.push(hash);
         }
+        Ok(())
     }
 
     fn matched(&mut self, id: StateId) {
@@ -276,7 +284,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             self.fill_selected();
             let count = self.window.successors.list.len() as u32 - frame.start;
             self.frames[top] = Frame { pick, count, next: 0, ..frame };
-            self.hash_section(frame.start);
+            self.hash_section(frame.start, frame.id)?;
             return Ok(());
         }
         self.frames.pop();
@@ -295,21 +303,21 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         }
         if let Some(lost) = self.window.lost(top) {
             for at in lost {
-                self.refill(at);
+                self.refill(at)?;
             }
         }
         Ok(())
     }
 
     /// Computes again the section of a frame whose successors were dropped.
-    fn refill(&mut self, at: usize) {
+    fn refill(&mut self, at: usize) -> Result<(), Ended> {
         let mut state = std::mem::take(&mut self.state);
         self.window.state_of(&self.frames, at, &mut state);
         self.state = state;
         let start = self.window.successors.list.len() as u32;
         self.fill_again(self.frames[at].pick);
         self.frames[at].start = start;
-        self.hash_section(start);
+        self.hash_section(start, self.frames[at].id)
     }
 
     /// Appends the section of a selection that was made before.

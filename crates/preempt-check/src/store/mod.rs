@@ -17,6 +17,7 @@ mod pages;
 mod pairs;
 pub(crate) mod shared;
 mod tree;
+mod unfolded;
 
 pub use adaptive::Adaptive;
 pub use bitstate::Bitstate;
@@ -87,6 +88,17 @@ pub trait Store {
         hash::hash(state)
     }
 
+    /// As [`Store::hash`], for a successor of the stored state `parent`: stores that keep what
+    /// states share look only at what differs.
+    fn hash_near(&mut self, _parent: StateId, state: &[u8]) -> Result<u64, StoreFull> {
+        Ok(self.hash(state))
+    }
+
+    /// Whether [`Store::hash_near`] is best asked for all successors of one state in a row.
+    fn hashes_near(&self) -> bool {
+        false
+    }
+
     /// Inserts a state whose hash is known.
     fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull>;
 
@@ -120,6 +132,11 @@ pub trait Store {
 
     /// Replaces `out` by the bytes of a state; `false` when the store does not keep them.
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool;
+
+    /// As [`Store::load`], for a state whose successors will be hashed next.
+    fn load_parent(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
+        self.load(id, out)
+    }
 
     /// How many states were inserted.
     fn len(&self) -> usize;
