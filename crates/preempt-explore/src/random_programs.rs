@@ -15,6 +15,8 @@ use std::panic::Location;
 const ATOMICS: usize = 2;
 const MUTEXES: usize = 2;
 const CONDITIONS: usize = 1;
+const READ_WRITE: usize = ATOMICS + MUTEXES + CONDITIONS;
+const TOKEN: usize = READ_WRITE + 1;
 
 #[derive(Clone, Copy, Debug)]
 enum Instruction {
@@ -26,6 +28,15 @@ enum Instruction {
     TryLock(usize),
     Unlock(usize),
     Wait(usize),
+    /// Wait with a limit of time.
+    WaitTimed(usize),
+    Read,
+    ReadUnlock,
+    Write,
+    WriteUnlock,
+    /// Take a token; with a limit of time if `true`.
+    Take(bool),
+    Give,
     NotifyOne,
     NotifyAll,
     Spawn(usize),
@@ -107,12 +118,13 @@ impl Interpreter {
                     }
                     break operation(Action::Yield, ObjectId::NONE, 0, 0);
                 }
-                Instruction::Wait(m) if thread.waiting => {
+                Instruction::Wait(m) | Instruction::WaitTimed(m) if thread.waiting => {
                     thread.waiting = false;
                     thread.at += 1;
-                    break operation(Action::Reacquire, mutex(m), condition.0.into(), 0);
+                    let timed = matches!(instruction, Instruction::WaitTimed(_)).into();
+                    break operation(Action::Reacquire, mutex(m), condition.0.into(), timed);
                 }
-                Instruction::Wait(m) => {
+                Instruction::Wait(m) | Instruction::WaitTimed(m) => {
                     thread.waiting = true;
                     break operation(Action::Wait, mutex(m), condition.0.into(), 0);
                 }
@@ -130,6 +142,18 @@ impl Interpreter {
                 Instruction::Lock(m) => break operation(Action::Lock, mutex(m), 0, 0),
                 Instruction::TryLock(m) => break operation(Action::TryLock, mutex(m), 0, 0),
                 Instruction::Unlock(m) => break operation(Action::Unlock, mutex(m), 0, 0),
+                Instruction::Read => break operation(Action::ReadLock, atomic(READ_WRITE), 0, 0),
+                Instruction::ReadUnlock => {
+                    break operation(Action::ReadUnlock, atomic(READ_WRITE), 0, 0);
+                }
+                Instruction::Write => break operation(Action::WriteLock, atomic(READ_WRITE), 0, 0),
+                Instruction::WriteUnlock => {
+                    break operation(Action::WriteUnlock, atomic(READ_WRITE), 0, 0);
+                }
+                Instruction::Take(timed) => {
+                    break operation(Action::TakeToken, atomic(TOKEN), 0, timed.into());
+                }
+                Instruction::Give => break operation(Action::GiveToken, atomic(TOKEN), 0, 0),
                 Instruction::NotifyOne => break operation(Action::NotifyOne, condition, 0, 0),
                 Instruction::NotifyAll => break operation(Action::NotifyAll, condition, 0, 0),
                 Instruction::Choose => break operation(Action::Choose, ObjectId::NONE, 2, 0),
@@ -156,7 +180,9 @@ impl Interpreter {
                     self.advance(child, run, driver);
                     run.current = id;
                 }
-                Instruction::Spin(..) | Instruction::Wait(_) => unreachable!("handled above"),
+                Instruction::Spin(..) | Instruction::Wait(_) | Instruction::WaitTimed(_) => {
+                    unreachable!("handled above")
+                }
             }
         };
         run.current = id;
@@ -168,7 +194,7 @@ impl Program for Interpreter {
     fn execute(&mut self, run: &mut Run, driver: &mut dyn Driver) {
         self.threads.clear();
         self.plain = 0;
-        self.objects = (0..ATOMICS + MUTEXES + CONDITIONS).map(|_| run.create(0)).collect();
+        self.objects = (0..=TOKEN).map(|_| run.create(0)).collect();
         self.start(ThreadId::MAIN, 0);
         self.advance(ThreadId::MAIN, run, driver);
         while let Command::Resume(thread, result) = run.schedule(driver) {
@@ -193,7 +219,7 @@ fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruct
     }
     for _ in 0..length {
         let x = random.below(ATOMICS);
-        match random.below(15) {
+        match random.below(18) {
             0 | 1 => out.push(Instruction::Load(x)),
             2 | 3 => out.push(Instruction::Store(x, 1 + random.below(2) as u64)),
             4 => out.push(Instruction::Add(x)),
@@ -202,6 +228,7 @@ fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruct
                 let m = random.below(MUTEXES);
                 out.push(Instruction::Lock(m));
                 match random.below(6) {
+                    0 if random.below(3) == 0 => out.push(Instruction::WaitTimed(m)),
                     0 => out.push(Instruction::Wait(m)),
                     1 => out.push(Instruction::NotifyOne),
                     2 if m == 0 => out.extend([
@@ -233,7 +260,15 @@ fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruct
                     Instruction::Unlock(m),
                 ]);
             }
-            _ => out.push(Instruction::Join(random.below(2))),
+            14 => out.push(Instruction::Join(random.below(2))),
+            15 => out.extend([Instruction::Read, Instruction::Load(x), Instruction::ReadUnlock]),
+            16 => {
+                out.extend([Instruction::Write, Instruction::Store(x, 2), Instruction::WriteUnlock])
+            }
+            _ => match random.below(3) {
+                0 => out.push(Instruction::Take(random.below(2) == 0)),
+                _ => out.push(Instruction::Give),
+            },
         }
     }
     for child in 0..spawned {
