@@ -24,6 +24,13 @@ pub(crate) enum Walked {
     Start(usize, Vec<(VariableId, u64)>),
 }
 
+/// A state with which a context begins.
+pub(crate) struct Start {
+    pub(crate) node: NodeId,
+    pub(crate) context: u32,
+    pub(crate) values: HashMap<Level, bool>,
+}
+
 /// Values of levels; what is absent is false.
 #[derive(Clone, Debug, Default)]
 struct Point {
@@ -58,6 +65,30 @@ impl Engine<'_, '_> {
             };
             (procedure, node, time, point) = caller;
         }
+    }
+
+    /// Where the context began in which a state of `goal` was reached at the node of a root.
+    pub(crate) fn walk_to_start(
+        &self,
+        root: usize,
+        mut node: NodeId,
+        goal: &Diagram,
+    ) -> Result<Option<Start>, Stop> {
+        let mut at = self.earliest(root, node, goal, u32::MAX)?;
+        let mut unused = Vec::new();
+        while let Some((time, point)) = at {
+            if let Some(context) = self.started.get(&time) {
+                return Ok(Some(Start { node, context: *context, values: point.values }));
+            }
+            at = None;
+            if let Some((edge, before, older)) =
+                self.before(root, node, &point, time, &mut unused)?
+            {
+                node = self.code.procedures[root].edges[edge].from;
+                at = Some((older, before));
+            }
+        }
+        Ok(None)
     }
 
     fn value(&self, point: &Point, variable: VariableId, moment: Moment) -> u64 {
