@@ -161,7 +161,7 @@ impl Generator {
 }
 
 /// A random program; `recursive` allows functions that call themselves.
-fn program(seed: u64, recursive: bool) -> String {
+pub(crate) fn program(seed: u64, recursive: bool) -> String {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     for _ in 0..5 {
         random.below(2);
@@ -298,7 +298,7 @@ fn smallest(source: &str, program: &Program, method: Method, max: u32) -> Result
 }
 
 /// The smallest number of switches by the direct engine in both its forms.
-fn directly(source: &str, program: &Program, max: u32) -> Option<u32> {
+pub(crate) fn directly(source: &str, program: &Program, max: u32) -> Option<u32> {
     let targets = program.targets(None).unwrap();
     let watch = Watch::new(Limits::default());
     let mut answers = Vec::new();
@@ -412,14 +412,16 @@ fn reread(program: &Program, method: Method, switches: u32) -> bool {
     is_reachable(&sequential, &targets, &watch).unwrap()
 }
 
-/// How many programs: a few in the suite, more when asked for.
-fn cases(few: u64) -> u64 {
-    std::env::var("PREEMPT_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(few)
+/// Which programs: a few in the suite, `PREEMPT_CASES` many from `PREEMPT_SEED` on when asked for.
+pub(crate) fn seeds(few: u64) -> std::ops::Range<u64> {
+    let read = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let first = read("PREEMPT_SEED").unwrap_or(1);
+    first..first + read("PREEMPT_CASES").unwrap_or(few)
 }
 
 #[test]
 fn engines_agree_on_programs_without_recursion() {
-    let met = campaign(1..1 + cases(40), false);
+    let met = campaign(seeds(40), false);
     eprintln!("without recursion: {met:?}");
     assert!(met.first[1..].iter().sum::<usize>() > 5, "{met:?}");
     assert!(met.safe > 5 && met.proven > 5 && met.given_up * 20 < met.translated, "{met:?}");
@@ -427,7 +429,7 @@ fn engines_agree_on_programs_without_recursion() {
 
 #[test]
 fn engines_agree_on_recursive_programs() {
-    let met = campaign(1..1 + cases(25), true);
+    let met = campaign(seeds(25), true);
     eprintln!("recursive: {met:?}");
     assert!(met.first[1..].iter().sum::<usize>() > 3, "{met:?}");
     assert!(met.proven > 2 && met.given_up * 10 < met.translated, "{met:?}");

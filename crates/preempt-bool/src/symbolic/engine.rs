@@ -398,7 +398,7 @@ impl<'a, 'w> Engine<'a, 'w> {
             before = d.and(&c.takes(*v, Moment::Next, e)?, &before)?;
         }
         if let Some(condition) = constrain {
-            let condition = about_assigned(condition, lhs);
+            let condition = condition.about_assigned(lhs);
             before = d.and(&c.condition(&condition)?, &before)?;
         }
         let next = Some(c.renaming(lhs, Moment::Next, Moment::Now));
@@ -488,45 +488,6 @@ impl<'a, 'w> Engine<'a, 'w> {
         }
         let forget = c.cube(&gone, Moment::Now)?;
         Ok(Action::Return(Box::new(ReturnPlan { give, forget, shape: d.renaming(pairs) })))
-    }
-}
-
-/// In a constraint, the next value of a variable that is not assigned is its value.
-pub(crate) fn about_assigned(
-    condition: &crate::flow::Expr,
-    lhs: &[VariableId],
-) -> crate::flow::Expr {
-    use crate::flow::Expr;
-    let both =
-        |a: &Expr, b: &Expr| (Box::new(about_assigned(a, lhs)), Box::new(about_assigned(b, lhs)));
-    match condition {
-        Expr::Next(v) if !lhs.contains(v) => Expr::Variable(*v),
-        Expr::Not(a) => Expr::Not(Box::new(about_assigned(a, lhs))),
-        Expr::And(a, b) => {
-            let (a, b) = both(a, b);
-            Expr::And(a, b)
-        }
-        Expr::Or(a, b) => {
-            let (a, b) = both(a, b);
-            Expr::Or(a, b)
-        }
-        Expr::Equal(a, b) => {
-            let (a, b) = both(a, b);
-            Expr::Equal(a, b)
-        }
-        Expr::Less(a, b) => {
-            let (a, b) = both(a, b);
-            Expr::Less(a, b)
-        }
-        Expr::Plus(a, b, width) => {
-            let (a, b) = both(a, b);
-            Expr::Plus(a, b, *width)
-        }
-        Expr::Minus(a, b, width) => {
-            let (a, b) = both(a, b);
-            Expr::Minus(a, b, *width)
-        }
-        other => other.clone(),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::code::{CodeOperation, Origin};
 use super::diagram::{Diagram, Level};
-use super::engine::{Engine, about_assigned};
+use super::engine::Engine;
 use super::levels::Moment;
 use crate::flow::{NodeId, VariableId};
 use crate::replay::Action;
@@ -231,7 +231,7 @@ impl Engine<'_, '_> {
                         set = d.and(&set, &d.and(&takes, &c.is(*v, Moment::Next, value)?)?)?;
                     }
                     if let Some(condition) = constrain {
-                        set = d.and(&set, &c.condition(&about_assigned(condition, lhs))?)?;
+                        set = d.and(&set, &c.condition(&condition.about_assigned(lhs))?)?;
                     }
                     set = d.exists(&set, &c.cube(lhs, Moment::Next)?)?;
                     if let Some(guard) = guard {
