@@ -264,17 +264,9 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     #[inline]
     fn collect(&mut self, first: usize) -> Result<(), StoreFull> {
         let bytes = &self.expander.successors.bytes;
-        let near = self.store.hashes_near();
-        for arrival in &mut self.expander.arrivals[first..] {
-            let state = &bytes[arrival.start..arrival.end];
-            arrival.hash = match near {
-                false => self.store.hash(state),
-                true => self.store.hash_near(StateId(self.events.at as u32), state)?,
-            };
-            self.store.prefetch(arrival.hash);
-            self.links.note_owner(self.events.at);
-        }
-        Ok(())
+        let arrivals = &mut self.expander.arrivals[first..];
+        self.links.note_owner(self.events.at, arrivals.len());
+        self.store.hash_successors(StateId(self.events.at as u32), bytes, arrivals)
     }
 
     fn insert(&mut self) -> Result<(), StoreFull> {

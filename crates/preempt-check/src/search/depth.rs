@@ -10,7 +10,7 @@
 use super::tally::Tally;
 use super::window::{Frame, Window};
 use crate::reduce::{EVERYTHING, Selector};
-use crate::store::{Exact, StateId, Store, StoreFull};
+use crate::store::{Exact, Pending, StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Enabled, Outcome, Step, Stop, System};
 
@@ -36,6 +36,7 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
         long_sequences: Exact::new(budget.memory_limit() / 8),
         sequence_steps: 0,
         enabled: Enabled::new(),
+        near: Vec::new(),
         state: Vec::new(),
         scratch: Vec::new(),
     };
@@ -60,6 +61,8 @@ struct DepthFirst<'a, S: ?Sized, T> {
     /// Steps inside sequences since the last stored state.
     sequence_steps: u32,
     enabled: Enabled,
+    /// Successors that are being hashed.
+    near: Vec<Pending>,
     /// The state that is being entered.
     state: Vec<u8>,
     scratch: Vec<u8>,
@@ -242,18 +245,32 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
     /// Computes the hashes of the new section of a state, and fetches what their lookups will need.
     fn hash_section(&mut self, start: u32, parent: Option<StateId>) -> Result<(), Ended> {
         self.window.hashes.truncate(start as usize);
-        let near = parent.filter(|_| self.store.hashes_near());
+        if let Some(parent) = parent
+            && self.store.hashes_near()
+        {
+            return self.hash_near(start, parent);
+        }
         for (_, _, range) in &self.window.successors.list[start as usize..] {
-            let state = &self.window.successors.bytes[range.clone()];
-            let hash = match near {
-                // Inside a sequence nothing is stored.
-                Some(_) if self.system.is_transient(state) => 0,
-                None => self.store.hash(state),
-                Some(parent) => self.store.hash_near(parent, state)?,
-            };
+            let hash = self.store.hash(&self.window.successors.bytes[range.clone()]);
             self.store.prefetch(hash);
             self.window.hashes.push(hash);
         }
+        Ok(())
+    }
+
+    /// As [`Self::hash_section`], where the store makes use of the state before.
+    fn hash_near(&mut self, start: u32, parent: StateId) -> Result<(), Ended> {
+        let Window { successors, hashes, .. } = &mut self.window;
+        // Inside a sequence nothing is stored, so nothing need be known of it.
+        let stored = |bytes: &[u8]| !self.system.is_transient(bytes);
+        self.near.clear();
+        for (_, _, range) in &successors.list[start as usize..] {
+            let end =
+                if stored(&successors.bytes[range.clone()]) { range.end } else { range.start };
+            self.near.push(Pending::new(0, range.start, end));
+        }
+        self.store.hash_successors(parent, &successors.bytes, &mut self.near)?;
+        hashes.extend(self.near.iter().map(|pending| pending.hash));
         Ok(())
     }
 

@@ -107,15 +107,18 @@ impl Expander {
         watch: &mut impl Watch,
     ) -> Result<usize, StoreFull> {
         let count = self.successors.list.len() - first;
+        self.arrivals.reserve(count);
         for at in first..first + count {
             let (step, outcome, range) = &self.successors.list[at];
             let (step, outcome, start, end) = (*step, *outcome, range.start, range.end);
-            if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-                watch.fault(&[step], fault);
-            }
-            if matches!(outcome, Outcome::Broken(_)) {
-                watch.step(step, false);
-                continue;
+            if outcome != Outcome::Done {
+                if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+                    watch.fault(&[step], fault);
+                }
+                if matches!(outcome, Outcome::Broken(_)) {
+                    watch.step(step, false);
+                    continue;
+                }
             }
             let transient = system.is_transient(&self.successors.bytes[start..end]);
             watch.step(step, transient);

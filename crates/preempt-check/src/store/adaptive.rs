@@ -64,11 +64,15 @@ impl Store for Adaptive {
         }
     }
 
-    #[inline]
-    fn hash_near(&mut self, parent: StateId, state: &[u8]) -> Result<u64, StoreFull> {
+    fn hash_successors(
+        &mut self,
+        parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
         match &mut self.inner {
-            Inner::Exact(store) => Ok(store.hash(state)),
-            Inner::Tree(store) => store.hash_near(parent, state),
+            Inner::Exact(store) => store.hash_successors(parent, bytes, batch),
+            Inner::Tree(store) => store.hash_successors(parent, bytes, batch),
         }
     }
 

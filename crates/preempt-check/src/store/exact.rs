@@ -9,7 +9,7 @@
 //! Invariant: tags never decrease along the index; an entry lies at its tag's slot or behind it
 //! with no free slot in between.
 
-use super::arena::{Arena, Mark};
+use super::arena::Arena;
 use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, hash, pages};
 
 /// An exact store with the states in full.
@@ -21,8 +21,8 @@ pub struct Exact {
     /// Grow when this many states are stored.
     grow_at: usize,
     limit: usize,
-    /// Where the states of a batch belong.
-    candidates: Vec<usize>,
+    /// Where the states of a batch belong, and what was there before the batch.
+    candidates: Vec<(usize, u64)>,
 }
 
 /// Free slots kept behind the last computed one, so that probing need not wrap around.
@@ -92,13 +92,6 @@ impl Exact {
             at += 1;
         }
         at
-    }
-
-    /// The mark of the state at a slot, if it has this tag.
-    #[inline(always)]
-    fn with_tag(&self, at: usize, hash: u64) -> Option<Mark> {
-        let entry = self.index[at];
-        (entry != 0 && entry >> 32 == hash >> 32).then(|| entry as u32 - 1)
     }
 
     fn grow(&mut self) -> Result<(), StoreFull> {
@@ -206,25 +199,32 @@ impl Store for Exact {
         // with can be fetched as well.
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
+        let index = self.index.as_slice();
+        let capacity = index.len() - MARGIN;
         candidates.extend(batch.iter().map(|pending| {
-            let at = self.first_candidate(self.slot(pending.hash), pending.hash);
-            if let Some(mark) = self.with_tag(at, pending.hash) {
-                self.arena.prefetch(mark);
+            let tag = pending.hash >> 32;
+            let mut at = slot(tag, capacity);
+            while index[at] < tag << 32 && index[at] != 0 {
+                at += 1;
             }
-            at
+            let entry = index[at];
+            if entry >> 32 == tag && entry != 0 {
+                self.arena.prefetch(entry as u32 - 1);
+            }
+            (at, entry)
         }));
-        for (pending, at) in batch.iter_mut().zip(&candidates) {
-            if let Some(mark) = self.with_tag(*at, pending.hash)
-                && let (id, known) = self.arena.at(mark)
-                && equal(known, &bytes[pending.start..pending.end])
-            {
-                pending.inserted = Inserted { id: StateId(id), new: false };
+        for (pending, (_, entry)) in batch.iter_mut().zip(&candidates) {
+            if entry >> 32 == pending.hash >> 32 && *entry != 0 {
+                let (id, known) = self.arena.at(*entry as u32 - 1);
+                if equal(known, &bytes[pending.start..pending.end]) {
+                    pending.inserted = Inserted { id: StateId(id), new: false };
+                }
             }
         }
         // Insertions move entries up only, so candidates stay valid until the index grows.
         let length = self.index.len();
         let mut result = Ok(());
-        for (pending, at) in batch.iter_mut().zip(&candidates) {
+        for (pending, (at, _)) in batch.iter_mut().zip(&candidates) {
             if pending.inserted.id != StateId::UNKNOWN {
                 continue;
             }

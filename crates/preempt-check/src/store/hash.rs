@@ -26,8 +26,8 @@ pub fn hash_with_seed(state: &[u8], seed: u64) -> u64 {
         }
         sum ^= other;
     }
-    while rest.len() > 16
-        && let Some((block, behind)) = rest.split_first_chunk::<16>()
+    while let Some((block, behind)) = rest.split_first_chunk::<16>()
+        && !behind.is_empty()
     {
         sum = fold(word(block, 0) ^ A, word(block, 8) ^ sum);
         rest = behind;

@@ -88,13 +88,25 @@ pub trait Store {
         hash::hash(state)
     }
 
-    /// As [`Store::hash`], for a successor of the stored state `parent`: stores that keep what
-    /// states share look only at what differs.
-    fn hash_near(&mut self, _parent: StateId, state: &[u8]) -> Result<u64, StoreFull> {
-        Ok(self.hash(state))
+    /// Hashes successors of the stored state `parent`, and asks the processor to fetch what their
+    /// insertion will read first. Stores that keep what states share look only at what differs. On an
+    /// error no hash may be used.
+    #[inline]
+    fn hash_successors(
+        &mut self,
+        _parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
+        for pending in batch {
+            pending.hash = self.hash(&bytes[pending.start..pending.end]);
+            self.prefetch(pending.hash);
+        }
+        Ok(())
     }
 
-    /// Whether [`Store::hash_near`] is best asked for all successors of one state in a row.
+    /// Whether [`Store::hash_successors`] needs to know the state before, so that it must be asked for
+    /// the successors of one state at a time.
     fn hashes_near(&self) -> bool {
         false
     }

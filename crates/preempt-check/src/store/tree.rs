@@ -7,7 +7,7 @@
 //! recursive indexing; Laarman's tree tables.)
 //!
 //! A successor is found from its predecessor by looking up only the pairs above what differs
-//! ([`Unfolded`]); the root found that way is what [`Store::hash_near`] gives, shifted and made odd:
+//! ([`Unfolded`]); the root found that way is what [`Store::hash_successors`] gives, shifted and made odd:
 //! an even hash says nothing, and the root is found from the bytes.
 //!
 //! Invariant: with the length of a state its shape is known, so the root number determines the
@@ -33,6 +33,8 @@ pub struct Tree {
     parent: Unfolded,
 }
 
+/// Shorter states have so few pairs that looking up all of them in batches is quicker.
+const LONG: usize = 64;
 /// Pairs inside states have numbers below this, so that roots have a bit to spare.
 const MOST_NODES: usize = 1 << 31;
 
@@ -242,20 +244,36 @@ impl Store for Tree {
         0
     }
 
-    fn hash_near(&mut self, parent: StateId, state: &[u8]) -> Result<u64, StoreFull> {
-        self.unfold(parent);
-        // Where a root is made of the words themselves all its bits may be used.
-        if state.len() <= 8 || !self.parent.is_alike(state) {
-            return Ok(0);
+    fn hash_successors(
+        &mut self,
+        parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
+        if !self.hashes_near() {
+            return Ok(());
         }
-        let mut unfolded = std::mem::take(&mut self.parent);
-        let root = unfolded.root_of(state, |hash, key| self.node(hash, key));
-        self.parent = unfolded;
-        Ok(root? << 1 | 1)
+        self.unfold(parent);
+        let fixed = self.bytes() - self.nodes.bytes();
+        let limit = self.limit;
+        self.parent.find_roots(bytes, batch, &mut self.nodes, |nodes, hash, key| {
+            match nodes.find(hash, key, |_| true) {
+                Ok(number) => Ok(number),
+                Err(_) if nodes.len() >= MOST_NODES => Err(StoreFull),
+                Err(at) => {
+                    let room = limit.saturating_sub(fixed + nodes.bytes());
+                    nodes.add(at, hash, key, room)
+                }
+            }
+        })?;
+        for pending in batch {
+            self.prefetch(pending.hash);
+        }
+        Ok(())
     }
 
     fn hashes_near(&self) -> bool {
-        true
+        self.lengths.first().is_some_and(|length| *length > LONG)
     }
 
     #[inline]

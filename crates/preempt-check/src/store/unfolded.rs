@@ -1,5 +1,5 @@
-//! One state of a [tree](super::Tree) with the numbers of all its pairs, so that a neighbour is
-//! found by looking up only the pairs above the words that differ.
+//! One state of a [tree](super::Tree) with the numbers of all its pairs, so that a successor is found
+//! by looking up only the pairs above the words that differ.
 //!
 //! Level 0 are the words of the state; each further level has the numbers of the pairs of the level
 //! below, and the word left over if there is an odd one. The topmost level has two words.
@@ -7,7 +7,7 @@
 //! Invariant: between calls the levels are those of the state `id`.
 
 use super::pairs::{self, Pairs};
-use super::{StateId, StoreFull};
+use super::{Pending, StateId, StoreFull};
 
 /// A state in its parts.
 #[derive(Default, Debug)]
@@ -19,10 +19,20 @@ pub(crate) struct Unfolded {
     words: Vec<u32>,
     /// Where each level begins, and its size.
     levels: Vec<(usize, usize)>,
-    /// What a neighbour changes, to be undone: place and word.
-    changes: Vec<(usize, u32)>,
-    dirty: Vec<usize>,
-    above: Vec<usize>,
+    /// What the successors change on the present level, by successor and place.
+    changes: Vec<Change>,
+    /// The same of the level above.
+    above: Vec<Change>,
+    /// The pairs that become the changes above; `None` for a word without a partner.
+    keys: Vec<Option<(u64, u64)>>,
+}
+
+/// A word that is not what it is in the unfolded state.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    successor: u32,
+    at: u32,
+    word: u32,
 }
 
 impl Unfolded {
@@ -74,88 +84,103 @@ impl Unfolded {
         out.truncate(self.length);
     }
 
-    /// Whether `state` can be found from here.
-    pub(crate) fn is_alike(&self, state: &[u8]) -> bool {
-        self.id.is_some() && state.len() == self.length
-    }
-
-    /// The root of a state of the same length. `node` gives the number of a pair.
-    pub(crate) fn root_of(
+    /// Finds the roots of successors, level by level so that the lookups of one level overlap. The
+    /// root of a state of the same length goes into its hash, shifted and made odd; the hash of
+    /// another becomes 0.
+    pub(crate) fn find_roots(
         &mut self,
-        state: &[u8],
-        mut node: impl FnMut(u64, u64) -> Result<u32, StoreFull>,
-    ) -> Result<u64, StoreFull> {
+        bytes: &[u8],
+        batch: &mut [Pending],
+        nodes: &mut Pairs,
+        mut node: impl FnMut(&mut Pairs, u64, u64) -> Result<u32, StoreFull>,
+    ) -> Result<(), StoreFull> {
+        let Some(&(top, _)) = self.levels.last() else { return Ok(()) };
+        let own = pair_key(self.words[top], self.words[top + 1]);
         self.changes.clear();
-        self.find_changes(state);
-        let mut result = Ok(());
+        for (successor, pending) in batch.iter_mut().enumerate() {
+            let state = &bytes[pending.start..pending.end];
+            // Where a root is made of the words themselves all its bits may be used.
+            if state.len() == self.length && self.levels.len() > 1 {
+                self.find_changes(successor as u32, state);
+                pending.hash = own << 1 | 1;
+            } else {
+                pending.hash = 0;
+            }
+        }
         for level in 0..self.levels.len() - 1 {
-            let ((start, size), (upper, _)) = (self.levels[level], self.levels[level + 1]);
-            self.above.clear();
-            for at in 0..self.dirty.len() {
-                let pair = self.dirty[at];
-                let left = start + 2 * pair;
-                let word = if 2 * pair + 1 < size {
-                    let key = pair_key(self.words[left], self.words[left + 1]);
-                    match node(pairs::hash(key), key) {
-                        Ok(number) => number,
-                        Err(full) => {
-                            result = Err(full);
-                            break;
-                        }
-                    }
-                } else {
-                    self.words[left]
-                };
-                self.change(upper + pair, word);
-                if self.above.last() != Some(&(pair / 2)) {
-                    self.above.push(pair / 2);
+            self.pair_up(level);
+            for &(hash, _) in self.keys.iter().flatten() {
+                nodes.prefetch(hash);
+            }
+            for (change, key) in self.above.iter_mut().zip(&self.keys) {
+                if let Some((hash, key)) = *key {
+                    change.word = node(nodes, hash, key)?;
                 }
             }
-            std::mem::swap(&mut self.dirty, &mut self.above);
+            std::mem::swap(&mut self.changes, &mut self.above);
         }
-        let top = self.levels.last().map_or(0, |(start, _)| *start);
-        let root = pair_key(self.words[top], self.words[top + 1]);
-        for &(at, word) in self.changes.iter().rev() {
-            self.words[at] = word;
+        for change in &self.changes {
+            let hash = &mut batch[change.successor as usize].hash;
+            let root = *hash >> 1;
+            let root = match change.at {
+                0 => pair_key(change.word, root as u32),
+                _ => pair_key((root >> 32) as u32, change.word),
+            };
+            *hash = root << 1 | 1;
         }
-        result.map(|()| root)
+        Ok(())
     }
 
-    /// Writes the words that differ, and lists the pairs that they are in.
+    /// Lists the pairs of a level that contain changes.
+    fn pair_up(&mut self, level: usize) {
+        let (start, size) = self.levels[level];
+        let words = &self.words[start..start + size];
+        self.above.clear();
+        self.keys.clear();
+        let mut changes = self.changes.iter().copied().peekable();
+        while let Some(change) = changes.next() {
+            let at = change.at as usize;
+            let (mut word, mut key) = (0, None);
+            if at % 2 == 1 {
+                key = Some(pair_key(words[at - 1], change.word));
+            } else if at + 1 < size {
+                let next = changes
+                    .next_if(|next| next.successor == change.successor && next.at == change.at + 1);
+                let right = next.map_or(words[at + 1], |next| next.word);
+                key = Some(pair_key(change.word, right));
+            } else {
+                word = change.word;
+            }
+            self.above.push(Change { at: change.at / 2, word, ..change });
+            self.keys.push(key.map(|key| (pairs::hash(key), key)));
+        }
+    }
+
+    /// Lists the words of a state that differ.
     #[inline(always)]
-    fn find_changes(&mut self, state: &[u8]) {
-        self.dirty.clear();
+    fn find_changes(&mut self, successor: u32, state: &[u8]) {
         let (eights, rest) = state.as_chunks::<8>();
-        for (pair, bytes) in eights.iter().enumerate() {
-            let two = u64::from_le_bytes(*bytes);
-            let known = u64::from(self.words[2 * pair + 1]) << 32 | u64::from(self.words[2 * pair]);
-            if two != known {
-                self.change(2 * pair, two as u32);
-                self.change(2 * pair + 1, (two >> 32) as u32);
-                self.dirty.push(pair);
+        let (twos, _) = self.words.as_chunks::<2>();
+        for (pair, (bytes, two)) in eights.iter().zip(twos).enumerate() {
+            let new = u64::from_le_bytes(*bytes);
+            if new != u64::from(two[1]) << 32 | u64::from(two[0]) {
+                for (side, word) in [(0, new as u32), (1, (new >> 32) as u32)] {
+                    if word != two[side] {
+                        let at = (2 * pair + side) as u32;
+                        self.changes.push(Change { successor, at, word });
+                    }
+                }
             }
         }
-        let size = self.levels.first().map_or(0, |(_, size)| *size);
         let mut padded = [0; 8];
         padded[..rest.len()].copy_from_slice(rest);
-        let two = u64::from_le_bytes(padded);
-        let pair = eights.len();
-        let mut differs = false;
-        for (at, word) in [(2 * pair, two as u32), (2 * pair + 1, (two >> 32) as u32)] {
+        let new = u64::from_le_bytes(padded);
+        let (pair, size) = (eights.len(), self.levels[0].1);
+        for (at, word) in [(2 * pair, new as u32), (2 * pair + 1, (new >> 32) as u32)] {
             if at < size && self.words[at] != word {
-                self.change(at, word);
-                differs = true;
+                self.changes.push(Change { successor, at: at as u32, word });
             }
         }
-        if differs {
-            self.dirty.push(pair);
-        }
-    }
-
-    #[inline(always)]
-    fn change(&mut self, at: usize, word: u32) {
-        self.changes.push((at, self.words[at]));
-        self.words[at] = word;
     }
 }
 
