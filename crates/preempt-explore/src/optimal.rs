@@ -18,6 +18,7 @@
 mod trace;
 mod wakeup;
 
+use crate::mutation::{self, Mutation};
 use crate::schedule::without_preemption;
 use crate::{
     Driver, Effect, Ending, Halt, Mismatch, Move, Next, Program, Run, Session, ThreadId, World,
@@ -147,7 +148,9 @@ impl Optimal {
             let event = &parent.event;
             let mover = event.steps[0].0.thread;
             let still = parent.asleep.iter().filter(|(thread, footprint)| {
-                *thread != mover && !footprint.conflicts(&event.footprint)
+                *thread != mover
+                    && (!footprint.conflicts(&event.footprint)
+                        || mutation::is(Mutation::SleepForGood))
             });
             asleep.extend(still.cloned());
             tree = std::mem::take(&mut parent.tree[0].children);
@@ -173,7 +176,7 @@ impl Optimal {
         // with threads asleep, the others are not wanted: either they wake nobody and repeat what
         // was explored with the sleeping thread first, or a race found there has called for them.
         let step = tree[0].step;
-        let wanted = !demanded || asleep.is_empty();
+        let wanted = (!demanded || asleep.is_empty()) && !mutation::is(Mutation::OneAlternative);
         let (own, others): (Vec<Branch>, Vec<Branch>) =
             tree.into_iter().partition(|branch| branch.step.thread == step.thread);
         let mut tree = own;

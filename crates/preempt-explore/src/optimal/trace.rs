@@ -11,6 +11,7 @@
 
 use super::Node;
 use super::wakeup::{Footprint, Item};
+use crate::mutation::{self, Mutation};
 use crate::{Action, Effect, Move, Next, ObjectId, Operation, ThreadId, World};
 use rustc_hash::FxHashMap;
 
@@ -231,6 +232,9 @@ impl<'a> Order<'a> {
         scratch: &mut World,
         found: &mut impl FnMut(usize, Vec<Item>),
     ) {
+        if mutation::is(Mutation::ForgetBlocked) {
+            return;
+        }
         let count = self.nodes.len();
         for thread in end.thread_ids() {
             let state = end.thread(thread);
@@ -286,6 +290,7 @@ impl<'a> Order<'a> {
                     turned.push(earlier);
                     found(earlier, items);
                 }
+                None if mutation::is(Mutation::OnlyAdjacentRaces) => {}
                 None => {
                     self.without_timeout(earlier, object, later, scratch, found);
                     let hidden = later.before.iter().filter(|(i, _)| self.ordered(*i, earlier));
