@@ -363,6 +363,7 @@ impl System for Native<'_> {
     fn is_valid_end(&self, state: &[u8]) -> bool {
         self.frames(state).all(|frame| self.control.is_end(state, frame))
             && (!self.reference.empties_channels() || self.reference.is_valid_end(state))
+            && self.reference.may_trace_end(state)
     }
 
     fn has_label(&self, state: &[u8], label: Label) -> bool {

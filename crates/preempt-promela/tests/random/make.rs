@@ -35,7 +35,10 @@ pub(crate) fn make(random: &mut Random, wanted: Option<&str>) -> RandomModel {
         "typedef T { byte x; bit y[2] };".into(),
         "T t;".into(),
     ];
-    let rendezvous = random.one_in(2);
+    // Spin refuses rendezvous channels beside priorities.
+    let has_priorities = features.iter().any(|f| f.name == "priority");
+    features.retain(|f| !has_priorities || f.name != "rendezvous arrays");
+    let rendezvous = random.one_in(2) && !has_priorities;
     globals.retain(|g| rendezvous || !g.starts_with("chan r "));
     for feature in &features {
         globals.extend(feature.globals.iter().map(|g| g.to_string()));

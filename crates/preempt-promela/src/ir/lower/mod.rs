@@ -191,6 +191,8 @@ impl<'m> Lowering<'m> {
                 uses_unless: facts.uses_unless,
                 uses_rendezvous: facts.uses_rendezvous,
                 notes: Vec::new(),
+                value_spans: HashMap::new(),
+                pattern_spans: HashMap::new(),
                 sources: model.sources.clone(),
                 mtypes: model.mtypes.clone(),
             },
@@ -239,6 +241,14 @@ impl<'m> Lowering<'m> {
         let start = self.program.arguments.len() as u32;
         self.program.arguments.extend(arguments);
         super::ArgumentRange { start, end: self.program.arguments.len() as u32 }
+    }
+
+    /// The same for values that are cut to a type where they arrive.
+    fn passed(&mut self, arguments: Vec<ExprId>, span: Span) -> super::ArgumentRange {
+        for argument in &arguments {
+            self.program.value_spans.entry(*argument).or_insert(span);
+        }
+        self.arguments(arguments)
     }
 
     /// Marks the elements whose labels other processes or properties look at.
