@@ -2,7 +2,7 @@
 
 use crate::Diagnostic;
 use crate::direct::{self, Extent, Remember, Schedule};
-use crate::explicit::{Layers, Machine, search};
+use crate::explicit::{self, Layers, Machine, search};
 use crate::flow::{Mark, Program, Targets};
 use crate::limits::{Limits, Watch};
 use crate::proof::holds_for_every_number;
@@ -44,6 +44,23 @@ pub enum Switches {
     AtMost(u32),
     /// None, one, two, … until violated, proven for every number, or this many are done.
     Iterate(u32),
+    /// Any number, in at most this many rounds: in a round every thread may run once, in the order
+    /// of the program. The translations know no rounds; the direct engine answers for them.
+    Rounds(u32),
+}
+
+impl Switches {
+    /// Switches, or rounds after the first.
+    fn most(self) -> u32 {
+        match self {
+            Switches::AtMost(most) | Switches::Iterate(most) => most,
+            Switches::Rounds(rounds) => rounds.saturating_sub(1),
+        }
+    }
+
+    fn counts_rounds(self) -> bool {
+        matches!(self, Switches::Rounds(_))
+    }
 }
 
 /// The question.
@@ -112,6 +129,10 @@ pub fn check(program: &Program, options: &Options<'_>) -> Result<Report, Diagnos
     let targets = program.targets(options.target)?;
     let watch = Watch::new(options.limits);
     let (method, why, mut finding) = match options.method {
+        Some(Method::Lazy | Method::Eager) if options.switches.counts_rounds() => {
+            let finding = by(Method::Direct, program, &targets, u64::MAX, options, &watch);
+            (Method::Direct, "the translations know no rounds".into(), finding)
+        }
         Some(method) => {
             let finding = by(method, program, &targets, u64::MAX, options, &watch);
             (method, "it was asked for".into(), finding)
@@ -190,11 +211,7 @@ fn by(
     watch: &Watch<'_>,
 ) -> Finding {
     watch.method.set(method.name());
-    let (max, open) = match options.switches {
-        Switches::AtMost(k) => (k, false),
-        Switches::Iterate(k) => (k, true),
-    };
-    let open = open && method != Method::Explicit;
+    let open = matches!(options.switches, Switches::Iterate(_)) && method != Method::Explicit;
     // Without recursion, the search itself ends with a proof if the program is that small.
     if open && (program.is_recursive() || method != Method::Direct) {
         match holds_for_every_number(program, targets, QUICK_PROOF, watch) {
@@ -205,8 +222,8 @@ fn by(
     }
     let finding = match method {
         Method::Lazy | Method::Eager => translated(program, targets, method, options, watch),
-        Method::Direct => directly(program, targets, max, size, options, watch),
-        Method::Explicit => explicit(program, targets, max, size, options, watch),
+        Method::Direct => directly(program, targets, size, options, watch),
+        Method::Explicit => list_states(program, targets, size, options, watch),
     };
     let nothing_found = finding.replayed.is_none() && finding.stop.is_none() && !finding.exhausted;
     if !(open && nothing_found) {
@@ -230,7 +247,7 @@ fn prove(program: &Program, targets: &Targets, watch: &Watch<'_>) -> Result<bool
     if !direct::is_call_free(program) {
         return holds_for_every_number(program, targets, LONG_PROOF, watch);
     }
-    let extent = Extent { switches: u32::MAX, nodes: PROOF_NODES, full: false };
+    let extent = Extent { switches: u32::MAX, rounds: false, nodes: PROOF_NODES, full: false };
     let outcome = direct::search(program, targets, Remember::WholeStates, extent, watch);
     match outcome.stop {
         Some(Stop::Memory) | None => Ok(outcome.exhausted && outcome.found.is_none()),
@@ -238,10 +255,9 @@ fn prove(program: &Program, targets: &Targets, watch: &Watch<'_>) -> Result<bool
     }
 }
 
-pub(crate) fn explicit(
+fn list_states(
     program: &Program,
     targets: &Targets,
-    max: u32,
     max_states: u64,
     options: &Options<'_>,
     watch: &Watch<'_>,
@@ -249,7 +265,14 @@ pub(crate) fn explicit(
     let machine = Machine::with_targets(program, targets.clone(), options.max_frames);
     let mut finding = Finding::default();
     let mut layers = Layers::default();
-    let stop = search(&machine, max, max_states, false, options.full, watch, &mut layers).err();
+    let extent = explicit::Extent {
+        switches: options.switches.most(),
+        rounds: options.switches.counts_rounds(),
+        states: max_states,
+        everywhere: false,
+        full: options.full,
+    };
+    let stop = search(&machine, extent, watch, &mut layers).err();
     let statistics = &mut finding.statistics;
     statistics.states = layers.states.last().copied().unwrap_or(0);
     statistics.transitions = layers.transitions;
@@ -270,22 +293,22 @@ pub(crate) fn explicit(
     finding.covered = match (layers.truncated, stop) {
         (Some(_), _) => None,
         (None, Some(_)) => (layers.states.len() as u32).checked_sub(1),
-        (None, None) => Some(max),
+        (None, None) => Some(options.switches.most()),
     };
     finding
 }
 
-pub(crate) fn directly(
+fn directly(
     program: &Program,
     targets: &Targets,
-    max: u32,
     max_nodes: u64,
     options: &Options<'_>,
     watch: &Watch<'_>,
 ) -> Finding {
     let nodes = usize::try_from(max_nodes).unwrap_or(usize::MAX);
-    let extent = Extent { switches: max, nodes, full: options.full };
-    let by = Remember::choose(program, max);
+    let (switches, rounds) = (options.switches.most(), options.switches.counts_rounds());
+    let extent = Extent { switches, rounds, nodes, full: options.full };
+    let by = Remember::choose(program, extent);
     let outcome = direct::search(program, targets, by, extent, watch);
     let mut finding = Finding {
         covered: outcome.covered,
@@ -313,7 +336,7 @@ fn translated(
     let mut finding = Finding::default();
     let bounds = match options.switches {
         Switches::AtMost(k) => k..=k,
-        Switches::Iterate(max) => 0..=max,
+        other => 0..=other.most(),
     };
     for k in bounds {
         watch.switches.set(k);
@@ -411,6 +434,11 @@ fn report(
             (Verdict::Holds, sentence, None)
         }
         None => match (covered, stop) {
+            (Some(k), None) if options.switches.counts_rounds() => {
+                let rounds = k.saturating_add(1);
+                let sentence = format!("no execution of at most {rounds} rounds reaches it");
+                (Verdict::HoldsWithinBound(rounds), sentence, None)
+            }
             (Some(k), None) => {
                 let sentence = format!(
                     "no execution with at most {} reaches it; any other needs at least {}",
@@ -422,8 +450,10 @@ fn report(
             (covered, stop) => {
                 let stop = stop.unwrap_or(Stop::Fault);
                 let sentence = match covered {
-                    Some(k) => format!("{stop}; no execution with at most {} reaches it", count(k)),
-                    None => format!("{stop}; nothing is known"),
+                    Some(k) if !options.switches.counts_rounds() => {
+                        format!("{stop}; no execution with at most {} reaches it", count(k))
+                    }
+                    _ => format!("{stop}; nothing is known"),
                 };
                 (Verdict::Inconclusive(stop), sentence, None)
             }

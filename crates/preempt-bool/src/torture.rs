@@ -6,7 +6,7 @@
 
 use crate::check::{Method, Options, Switches, check};
 use crate::direct::{self, Extent, Remember, is_call_free};
-use crate::explicit::{Layers, Machine, search};
+use crate::explicit::{self, Layers, Machine, search};
 use crate::limits::{Limits, Watch};
 use crate::proof::holds_for_every_number;
 use crate::sequentialize::is_reachable;
@@ -264,12 +264,15 @@ pub(crate) fn program(seed: u64, recursive: bool) -> String {
     g.out
 }
 
-/// The smallest number of switches up to `max`, by plain search; `Err` if it is not known.
-fn judge(program: &Program, max: u32) -> Result<Option<u32>, ()> {
+/// The smallest number of switches (or of rounds after the first) up to `max`, by plain search;
+/// `Err` if it is not known.
+fn judge(program: &Program, max: u32, rounds: bool) -> Result<Option<u32>, ()> {
     let watch = Watch::new(Limits::default());
     let machine = Machine::new(program, None, 7).map_err(|_| ())?;
     let mut layers = Layers::default();
-    search(&machine, max, 60_000, true, false, &watch, &mut layers).map_err(|_| ())?;
+    let (states, everywhere, full) = (60_000, true, false);
+    let extent = explicit::Extent { switches: max, rounds, states, everywhere, full };
+    search(&machine, extent, &watch, &mut layers).map_err(|_| ())?;
     match &layers.found {
         // With a truncated stack there may be a simpler one.
         Some(_) if layers.truncated.is_none() => Ok(Some(layers.states.len() as u32 - 1)),
@@ -306,7 +309,7 @@ pub(crate) fn directly(source: &str, program: &Program, max: u32) -> Option<u32>
         if by == Remember::WholeStates && !is_call_free(program) {
             continue;
         }
-        let extent = Extent { switches: max, nodes: usize::MAX, full: false };
+        let extent = Extent { switches: max, rounds: false, nodes: usize::MAX, full: false };
         let outcome = direct::search(program, &targets, by, extent, &watch);
         assert!(outcome.stop.is_none(), "{by:?} {:?}\n{source}", outcome.stop);
         answers.push(outcome.found.map(|schedule| {
@@ -346,7 +349,7 @@ fn campaign(seeds: std::ops::Range<u64>, recursive: bool) -> Met {
         let proven = is_proven(&source, &parsed);
         assert!(!(proven && direct.is_some()), "seed {seed}: a wrong proof\n{source}");
         met.proven += usize::from(proven);
-        match judge(&parsed, 4) {
+        match judge(&parsed, 4, false) {
             Ok(judged) => {
                 assert_eq!(judged, direct, "seed {seed}: judge, direct\n{source}");
                 let explicit = smallest(&source, &parsed, Method::Explicit, 4);
@@ -355,7 +358,7 @@ fn campaign(seeds: std::ops::Range<u64>, recursive: bool) -> Met {
             Err(()) => met.not_judged += 1,
         }
         // All states, all switches: what is proven must be safe.
-        match judge(&parsed, u32::MAX) {
+        match judge(&parsed, u32::MAX, false) {
             Ok(Some(switches)) => {
                 assert!(!proven, "seed {seed}: violated with {switches}\n{source}");
             }
@@ -394,7 +397,7 @@ fn is_proven(source: &str, program: &Program) -> bool {
     if !is_call_free(program) {
         return visible;
     }
-    let extent = Extent { switches: u32::MAX, nodes: 1 << 21, full: false };
+    let extent = Extent { switches: u32::MAX, rounds: false, nodes: 1 << 21, full: false };
     let outcome = direct::search(program, &targets, Remember::WholeStates, extent, &watch);
     assert!(!(visible && outcome.found.is_some()), "a wrong proof\n{source}");
     visible || outcome.exhausted
@@ -433,4 +436,40 @@ fn engines_agree_on_recursive_programs() {
     eprintln!("recursive: {met:?}");
     assert!(met.first[1..].iter().sum::<usize>() > 3, "{met:?}");
     assert!(met.proven > 2 && met.given_up * 10 < met.translated, "{met:?}");
+}
+
+/// The same number of rounds by plain search, by reduced search, and by the direct engine.
+#[test]
+fn engines_agree_on_rounds() {
+    let mut met = [0; 4];
+    for (seed, recursive) in seeds(40).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let source = program(seed, recursive);
+        let (parsed, _) = parse(&source, "random.bp", Dialect::Slam).unwrap();
+        let Ok(judged) = judge(&parsed, 2, true) else { continue };
+        met[judged.map_or(3, |k| k as usize)] += 1;
+        for rounds in 1..=if recursive { 2 } else { 3 } {
+            for method in [Method::Explicit, Method::Direct] {
+                let limits = Limits { memory_bytes: Some(64 << 20), ..Limits::default() };
+                let options = Options {
+                    method: Some(method),
+                    switches: Switches::Rounds(rounds),
+                    max_frames: 7,
+                    limits,
+                    ..Options::default()
+                };
+                let claim = check(&parsed, &options).unwrap().claim;
+                assert!(claim.notes.is_empty(), "{seed} {method:?} {:?}\n{source}", claim.notes);
+                let found = match claim.verdict {
+                    Verdict::Violated => true,
+                    Verdict::Inconclusive(Stop::Memory) => continue,
+                    Verdict::Inconclusive(stop) => panic!("{method:?}: {stop}\n{source}"),
+                    Verdict::Holds | Verdict::HoldsWithinBound(_) => false,
+                };
+                let wanted = judged.is_some_and(|k| k < rounds);
+                assert_eq!(found, wanted, "seed {seed} {method:?} {rounds}\n{source}");
+            }
+        }
+    }
+    eprintln!("violated in 1 to 3 rounds, not violated: {met:?}");
+    assert!(met[1] + met[2] > 2, "{met:?}");
 }

@@ -191,6 +191,15 @@ pub(crate) struct CheckArguments {
     /// At most K context switches of any kind
     #[arg(long, value_name = "K", help_heading = "Boolean programs")]
     pub(crate) switches: Option<u32>,
+    /// At most R rounds: in each, every thread may run once, in order
+    #[arg(
+        long,
+        value_name = "R",
+        value_parser = clap::value_parser!(u32).range(1..),
+        conflicts_with_all = ["switches", "iterate", "bound"],
+        help_heading = "Boolean programs"
+    )]
+    pub(crate) rounds: Option<u32>,
     /// How to solve it
     #[arg(long, value_enum, help_heading = "Boolean programs")]
     pub(crate) method: Option<Method>,

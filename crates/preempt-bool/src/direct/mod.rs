@@ -75,8 +75,9 @@ pub(crate) enum Remember {
 impl Remember {
     /// What is faster: the cost of schedules grows with the switches, that of whole states with
     /// the threads. With few switches most of many threads have not run at all.
-    pub(crate) fn choose(program: &Program, switches: u32) -> Self {
-        let many_threads = program.threads.len() as u64 > 2 * u64::from(switches);
+    pub(crate) fn choose(program: &Program, extent: Extent) -> Self {
+        let switches = u64::from(extent.contexts(program) - 1);
+        let many_threads = program.threads.len() as u64 > 2 * switches && !extent.rounds;
         if many_threads || !is_call_free(program) {
             Remember::Interfaces
         } else {
@@ -105,12 +106,22 @@ pub(crate) fn is_call_free(program: &Program) -> bool {
 /// How far a search may go.
 #[derive(Clone, Copy)]
 pub(crate) struct Extent {
-    /// Most switches.
+    /// Most switches, or rounds after the first.
     pub(crate) switches: u32,
+    /// In a round, every thread may run once, in the order of the threads.
+    pub(crate) rounds: bool,
     /// Most nodes of diagrams in memory, garbage included.
     pub(crate) nodes: usize,
     /// Goes on behind the first violation.
     pub(crate) full: bool,
+}
+
+impl Extent {
+    /// Most contexts of a schedule.
+    fn contexts(&self, program: &Program) -> u32 {
+        let runs = self.switches.saturating_add(1);
+        if self.rounds { runs.saturating_mul(program.threads.len() as u32) } else { runs }
+    }
 }
 
 /// Searches; `by` must be possible for the program.
@@ -179,7 +190,10 @@ fn by_interfaces(
     diagrams: &Diagrams<'_>,
     outcome: &mut Outcome,
 ) -> Result<(), Stop> {
-    let max = extent.switches.min(MAX_SWITCHES);
+    let max = extent.contexts(program).saturating_sub(1).min(MAX_SWITCHES);
+    if extent.rounds && max < extent.contexts(program).saturating_sub(1) {
+        return Err(Stop::Depth);
+    }
     let (mut code, Roots { classes, roots, init }) = build(program, targets);
     let registers = Registers::new(&mut code, program, max as usize);
     let recursive = code.procedures.iter().any(|p| p.function.is_some());
@@ -210,7 +224,7 @@ fn by_interfaces(
         });
     }
     let mut driver = Driver { program, diagrams, levels: &levels, registers: &registers };
-    driver.extend(&classes, &mut answers, max as usize, extent.full, watch, outcome)
+    driver.extend(&classes, &mut answers, max as usize, extent, watch, outcome)
 }
 
 struct Driver<'a, 'w> {
@@ -221,73 +235,126 @@ struct Driver<'a, 'w> {
 }
 
 impl Driver<'_, '_> {
+    /// Extends the schedules by a context until none is left or the extent is reached. With rounds
+    /// there is a set of schedules for each number of rounds after the first.
     fn extend(
         &mut self,
         classes: &[usize],
         answers: &mut [Box<dyn Class + '_>],
         max: usize,
-        full: bool,
+        extent: Extent,
         watch: &Watch<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), Stop> {
         let d = self.diagrams;
-        let mut schedules = d.constant(true);
+        let kinds = if extent.rounds { extent.switches as usize + 1 } else { 1 };
+        let mut schedules = vec![d.constant(false); kinds];
+        schedules[0] = d.constant(true);
+        let mut fewest_rounds = usize::MAX;
         for c in 0..=max {
             watch.switches.set(c as u32);
             watch.check(0)?;
-            let mut longer = d.constant(false);
+            let mut longer = vec![d.constant(false); kinds];
             for thread in 0..self.program.threads.len() {
                 let class = self.program.class_of(thread);
                 let Some(class) = classes.iter().position(|t| *t == class) else { continue };
-                let allowed = self.in_order(&schedules, thread, c)?;
-                for pattern in patterns(c) {
-                    let before = self.with_pattern(&allowed, thread, &pattern, c)?;
-                    if before.is_false() {
-                        continue;
-                    }
-                    let (m, first) = (pattern.len() + 1, pattern.first().unwrap_or(&c) == &0);
-                    let to_registers = self.boundary_pairs(&pattern, c);
-                    let asked = self.asked(&before, &pattern, c)?;
+                for round in 0..kinds {
+                    let allowed = if extent.rounds {
+                        self.in_round(&schedules, thread, c, round)?
+                    } else {
+                        self.in_order(&schedules[0], thread, c)?
+                    };
                     let answer = &mut answers[class];
-                    answer.ask(m, first, &asked)?;
-                    let back = self.renaming(to_registers.iter().map(|(g, r)| (*r, *g)));
-                    if outcome.found.is_none() {
-                        let hits = d.rename(&answer.hits(m, first)?, &back)?;
-                        let hits = d.and(&before, &hits)?;
-                        if let Some(values) = d.pick(&hits) {
-                            outcome.found = Some(self.schedule(&values, thread, c));
-                            if !full {
-                                return Ok(());
-                            }
+                    let wanted = round < fewest_rounds;
+                    let (hit, ends) =
+                        self.context(answer.as_mut(), &allowed, thread, c, wanted, c < max)?;
+                    if hit.is_some() {
+                        outcome.found = hit;
+                        fewest_rounds = round;
+                        if !extent.full && (!extent.rounds || round == 0) {
+                            return Ok(());
                         }
                     }
-                    if c < max {
-                        let moved = self.renaming(
-                            to_registers.iter().map(|(g, r)| (*r, *g)).chain(
-                                self.program
-                                    .shared
-                                    .iter()
-                                    .enumerate()
-                                    .map(|(i, v)| (*v, self.registers.boundaries[c][i])),
-                            ),
-                        );
-                        let ends = d.rename(&answer.ends(m, first)?, &moved)?;
-                        let new = d.and(&before, &ends)?;
-                        let new = d.and(&new, &self.runs(thread, c)?)?;
-                        longer = d.or(&longer, &new)?;
-                    }
+                    longer[round] = d.or(&longer[round], &ends)?;
                 }
             }
-            if outcome.found.is_none() {
+            if outcome.found.is_none() && !extent.rounds {
                 outcome.covered = Some(c as u32);
             }
             schedules = longer;
-            if c < max && schedules.is_false() {
-                outcome.exhausted = outcome.found.is_none();
-                return Ok(());
+            if c < max && schedules.iter().all(Diagram::is_false) {
+                outcome.exhausted = outcome.found.is_none() && !extent.rounds;
+                break;
             }
         }
+        if outcome.found.is_none() && extent.rounds {
+            outcome.covered = Some(extent.switches);
+        }
         Ok(())
+    }
+
+    /// Lets a thread run after the allowed schedules: a schedule that reaches a target, if that is
+    /// wanted, and the longer schedules, if they are.
+    fn context(
+        &self,
+        answer: &mut dyn Class,
+        allowed: &Diagram,
+        thread: usize,
+        c: usize,
+        wanted: bool,
+        extend: bool,
+    ) -> Result<(Option<Schedule>, Diagram), Stop> {
+        let d = self.diagrams;
+        let mut hit = None;
+        let mut longer = d.constant(false);
+        for pattern in patterns(c) {
+            let before = self.with_pattern(allowed, thread, &pattern, c)?;
+            if before.is_false() {
+                continue;
+            }
+            let (m, first) = (pattern.len() + 1, pattern.first().unwrap_or(&c) == &0);
+            let to_registers = self.boundary_pairs(&pattern, c);
+            let asked = self.asked(&before, &pattern, c)?;
+            answer.ask(m, first, &asked)?;
+            let back = to_registers.iter().map(|(g, r)| (*r, *g));
+            if wanted && hit.is_none() {
+                let hits = d.rename(&answer.hits(m, first)?, &self.renaming(back.clone()))?;
+                let hits = d.and(&before, &hits)?;
+                hit = d.pick(&hits).map(|values| self.schedule(&values, thread, c));
+            }
+            if extend {
+                let shared = self.program.shared.iter().enumerate();
+                let shared = shared.map(|(i, v)| (*v, self.registers.boundaries[c][i]));
+                let moved = self.renaming(back.chain(shared));
+                let ends = d.rename(&answer.ends(m, first)?, &moved)?;
+                let new = d.and(&before, &ends)?;
+                longer = d.or(&longer, &d.and(&new, &self.runs(thread, c)?)?)?;
+            }
+        }
+        Ok((hit, longer))
+    }
+
+    /// Schedules that are in the given round when the thread runs next.
+    fn in_round(
+        &self,
+        schedules: &[Diagram],
+        thread: usize,
+        c: usize,
+        round: usize,
+    ) -> Result<Diagram, Stop> {
+        let d = self.diagrams;
+        if c == 0 {
+            return Ok(schedules[round].clone());
+        }
+        let mut smaller = d.constant(false);
+        for other in 0..thread {
+            smaller = d.or(&smaller, &self.runs(other, c - 1)?)?;
+        }
+        let same = d.and(&schedules[round], &smaller)?;
+        match round.checked_sub(1) {
+            Some(last) => d.or(&same, &d.minus(&schedules[last], &smaller)?),
+            None => Ok(same),
+        }
     }
 
     fn renaming(

@@ -182,12 +182,17 @@ pub(super) fn search(
     for at in &runner.at {
         starts = d.and(&starts, &at[0])?;
     }
+    let mut context = 0;
     for c in 0..=extent.switches {
         watch.switches.set(c);
         watch.check(0)?;
         let mut ends = d.constant(false);
         for thread in 0..runner.instances.len() {
-            let reached = runner.context(thread, &starts, c)?;
+            if extent.rounds {
+                starts = d.or(&starts, &ends)?;
+                context += 1;
+            }
+            let reached = runner.context(thread, &starts, context, !extent.rounds)?;
             ends = d.or(&ends, &reached.ends)?;
             if let (Some(node), None) = (reached.hit, &outcome.found) {
                 outcome.found = Some(runner.schedule(thread, node)?);
@@ -205,6 +210,7 @@ pub(super) fn search(
             return Ok(());
         }
         starts = ends;
+        context += 1;
     }
     Ok(())
 }
@@ -262,15 +268,21 @@ impl<'a, 'w> Runner<'a, 'w> {
         Ok(runner)
     }
 
-    /// Runs a thread from the given states; only what is new is explored.
-    fn context(&mut self, thread: usize, starts: &Diagram, context: u32) -> Result<Reached, Stop> {
+    /// Runs a thread from the given states; only what is new is explored. `in_order`: of identical
+    /// threads, the first runs first.
+    fn context(
+        &mut self,
+        thread: usize,
+        starts: &Diagram,
+        context: u32,
+        in_order: bool,
+    ) -> Result<Reached, Stop> {
         let d = self.diagrams;
         let instance = &self.instances[thread];
         for i in 0..instance.stops.len() {
             let here = d.and_exists(starts, &self.at[thread][i], &self.position_cubes[thread])?;
-            // Of identical threads, the first runs first.
             let here = match self.instances[thread].twin {
-                Some(twin) if i == 0 => d.minus(&here, &self.at[twin][0])?,
+                Some(twin) if i == 0 && in_order => d.minus(&here, &self.at[twin][0])?,
                 _ => here,
             };
             let node = self.resumes(thread, i);
@@ -304,7 +316,7 @@ impl<'a, 'w> Runner<'a, 'w> {
         let start = self.engines[thread].walk_to_start(procedure, node, &goal)?;
         let mut start = start.ok_or(Stop::Fault)?;
         let mut thread = thread;
-        while start.context > 0 {
+        while !self.is_initial(thread, &start) {
             let shared = self.program.shared.iter().map(|v| self.value(&start.values, *v));
             boundaries.push(shared.collect());
             (thread, start) = self.before(thread, &start)?;
@@ -313,6 +325,13 @@ impl<'a, 'w> Runner<'a, 'w> {
         threads.reverse();
         boundaries.reverse();
         Ok(Schedule { threads, boundaries, in_init: false })
+    }
+
+    /// Whether nobody has run before: a thread that has stands behind its first node.
+    fn is_initial(&self, thread: usize, start: &Start) -> bool {
+        let mut others = self.instances.iter().enumerate().filter(|(o, _)| *o != thread);
+        start.node == self.instances[thread].stops[0]
+            && others.all(|(_, other)| self.value(&start.values, other.position) == 0)
     }
 
     fn value(&self, values: &HashMap<Level, bool>, v: VariableId) -> u64 {
@@ -352,7 +371,7 @@ impl<'a, 'w> Runner<'a, 'w> {
             let node = instance.stops[stop];
             // Somebody else may end there as well, but later.
             let earlier = self.engines[other].walk_to_start(instance.procedure, node, &goal)?;
-            if let Some(earlier) = earlier.filter(|e| e.context + 1 == start.context) {
+            if let Some(earlier) = earlier.filter(|e| e.context < start.context) {
                 return Ok((other, earlier));
             }
         }

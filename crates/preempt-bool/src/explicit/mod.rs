@@ -8,4 +8,4 @@ mod store;
 
 pub use machine::Machine;
 pub(crate) use machine::{show, unset_shared};
-pub(crate) use search::{Layers, search};
+pub(crate) use search::{Extent, Layers, search};
