@@ -20,7 +20,7 @@ fn stderr(output: &Output) -> String {
 }
 
 fn report(arguments: &[&str]) -> serde_json::Value {
-    let output = preempt(&[&["check", "--json"], arguments].concat());
+    let output = preempt(&[&["check"], arguments, &["--json"]].concat());
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)))
 }
 
@@ -80,20 +80,15 @@ fn iterating_finds_the_fewest_switches() {
 }
 
 /// With one adder and two stoppers the violation needs exactly one preemption: the adder is
-/// interrupted between its two tests, the stoppers run to where they end.
+/// interrupted between its two tests. The first stopper then waits for the second, and both ends
+/// are forced switches.
 #[test]
 fn a_bound_counts_preemptions() {
     for por in ["on", "off"] {
         let none = report(&["bluetooth-1-2.bp", "--bound", "0", "--por", por]);
         assert_eq!((&none["verdict"], &none["bound"]), (&"holds_within_bound".into(), &0.into()));
-        let more: Vec<_> = (1..4)
-            .map(|bound| {
-                let bound = bound.to_string();
-                report(&["bluetooth-1-2.bp", "--bound", &bound, "--por", por])["verdict"].clone()
-            })
-            .collect();
-        assert_eq!(more.last().unwrap(), "violated", "{more:?}");
-        assert!(more.is_sorted_by_key(|v| v == "violated"), "{more:?}");
+        let one = report(&["bluetooth-1-2.bp", "--bound", "1", "--por", por]);
+        assert_eq!(one["verdict"], "violated");
     }
     let one = ["bluetooth-1-1.bp", "--bound", "9"];
     assert_ne!(report(&one)["verdict"], "violated");
@@ -158,7 +153,7 @@ fn bad_input_is_refused_with_a_place() {
         ("duplicate label", body("L: skip; L: skip;"), "L"),
         ("goto nowhere", body("goto M;"), "M"),
         ("unknown function", body("g();"), "g"),
-        ("unbalanced", body("if (a) then skip;"), "3:"),
+        ("unbalanced", body("if (a) then skip;"), "bad.bp:5:1"),
         ("long", body(&long), "x0"),
         ("deep parentheses", body(&deep), "nest"),
         ("deep negation", body(&nots), "nest"),
