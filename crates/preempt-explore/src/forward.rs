@@ -139,9 +139,12 @@ struct Forward {
     nodes: Vec<Node>,
     /// Nodes whose preemptions belong to the next bucket.
     edges: Vec<u32>,
+    /// Whether some preemption was left to a bucket beyond the bound.
+    beyond: bool,
     stack: Vec<Pending>,
     spare: Vec<World>,
     moves: Vec<Move>,
+    moves_beyond: Vec<Move>,
     /// Worlds along the path to the node materialised last.
     trail: Vec<(u32, World)>,
     ticks: u32,
@@ -193,7 +196,7 @@ impl Forward {
             self.drain(session, bound)?;
             session.tally.states = self.nodes.len() as u64;
             session.tally.row(bound);
-            session.tally.exhausted = self.edges.is_empty();
+            session.tally.exhausted = self.edges.is_empty() && !self.beyond;
             if session.tally.exhausted || session.limits.bound == Some(bound) {
                 return Ok(());
             }
@@ -211,6 +214,7 @@ impl Forward {
         self.more.clear();
         self.nodes.clear();
         self.edges.clear();
+        self.beyond = false;
         self.stack.clear();
         self.trail.clear();
         self.suspended.clear();
@@ -491,8 +495,28 @@ impl Forward {
             return Ok(false);
         }
         if session.limits.bound == Some(cost) {
+            // A preemption here would be for the next bucket; whether there is one must be known.
+            if !self.beyond {
+                let mut moves = std::mem::take(&mut self.moves_beyond);
+                world.moves(&mut moves);
+                let others = moves.iter().any(|m| m.thread != thread);
+                self.moves_beyond = moves;
+                self.beyond = others && !self.is_passed_over(session, world, node)?;
+            }
             return Ok(true);
         }
+        self.is_passed_over(session, world, node)
+    }
+
+    /// Whether the next operation of the thread that moved last is its own business.
+    fn is_passed_over<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        world: &World,
+        node: u32,
+    ) -> Result<bool, Halt> {
+        let thread = self.nodes[node as usize].step.thread;
+        let operation = world.thread(thread).operation;
         if !self.reduce || operation.urgent || !self.recorded.is_local(thread, &operation) {
             return Ok(false);
         }
