@@ -3,6 +3,7 @@
 //! This is what all engines work on. An edge is one indivisible step; a thread may be interrupted
 //! at every node. Conditions are two edges, a failing assertion is an edge to a node of its own.
 
+mod domain;
 mod elaborate;
 mod expression;
 mod liveness;
@@ -12,6 +13,7 @@ use crate::diagnostic::{Diagnostic, Lines};
 use crate::syntax::ast::{Module, Span};
 use crate::syntax::{Dialect, parse_module};
 
+pub(crate) use domain::Domain;
 pub(crate) use expression::{Expr, Possible};
 pub(crate) use liveness::Liveness;
 

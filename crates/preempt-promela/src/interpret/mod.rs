@@ -25,13 +25,14 @@ pub struct Interpreter {
     program: Program,
     footprints: Footprints,
     checks_promises: bool,
+    empties_channels: bool,
 }
 
 impl Interpreter {
     /// Prepares a program for execution.
     pub fn new(program: Program) -> Self {
         let footprints = Footprints::of(&program);
-        Interpreter { program, footprints, checks_promises: false }
+        Interpreter { program, footprints, checks_promises: false, empties_channels: false }
     }
 
     /// Whether a send or receive that breaks another process's `xr` or `xs` is a violation. Needed
@@ -44,6 +45,17 @@ impl Interpreter {
     /// Whether broken promises are violations, and there are promises to break.
     pub fn checks_promises(&self) -> bool {
         self.checks_promises && self.program.proctypes.iter().any(|p| !p.promises.is_empty())
+    }
+
+    /// Whether an end is valid only if no message is left in any channel.
+    pub fn end_with_empty_channels(mut self, on: bool) -> Self {
+        self.empties_channels = on;
+        self
+    }
+
+    /// Whether messages left behind make an end invalid.
+    pub fn empties_channels(&self) -> bool {
+        self.empties_channels
     }
 
     /// The program.
@@ -131,6 +143,7 @@ impl System for Interpreter {
     fn is_valid_end(&self, state: &[u8]) -> bool {
         (0..self.process_count(state))
             .all(|p| self.state_of(state, p).is_some_and(|control| control.is_end))
+            && !(self.empties_channels && channel::any_message(&self.program, state))
             && self.may_trace_end(state)
     }
 
