@@ -74,8 +74,8 @@ pub(crate) fn table1(options: &Options) -> Result<String> {
             {
                 push("paper (Spin 5.2.3)", numbers.iter().map(|n| grouped(*n)).collect());
             }
-            let spin = BOUNDS.map(|bound| recorded::complete(example.name, reduction, bound));
-            push("Spin 6.5.2", spin.iter().map(|row| optional(row.map(|r| r[0]))).collect());
+            let spin = recorded::complete_column(example, reduction, &BOUNDS);
+            push(spin.who, spin.cells.into_iter().map(optional).collect());
             if options.rest.iter().any(|o| o == "--no-compat") {
                 continue;
             }

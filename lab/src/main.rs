@@ -18,6 +18,7 @@ mod plot;
 mod recorded;
 mod s19_fig5;
 mod s19_fig6;
+mod spin;
 mod tool;
 
 use anyhow::{Context, Result, bail};
@@ -113,14 +114,16 @@ fn main() -> Result<()> {
             options.rest.push(argument);
         }
     }
-    if name == "all" {
-        return run_all(&options);
-    }
-    let Some(table) = TABLES.iter().find(|t| t.name == name) else {
+    let done = if name == "all" {
+        run_all(&options)
+    } else if let Some(table) = TABLES.iter().find(|t| t.name == name) {
+        run(table, &options)
+    } else {
         print_usage();
         bail!("there is no table `{name}`");
     };
-    run(table, &options)
+    spin::clean();
+    done
 }
 
 fn run_all(options: &Options) -> Result<()> {

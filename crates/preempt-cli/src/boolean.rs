@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         None => within_switches(&program, arguments, &text)?,
     };
     let sources = [Source { file: file.to_string_lossy().into_owned(), text }];
-    output::report(&Report { arguments, claims: &[claim], sources: &sources })
+    output::report(&Report { arguments, claims: &[claim], sources: &sources, headings: &[] })
 }
 
 /// LMP09's question: at most so many context switches of any kind.

@@ -27,7 +27,10 @@ const BUG: u8 = 101;
 fn main() -> ExitCode {
     terminal::listen_for_interrupts();
     // A panic is a bug in preempt; the default message stays, the exit code says so.
-    std::panic::catch_unwind(|| run(Cli::parse())).unwrap_or(ExitCode::from(BUG))
+    std::panic::catch_unwind(|| {
+        run(Cli::parse_from(arguments::with_model_first(std::env::args_os())))
+    })
+    .unwrap_or(ExitCode::from(BUG))
 }
 
 fn run(cli: Cli) -> ExitCode {

@@ -1,10 +1,11 @@
 //! Reports on standard output and in files.
 
-use crate::arguments::CheckArguments;
+use crate::arguments::{CheckArguments, ReportForm};
 use crate::failure::Failure;
 use crate::terminal;
 use preempt_core::Claim;
 use preempt_report::json::{self, Subject};
+use preempt_report::spin::{self, Heading};
 use preempt_report::{Page, SavedTrace, Source, chart, lanes, page, summary};
 use std::io::Write;
 use std::path::Path;
@@ -15,6 +16,8 @@ pub(crate) struct Report<'a> {
     pub(crate) arguments: &'a CheckArguments,
     pub(crate) claims: &'a [Claim],
     pub(crate) sources: &'a [Source],
+    /// What was asked, claim by claim; for reports in Spin's form.
+    pub(crate) headings: &'a [Heading],
 }
 
 /// Steps of one process in a row that are shown in full.
@@ -85,7 +88,15 @@ pub(crate) fn options(arguments: &CheckArguments) -> Vec<String> {
 fn text(report: &Report<'_>) -> String {
     let look = terminal::look();
     let mut text = String::new();
-    for claim in report.claims {
+    for (at, claim) in report.claims.iter().enumerate() {
+        if let (ReportForm::Spin, Some(heading)) =
+            (report.arguments.report, report.headings.get(at))
+        {
+            let trail = report.arguments.trace.as_ref().map(|path| path.to_string_lossy());
+            text.push_str(&spin::render(claim, heading, trail.as_deref()));
+            text.push('\n');
+            continue;
+        }
         if report.claims.len() > 1 {
             text.push_str(&format!("{}\n", claim.property));
         }

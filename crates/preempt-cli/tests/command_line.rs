@@ -63,6 +63,37 @@ fn a_bound_is_stated_in_words() {
 }
 
 #[test]
+fn a_search_that_counts_all_violations_is_complete() {
+    let first = json(&preempt(&["check", "peterson_no_turn.pml", "--json"]));
+    assert_eq!((&first["verdict"], &first["complete"]), (&"violated".into(), &false.into()));
+    let all = json(&preempt(&["check", "peterson_no_turn.pml", "--json", "--max-errors", "0"]));
+    assert_eq!((&all["verdict"], &all["complete"]), (&"violated".into(), &true.into()));
+    assert!(all["states"].as_u64() > first["states"].as_u64(), "{all}");
+}
+
+/// Spin's `-q`: both processes end, one message is left behind. (Spin 6.5.2: no error without the
+/// flag, an invalid end state with it.)
+#[test]
+fn messages_left_behind_matter_on_request() {
+    let model = file(
+        "left_behind.pml",
+        "chan c = [2] of { byte };\n\
+         active proctype sender() { c!1; c!2 }\n\
+         active proctype receiver() { byte x; c?x }\n",
+    );
+    let model = model.to_str().unwrap();
+    assert_eq!(code(&preempt(&["check", model, "-q"])), 0);
+    for backend in ["native", "interp"] {
+        let report =
+            json(&preempt(&["check", model, "--json", "--empty-channels", "--backend", backend]));
+        assert_eq!(report["violation"]["kind"], "invalid_end_state", "{report}");
+    }
+    let spin = preempt(&["spin", "-run", "-q", model]);
+    assert_eq!(code(&spin), 1);
+    assert!(stdout(&spin).starts_with("pan:1: invalid end state (at depth "), "{}", stdout(&spin));
+}
+
+#[test]
 fn iterating_finds_the_least_bound() {
     let report = json(&preempt(&["check", "peterson_no_turn.pml", "--iterate", "--json"]));
     assert_eq!(report["verdict"], "violated");

@@ -19,6 +19,8 @@ pub(crate) struct Touch {
     pub(crate) write: bool,
     /// A second object, always written.
     pub(crate) second: ObjectId,
+    /// Uses up one of the timeouts that may fire.
+    pub(crate) timeout: bool,
     /// Distinguishes alternatives that touch the same.
     pub(crate) stamp: u64,
 }
@@ -100,16 +102,16 @@ impl World {
         let thread = &self.threads[step.thread.index()];
         let operation = &thread.operation;
         let object = operation.object;
-        let on = |write| Touch { object, write, second: ObjectId::NONE, stamp: 0 };
-        let alone =
-            |stamp| Touch { object: ObjectId::NONE, write: false, second: ObjectId::NONE, stamp };
+        let timeout = step.choice == Move::TIMEOUT;
+        let on = |write| Touch { object, write, second: ObjectId::NONE, timeout, stamp: 0 };
+        let alone = |stamp| Touch { object: ObjectId::NONE, stamp, ..on(false) };
         let value = || self.objects[object.index()].value;
         match operation.action {
             Action::Load | Action::ReadLock | Action::ReadUnlock | Action::TryReadLock => on(false),
             Action::TryLock => on(value() == 0),
             Action::OnceEnter => on(value() != 2),
             Action::Wait => Touch { second: operation.condition(), ..on(true) },
-            Action::Reacquire if step.choice == Move::TIMEOUT => {
+            Action::Reacquire if timeout => {
                 Touch { second: operation.condition(), stamp: 1, ..on(true) }
             }
             Action::NotifyOne => {
@@ -121,7 +123,7 @@ impl World {
             Action::Leave => alone(value() >> 32),
             Action::AwaitTaken => alone(operation.first),
             Action::Choose => alone(u64::from(step.choice)),
-            _ if step.choice == Move::TIMEOUT => Touch { stamp: 1, ..on(true) },
+            _ if timeout => Touch { stamp: 1, ..on(true) },
             _ => on(true),
         }
     }
@@ -144,12 +146,18 @@ impl World {
             let object = &self.objects[touch.second.index()];
             hash ^= term(name, 3, object.last_write, object.reads);
         }
+        if touch.timeout {
+            hash ^= term(name, 4, self.last_timeout, 0);
+        }
         hash
     }
 
     fn record(&mut self, id: ThreadId, touch: Touch) {
         self.hash ^= self.term_of(id, touch);
         let name = self.action_name(id);
+        if touch.timeout {
+            self.last_timeout = name;
+        }
         if touch.object != ObjectId::NONE {
             let object = &mut self.objects[touch.object.index()];
             if touch.write {

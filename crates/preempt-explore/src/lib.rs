@@ -9,6 +9,7 @@
 //! standard library facade; those live in the crate `preempt`.
 
 pub mod caching;
+mod crew;
 mod effect;
 pub mod forward;
 mod identity;
@@ -16,6 +17,7 @@ pub mod iterative;
 mod mix;
 mod mutation;
 mod operation;
+pub mod optimal;
 pub mod partial_order;
 pub mod pct;
 mod race;
@@ -32,6 +34,7 @@ mod world;
 #[cfg(test)]
 mod random_programs;
 
+pub use crew::{Crew, Employer, serve};
 pub use identity::{Names, ObjectId, ThreadId};
 pub use operation::{Action, Move, Operation, Site, Update};
 pub use race::{Access, Race};

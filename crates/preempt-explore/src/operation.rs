@@ -236,6 +236,11 @@ impl Operation {
         Operation { action, object, first, second, urgent: false, site }
     }
 
+    /// Whether an operand is an address, which differs between executions.
+    pub(crate) fn is_pointer(&self) -> bool {
+        self.action == Action::ComparePointer || self.second == crate::POINTER
+    }
+
     /// The thread that a [`Action::Join`] waits for.
     pub fn target(&self) -> ThreadId {
         ThreadId(self.first as u32)

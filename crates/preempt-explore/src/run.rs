@@ -7,7 +7,8 @@
 
 use crate::race::Race;
 use crate::{
-    Action, Effect, Move, Names, Next, ObjectId, Operation, Rules, Site, Status, ThreadId, World,
+    Action, Effect, Move, Names, Next, ObjectId, Operation, Rules, Site, Status, Thread, ThreadId,
+    World,
 };
 
 /// Decides who moves, and learns what threads do.
@@ -15,9 +16,15 @@ pub trait Driver {
     /// Picks one of the moves; the list is never empty. `None` abandons the execution.
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move>;
 
-    /// A thread with this history did `effects` and then reached `next`.
-    fn segment(&mut self, history: u64, effects: &[Effect], next: Next) -> Result<(), Mismatch> {
-        let _ = (history, effects, next);
+    /// A thread whose history is `history` did `effects` and then reached `next`.
+    fn segment(
+        &mut self,
+        thread: ThreadId,
+        history: u64,
+        effects: &[Effect],
+        next: Next,
+    ) -> Result<(), Mismatch> {
+        let _ = (thread, history, effects, next);
         Ok(())
     }
 
@@ -41,6 +48,20 @@ pub struct Mismatch {
     pub expected: String,
     /// What it does now, and where.
     pub found: String,
+}
+
+impl Mismatch {
+    /// A thread was expected to be able to move and is not.
+    pub(crate) fn cannot_move(run: &Run, step: Move) -> Self {
+        let known = run.world.threads.get(step.thread.index());
+        let found = match known.filter(|thread| thread.status == Status::Ready) {
+            Some(Thread { operation, .. }) => {
+                format!("it stands before {} at {}", operation.action.name(), operation.site)
+            }
+            None => "there is no such thread now".into(),
+        };
+        Mismatch { expected: format!("thread {} can move", run.ordinal(step.thread)), found }
+    }
 }
 
 /// How an execution ended.
@@ -224,7 +245,7 @@ impl Run {
         let history = self.world.thread(thread).history;
         let open = self.open(thread);
         let effects = std::mem::take(&mut open.effects);
-        if let Err(mismatch) = driver.segment(history, &effects, next)
+        if let Err(mismatch) = driver.segment(thread, history, &effects, next)
             && self.ending.is_none()
         {
             self.ending = Some(Ending::Nondeterminism(mismatch));

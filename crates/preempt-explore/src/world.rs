@@ -92,6 +92,8 @@ pub struct World {
     pub(crate) watches: Vec<Watch>,
     pub(crate) hash: u128,
     pub(crate) fired: u32,
+    /// Name of the last timeout: they use up a common budget, so their order matters.
+    pub(crate) last_timeout: u64,
     pub(crate) rules: Rules,
     pub(crate) panicked: Option<ThreadId>,
     pub(crate) urgent: Option<ThreadId>,
@@ -113,6 +115,7 @@ impl Clone for World {
         self.watches.clone_from(&source.watches);
         self.hash = source.hash;
         self.fired = source.fired;
+        self.last_timeout = source.last_timeout;
         self.rules = source.rules;
         self.panicked = source.panicked;
         self.urgent = source.urgent;
@@ -134,6 +137,7 @@ impl World {
             watches: Vec::new(),
             hash: 0,
             fired: 0,
+            last_timeout: 0,
             rules,
             panicked: None,
             urgent: None,
@@ -151,6 +155,7 @@ impl World {
         self.watches.clear();
         self.hash = 0;
         self.fired = 0;
+        self.last_timeout = 0;
         self.rules = rules;
         self.panicked = None;
         self.urgent = None;

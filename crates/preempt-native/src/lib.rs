@@ -169,12 +169,13 @@ impl<'p> Native<'p> {
         &self,
         expanding: &Expanding,
         room: &mut Room,
+        most_bytes: usize,
         (state, pid, timeout): (&[u8], usize, bool),
         (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
     ) -> bool {
         let frame = room.frame(pid);
         let expand = expanding.expand[usize::from(frame.proctype)];
-        out.bytes.reserve(Room::reserve_for(state.len(), self.most_successors, self.most_growth));
+        out.bytes.reserve(most_bytes);
         let start = out.bytes.len();
         // SAFETY: the reserved bytes begin there, and `frame` is a frame of this vector.
         let at = unsafe {
@@ -185,15 +186,18 @@ impl<'p> Native<'p> {
         let Ok(count) = usize::try_from(count) else {
             return self.expand_by_reference((state, pid, timeout), (enabled, scratch, out));
         };
+        if count == 0 {
+            return false;
+        }
         let first = out.list.len();
         let (mut end, mut ask) = (start, false);
-        for at in 0..count {
+        out.list.extend((0..count).map(|at| {
             let entry = room.entry(at);
             let begin = end;
             end += entry.length as usize;
             ask |= entry.result == ASK_STEP;
-            out.list.push((step_of(pid, entry), outcome(entry.result), begin..end));
-        }
+            (step_of(pid, entry), outcome(entry.result), begin..end)
+        }));
         // SAFETY: machine code wrote as many bytes as its entries tell, within what was reserved.
         unsafe { out.bytes.set_len(end) };
         if ask {
@@ -204,7 +208,7 @@ impl<'p> Native<'p> {
                 }
             }
         }
-        count > 0
+        true
     }
 
     #[cold]
@@ -318,8 +322,10 @@ impl System for Native<'_> {
         };
         // States are copied in whole pieces: what lies behind this one must at least be readable.
         state.reserve(PIECE);
+        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
         self.rounds(state, |room, state, pid, timeout| {
-            self.expand_process(expanding, room, (state, pid, timeout), (enabled, scratch, out))
+            let process = (state.as_slice(), pid, timeout);
+            self.expand_process(expanding, room, most_bytes, process, (enabled, scratch, out))
         });
     }
 
@@ -356,6 +362,8 @@ impl System for Native<'_> {
 
     fn is_valid_end(&self, state: &[u8]) -> bool {
         self.frames(state).all(|frame| self.control.is_end(state, frame))
+            && (!self.reference.empties_channels() || self.reference.is_valid_end(state))
+            && self.reference.may_trace_end(state)
     }
 
     fn has_label(&self, state: &[u8], label: Label) -> bool {

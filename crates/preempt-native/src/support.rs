@@ -47,6 +47,11 @@ impl Support<'_> {
         self.program.arguments[values.indices()].iter().all(|id| self.expr(*id))
     }
 
+    /// Whether the interpreter checks that this move was the only one (`D_proctype`).
+    fn is_watched(&self, candidate: &Move) -> bool {
+        self.program.proctypes[usize::from(candidate.proctype.0)].deterministic.is_some()
+    }
+
     /// Whether and how a move may answer an offer.
     pub(crate) fn reply(&self, candidate: &Move) -> Reply {
         let of = |channel: &ChannelRef, pattern: PatternRange| {
@@ -83,6 +88,7 @@ impl Support<'_> {
     /// Whether machine code can take the sender's half of a rendezvous.
     pub(crate) fn gives(&self, candidate: &Move) -> bool {
         match &candidate.kind {
+            _ if self.is_watched(candidate) => false,
             MoveKind::Send { channel, values, .. } => {
                 let fit = self.fit(channel, values.indices().len());
                 let possible = match fit {
@@ -99,6 +105,7 @@ impl Support<'_> {
     /// Whether machine code can take the receiver's half of a rendezvous.
     pub(crate) fn accepts(&self, candidate: &Move) -> bool {
         matches!(candidate.kind, MoveKind::Receive { .. })
+            && !self.is_watched(candidate)
             && self.reply(candidate) == Reply::Maybe
             && candidate.ops.iter().all(|op| self.op(op))
     }
@@ -154,6 +161,9 @@ impl Support<'_> {
 
     /// Whether machine code can take the move, once it is enabled.
     pub(crate) fn effect(&self, candidate: &Move) -> bool {
+        if self.is_watched(candidate) {
+            return false;
+        }
         let kind = match &candidate.kind {
             MoveKind::Plain { guard } => self.expr(*guard),
             MoveKind::Else | MoveKind::End => true,

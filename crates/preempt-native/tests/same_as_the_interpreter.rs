@@ -120,7 +120,7 @@ fn on_random_models() {
     let wanted = wanted.unwrap_or(60);
     let (mut compared, mut states) = (0, 0);
     for seed in 1..=wanted {
-        let text = random::make(&mut random::Random::new(seed)).text();
+        let text = random::make(&mut random::Random::new(seed), None).text();
         for options in [LowerOptions::default(), LowerOptions::plain()] {
             let path = Path::new("random.pml");
             let Some(reference) = interpreter(path, text.clone().into_bytes(), options) else {

@@ -20,7 +20,10 @@ pub enum Strategy {
     ContextBoundedDfs,
     /// Schedules by increasing number of preemptions, cut where a graph was met before.
     HappensBeforeCaching,
-    /// Every happens-before graph once, without bound and without a table of states.
+    /// Every happens-before graph once, without bound: an optimal dynamic partial-order reduction,
+    /// which runs the test exactly once per graph and needs no table.
+    Optimal,
+    /// The same by sleep sets over imagined states: fewer executions, more memory.
     SleepSets,
     /// A random thread at every step.
     Random {

@@ -5,8 +5,8 @@ use crate::pulse::Pulse;
 use crate::report::{Failure, Reason};
 use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
 use preempt_explore::{
-    Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session, Tally,
-    caching, forward, iterative, pct, random, sampling, sleep_sets,
+    Crew, Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session,
+    Tally, caching, forward, iterative, optimal, pct, random, sampling, serve, sleep_sets,
 };
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -60,9 +60,17 @@ pub(crate) struct Waiting {
 
 /// Explores on threads of their own: a panic that cannot be unwound costs only that thread.
 pub(crate) fn explore(job: &Job<'_>) -> Found {
-    if job.threads == 1 {
+    if job.threads == 1 || job.strategy == Strategy::PartialOrders {
         return on_worker(Some(job), || explore_here(job)).unwrap_or_else(lost_worker);
     }
+    if job.strategy == Strategy::Portfolio {
+        return crate::parallel::portfolio(job);
+    }
+    explore_apart(job)
+}
+
+/// Explores on several threads that know nothing of each other.
+pub(crate) fn explore_apart(job: &Job<'_>) -> Found {
     let jobs = crate::parallel::split(job);
     let found = std::thread::scope(|scope| {
         let workers: Vec<_> = jobs
@@ -131,9 +139,17 @@ fn explore_here(job: &Job<'_>) -> Found {
     let (halt, tally) = loop {
         let mut session =
             Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
-        let halt = strategy(job, &mut session);
+        let halt = match job.strategy {
+            Strategy::PartialOrders
+                if job.threads > 1 && !session.program.registry.has_externals() =>
+            {
+                with_crew(job, &learnt, &mut session)
+            }
+            _ => strategy(job, &mut session),
+        };
         learnt.rules = session.run.rules;
         let tally = session.tally;
+        learnt.knowledge = runtime.registry.knowledge.clone();
         if halt != Halt::Restart {
             break (halt, tally);
         }
@@ -150,7 +166,8 @@ fn explore_here(job: &Job<'_>) -> Found {
     if let Some(site) = runtime.weak_ordering {
         notes.push(format!("every ordering was run as SeqCst (first weaker one at {site})"));
     }
-    if job.limits.worker.0 > 0 && runtime.registry.has_externals() {
+    let several = job.limits.worker.0 > 0 || job.threads > 1;
+    if several && runtime.registry.has_externals() {
         notes.push("objects are made outside the test body, so one thread did all the work".into());
     }
     if runtime.registry.has_unstable_objects() {
@@ -174,12 +191,34 @@ fn explore_here(job: &Job<'_>) -> Found {
     Found { tally, failure, reason, notes }
 }
 
+/// Searches here while other threads execute the test.
+fn with_crew(job: &Job<'_>, learnt: &Learnt, session: &mut Session<'_, Runtime>) -> Halt {
+    let (crew, employer) = Crew::new(job.threads - 1);
+    std::thread::scope(|scope| {
+        for _ in 1..job.threads {
+            let employer = employer.clone();
+            let (rules, names, knowledge) =
+                (learnt.rules, learnt.names.clone(), learnt.knowledge.clone());
+            scope.spawn(move || {
+                let mut runtime = Runtime::new(job.body, job.stack);
+                runtime.require_join = job.require_join;
+                runtime.registry.knowledge = knowledge;
+                let mut session = Session::new(&mut runtime, job.limits.clone(), rules, names);
+                serve(&mut session, employer);
+            });
+        }
+        drop(employer);
+        forward::explore_with(session, Some(crew))
+    })
+}
+
 fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
     match job.strategy {
         Strategy::Portfolio => portfolio(job, session),
         Strategy::PartialOrders => forward::explore(session),
         Strategy::ContextBoundedDfs => iterative::explore(session),
         Strategy::HappensBeforeCaching => caching::explore(session),
+        Strategy::Optimal => optimal::explore(session),
         Strategy::SleepSets => sleep_sets::explore(session),
         Strategy::Random { seed } => random::explore(session, seed),
         Strategy::Pct { depth, seed } => pct::explore(session, depth, seed),

@@ -40,6 +40,9 @@ fn compare(bounds: u32, unbounded: bool, body: impl Fn() + Sync) {
     };
     assert_eq!(strip(&ours), strip(&sleeping));
     assert!(sleeping.executions <= sleeping.partial_orders);
+    let optimal = run(Strategy::Optimal, None, &body);
+    assert_eq!(strip(&ours), strip(&optimal));
+    assert_eq!(optimal.executions, optimal.partial_orders);
 }
 
 #[test]

@@ -23,6 +23,9 @@ fn holds(body: impl Fn() + Sync) -> Report {
     assert!(report.executions <= report.partial_orders, "{report}");
     let sleeping = patient().strategy(Strategy::SleepSets).run(&body);
     assert_eq!(report.partial_orders, sleeping.partial_orders);
+    let optimal = patient().strategy(Strategy::Optimal).run(&body);
+    assert_eq!(report.partial_orders, optimal.partial_orders);
+    assert_eq!(optimal.executions, optimal.partial_orders, "{optimal}");
     report
 }
 

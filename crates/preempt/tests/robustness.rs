@@ -223,30 +223,51 @@ fn sixty_four_threads() {
 }
 
 #[test]
-fn ten_thousand_steps_per_thread() {
-    let check = patient().strategy(Strategy::PartialOrders);
-    let report = check.preemptions(1).states(100_000).run(|| {
-        let shared = Arc::new(AtomicUsize::new(0));
-        let handles: Vec<_> = (0..2)
-            .map(|_| {
-                let shared = shared.clone();
-                thread::spawn(move || {
-                    let own = AtomicUsize::new(0);
-                    for i in 0..10_000 {
-                        own.store(i, SeqCst);
-                    }
-                    shared.fetch_add(1, SeqCst);
+fn ten_thousand_private_steps_per_thread() {
+    for threads in [1, 2] {
+        let check = patient().strategy(Strategy::PartialOrders).threads(threads);
+        let report = check.preemptions(1).states(100_000).run(|| {
+            let shared = Arc::new(AtomicUsize::new(0));
+            let handles: Vec<_> = (0..2)
+                .map(|_| {
+                    let shared = shared.clone();
+                    thread::spawn(move || {
+                        let own = AtomicUsize::new(0);
+                        for i in 0..10_000 {
+                            own.store(i, SeqCst);
+                        }
+                        shared.fetch_add(1, SeqCst);
+                    })
                 })
-            })
-            .collect();
-        for handle in handles {
-            handle.join().unwrap();
+                .collect();
+            for handle in handles {
+                handle.join().unwrap();
+            }
+            assert_eq!(shared.load(SeqCst), 2);
+        });
+        assert!(matches!(report.outcome, Outcome::HoldsWithinBound(1)), "{report}");
+        assert_eq!(report.partial_orders, 2, "{report}");
+        assert!(report.states < 1_000, "{report}");
+    }
+}
+
+/// Every step conflicts: each of the 1,000 places for the one preemption is another partial
+/// order, and each is run. The states between need no memory.
+#[test]
+fn a_thousand_shared_steps() {
+    let check = patient().strategy(Strategy::PartialOrders).preemptions(1);
+    let report = check.states(100_000).run(|| {
+        let shared = Arc::new(AtomicUsize::new(0));
+        let theirs = shared.clone();
+        let handle = thread::spawn(move || theirs.fetch_add(1, SeqCst));
+        for _ in 0..1_000 {
+            shared.fetch_add(1, SeqCst);
         }
-        assert_eq!(shared.load(SeqCst), 2);
+        handle.join().unwrap();
     });
-    // Bound 0 is finished; bound 1 is too large for so few states, and the report says so.
-    assert_eq!(report.per_bound[0].partial_orders, 2, "{report}");
-    assert!(matches!(report.outcome, Outcome::Inconclusive(_)), "{report}");
+    assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+    assert_eq!(report.partial_orders, 1_001, "{report}");
+    assert!(report.executions <= report.partial_orders, "{report}");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use super::claim::{NeverClaim, as_buchi};
 use super::cycles::{self, Question};
 use super::literals::literals;
-use super::{Beside, add_formula, interpreter, load, safety, sources};
-use crate::arguments::{Backend, CheckArguments, Compat, Switch};
+use super::{Beside, add_formula, interpreter, load, safety, sources, truncations_along};
+use crate::arguments::{Backend, CheckArguments, Compat, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
 use preempt_check::Reduction;
@@ -17,6 +17,7 @@ use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance,
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::model::{self, Model};
+use preempt_report::spin::{Cycles, Heading, Never, Store};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -43,15 +44,57 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     }
     let selected = select(&model, arguments)?;
     let mut claims = Vec::new();
+    let mut headings = Vec::new();
     for property in selected {
-        claims.push(check_one(&model, arguments, property)?);
+        let claim = check_one(&model, arguments, property)?;
+        headings.push(heading(&model, arguments, property, &claim));
+        claims.push(claim);
     }
     if let Some(path) = &arguments.graph {
         let interpreter = interpreter(&model, &arguments.model, Beside::Nothing, false)?;
         crate::graph::write(&interpreter, path)?;
     }
     let sources = sources(&model);
-    output::report(&Report { arguments, claims: &claims, sources: &sources })
+    output::report(&Report { arguments, claims: &claims, sources: &sources, headings: &headings })
+}
+
+/// What was asked, for a report in Spin's form.
+fn heading(
+    model: &Model,
+    arguments: &CheckArguments,
+    selected: Selected,
+    claim: &Claim,
+) -> Heading {
+    let named = |name: &Option<String>| Never::Named(name.clone().unwrap_or_default());
+    let never = match selected {
+        Selected::Claim(index) => named(&model.claims[index].name),
+        Selected::Formula(index) => named(&model.formulas[index].name),
+        Selected::NonProgress => Never::Named(":np_:".into()),
+        _ if model.claims.is_empty() && model.formulas.is_empty() => Never::None,
+        _ => Never::NotSelected,
+    };
+    let cycles = match selected {
+        Selected::NonProgress => Cycles::NonProgress,
+        Selected::Acceptance | Selected::Formula(_) => Cycles::Acceptance,
+        Selected::Claim(_) if arguments.acceptance => Cycles::Acceptance,
+        Selected::Claim(_) | Selected::Safety => Cycles::None,
+    };
+    let unreduced = |note: &String| note.starts_with("no partial-order reduction");
+    Heading {
+        never,
+        cycles,
+        assertions: !arguments.no_assert,
+        fair: arguments.fair,
+        ends: !arguments.no_deadlock,
+        reduced: arguments.por != Some(Switch::Off) && !claim.notes.iter().any(unreduced),
+        store: match arguments.store {
+            None | Some(StoreKind::Exact) => Store::Full,
+            Some(StoreKind::Tree) => Store::Compressed,
+            Some(StoreKind::Compact) => Store::HashCompact,
+            Some(StoreKind::Bitstate) => Store::Bitstate,
+        },
+        bound: arguments.bound,
+    }
 }
 
 /// What to check, as the command line says; by default the model's own properties.
@@ -108,7 +151,8 @@ fn check_one(
         Selected::Safety | Selected::Acceptance => Beside::Nothing,
     };
     let interpreter =
-        interpreter(model, &arguments.model, beside, arguments.por != Some(Switch::Off))?;
+        interpreter(model, &arguments.model, beside, arguments.por != Some(Switch::Off))?
+            .end_with_empty_channels(arguments.empty_channels);
     let mut notes = interpreter.program().notes.clone();
     if arguments.compat == Some(Compat::Spin) {
         notes.push(
@@ -132,6 +176,9 @@ fn check_one(
         None => job.check(&interpreter as &dyn System, selected),
     }?;
     claim.statistics.compile_seconds = seconds;
+    if let Some(violation) = &claim.violation {
+        notes.extend(truncations_along(&interpreter, &violation.trace.raw));
+    }
     claim.notes.splice(0..0, notes);
     Ok(claim)
 }
@@ -206,6 +253,9 @@ impl Job<'_> {
 
     fn safety_in_words(&self) -> String {
         match (self.arguments.no_assert, self.arguments.no_deadlock) {
+            (false, false) if self.arguments.empty_channels => {
+                "no assertion violated, no invalid end state, no message left behind"
+            }
             (false, false) => "no assertion violated, no invalid end state",
             (true, false) => "no invalid end state",
             (false, true) => "no assertion violated",

@@ -5,7 +5,10 @@ mod claim;
 mod cycles;
 mod literals;
 mod safety;
+mod truncations;
 mod verify;
+
+pub(crate) use truncations::{Truncations, along as truncations_along};
 
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;
@@ -106,6 +109,13 @@ pub(crate) fn interpreter(
         program.add_proposition(stalled);
     }
     Ok(Interpreter::new(program).check_promises(reduced))
+}
+
+/// Makes a model runnable for a reader who follows it: all variables are kept, with the values they
+/// have. The steps are the same as in a search.
+pub(crate) fn observed(model: &Model, arguments: &ModelArguments) -> Result<Interpreter, Failure> {
+    let arguments = ModelArguments { no_hide: true, no_reset: true, ..arguments.clone() };
+    interpreter(model, &arguments, Beside::Nothing, false)
 }
 
 /// The sources of a model, for the HTML page.

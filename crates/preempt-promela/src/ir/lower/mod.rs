@@ -187,9 +187,12 @@ impl<'m> Lowering<'m> {
                 formulas: Vec::new(),
                 trace: None,
                 uses_timeout: facts.uses_timeout,
+                circular_question: None,
                 uses_unless: facts.uses_unless,
                 uses_rendezvous: facts.uses_rendezvous,
                 notes: Vec::new(),
+                value_spans: HashMap::new(),
+                pattern_spans: HashMap::new(),
                 sources: model.sources.clone(),
                 mtypes: model.mtypes.clone(),
             },
@@ -240,12 +243,12 @@ impl<'m> Lowering<'m> {
         super::ArgumentRange { start, end: self.program.arguments.len() as u32 }
     }
 
-    /// The source text of a span on one line.
-    fn text(&self, span: Span) -> String {
-        let sources = &self.model.sources;
-        let Some(file) = sources.files.get(span.file.0 as usize) else { return String::new() };
-        let text = file.text.get(span.start as usize..span.end as usize).unwrap_or("");
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    /// The same for values that are cut to a type where they arrive.
+    fn passed(&mut self, arguments: Vec<ExprId>, span: Span) -> super::ArgumentRange {
+        for argument in &arguments {
+            self.program.value_spans.entry(*argument).or_insert(span);
+        }
+        self.arguments(arguments)
     }
 
     /// Marks the elements whose labels other processes or properties look at.
