@@ -57,6 +57,7 @@ pub struct Check {
     stack: usize,
     timeouts: u32,
     require_join: bool,
+    patience: Duration,
     replay: Option<String>,
 }
 
@@ -80,6 +81,7 @@ impl Check {
             stack: 256 << 10,
             timeouts: 1,
             require_join: false,
+            patience: Duration::from_secs(10),
             replay: None,
         }
     }
@@ -142,6 +144,13 @@ impl Check {
     /// How many timeouts may fire per execution while other threads could still move.
     pub fn timeouts(mut self, timeouts: u32) -> Self {
         self.timeouts = timeouts;
+        self
+    }
+
+    /// How long the test may go without coming to an operation. If it sleeps that long, blocked by
+    /// something that is not preempt's, it fails. The default is ten seconds.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience.max(Duration::from_millis(1));
         self
     }
 
@@ -251,6 +260,7 @@ impl Check {
             begin,
             name: self.name.clone(),
             pulse: Arc::default(),
+            patience: self.patience,
         }
     }
 
