@@ -2,6 +2,7 @@
 
 use crate::environment::Environment;
 use crate::explore::{Found, Job, explore, replay};
+use crate::html;
 use crate::report::{Bound, Failure, Outcome, Reason, Report};
 use crate::saved;
 use preempt_explore::{Limits, Schedule};
@@ -203,10 +204,15 @@ impl Check {
         let check = self.with_environment(&environment);
         let report = check.run_saved(&body);
         if let Outcome::Failed(failure) = &report.outcome {
+            let mut text = failure.full(&report, check.name.as_deref());
             if let Some(name) = &check.name {
                 saved::save(name, &failure.schedule);
+                let page = html::render(name, failure, &report);
+                if let Some(path) = saved::save_page(name, &page) {
+                    text.push_str(&format!("as a page: {}\n", path.display()));
+                }
             }
-            panic!("{}", failure.full(&report, check.name.as_deref()));
+            panic!("{text}");
         }
         if environment.log {
             eprintln!("{}{report}", check.prefix());

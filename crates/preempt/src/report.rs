@@ -311,8 +311,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.message)?;
         if !self.trace.steps.is_empty() {
-            writeln!(f, "with {}:", preemptions(self.preemptions))?;
-            lanes::write(f, &self.trace)?;
+            write!(f, "with {}: ", preemptions(self.preemptions))?;
+            f.write_str(&lanes::draw(&self.trace))?;
         }
         Ok(())
     }
