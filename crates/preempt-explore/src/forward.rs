@@ -149,6 +149,9 @@ struct Forward {
     trail: Vec<(u32, World)>,
     ticks: u32,
     steps: Option<Steps>,
+    /// Executions up to each bound before the search began again, and all until then.
+    earlier: Vec<u64>,
+    began: u64,
     /// Run past operations on objects of one thread.
     reduce: bool,
     /// By history before a local operation: whether the thread goes on after it.
@@ -196,6 +199,7 @@ impl Forward {
             self.drain(session, bound)?;
             session.tally.states = self.nodes.len() as u64;
             session.tally.row(bound);
+            self.correct_row(session);
             session.tally.exhausted = self.edges.is_empty() && !self.beyond;
             if session.tally.exhausted || session.limits.bound == Some(bound) {
                 return Ok(());
@@ -220,8 +224,28 @@ impl Forward {
         self.suspended.clear();
         self.requested.clear();
         session.tally.graphs.clear();
-        session.tally.rows.clear();
+        let executions = session.tally.executions;
+        for earlier in &mut self.earlier {
+            *earlier += executions - self.began;
+        }
+        for (bound, row) in session.tally.rows.drain(..).enumerate() {
+            match self.earlier.get_mut(bound) {
+                Some(earlier) => *earlier = row.executions,
+                None => self.earlier.push(row.executions),
+            }
+        }
+        self.began = executions;
         Ok(())
+    }
+
+    /// After a new beginning: executions that an earlier attempt made for higher bounds do not
+    /// belong to this one.
+    fn correct_row<P>(&self, session: &mut Session<'_, P>) {
+        if let Some(row) = session.tally.rows.last_mut()
+            && let Some(earlier) = self.earlier.get(row.preemptions as usize)
+        {
+            row.executions = earlier + (row.executions - self.began);
+        }
     }
 
     fn drain<P: Program>(&mut self, session: &mut Session<'_, P>, cost: u32) -> Result<(), Halt> {

@@ -24,6 +24,7 @@ pub(crate) struct Job<'a> {
     pub(crate) begin: Instant,
     pub(crate) name: Option<String>,
     pub(crate) pulse: Arc<Pulse>,
+    pub(crate) patience: Duration,
 }
 
 /// What came out.
@@ -61,7 +62,7 @@ pub(crate) struct Waiting {
 /// Explores on threads of their own: a panic that cannot be unwound costs only that thread.
 pub(crate) fn explore(job: &Job<'_>) -> Found {
     if job.threads == 1 || job.strategy == Strategy::PartialOrders {
-        return on_worker(Some(job), || explore_here(job)).unwrap_or_else(lost_worker);
+        return on_worker(job, || explore_here(job)).unwrap_or_else(lost_worker);
     }
     if job.strategy == Strategy::Portfolio {
         return crate::parallel::portfolio(job);
@@ -77,7 +78,7 @@ pub(crate) fn explore_apart(job: &Job<'_>) -> Found {
             .iter()
             .map(|job| {
                 scope.spawn(|| {
-                    let found = on_worker(Some(job), || explore_here(job));
+                    let found = on_worker(job, || explore_here(job));
                     let found = found.unwrap_or_else(lost_worker);
                     crate::parallel::finished(job, &found);
                     found
@@ -199,12 +200,16 @@ fn with_crew(job: &Job<'_>, learnt: &Learnt, session: &mut Session<'_, Runtime>)
             let employer = employer.clone();
             let (rules, names, knowledge) =
                 (learnt.rules, learnt.names.clone(), learnt.knowledge.clone());
+            let (name, pulse, limits) = (job.name.clone(), Arc::default(), job.limits.clone());
+            let job = Job { name, pulse, limits, ..*job };
             scope.spawn(move || {
-                let mut runtime = Runtime::new(job.body, job.stack);
-                runtime.require_join = job.require_join;
-                runtime.registry.knowledge = knowledge;
-                let mut session = Session::new(&mut runtime, job.limits.clone(), rules, names);
-                serve(&mut session, employer);
+                on_worker(&job, || {
+                    let learnt = Learnt { rules, names, knowledge };
+                    let mut runtime = runtime(&job, &learnt);
+                    let Learnt { rules, names, .. } = learnt;
+                    let mut session = Session::new(&mut runtime, job.limits.clone(), rules, names);
+                    serve(&mut session, employer);
+                })
             });
         }
         drop(employer);
@@ -247,7 +252,7 @@ fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
 /// Executes a schedule once more, keeping every step.
 fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> Evidence {
     for _ in 0..64 {
-        let evidence = on_worker(None, || {
+        let evidence = on_worker(job, || {
             let mut runtime = runtime(job, learnt);
             let mut run = Run::new(learnt.names.clone(), learnt.rules, job.limits.steps);
             run.events = Some(Vec::new());
@@ -325,12 +330,9 @@ fn renumbered(run: &Run) -> Vec<Event> {
     events
 }
 
-/// How long a test may go without coming to an operation before somebody is told.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Runs a closure on a fresh operating system thread. `None` if that thread did not survive. The
 /// calling thread meanwhile watches the pulse of the job.
-fn on_worker<R: Send>(watched: Option<&Job<'_>>, work: impl FnOnce() -> R) -> Option<R> {
+fn on_worker<R: Send>(job: &Job<'_>, work: impl FnOnce() -> R) -> Option<R> {
     /// The closure is run by another thread while this one waits, so nothing is shared.
     struct Moved<T>(T);
     // SAFETY: the only thread that touches the content is the worker, between spawn and join.
@@ -343,19 +345,18 @@ fn on_worker<R: Send>(watched: Option<&Job<'_>>, work: impl FnOnce() -> R) -> Op
             .stack_size(8 << 20)
             .spawn_scoped(scope, move || {
                 let (moved, _sender) = (moved, sender);
+                job.pulse.adopt();
                 (moved.0)()
             })
             .ok()?;
-        if let Some(job) = watched {
-            job.pulse.watch(&receiver, PATIENCE, || {
-                eprintln!(
-                    "preempt: no operation for {} s{}: is the test blocked in std::sync, std::thread \
-                     or a system call? Use preempt's types inside the body",
-                    PATIENCE.as_secs(),
-                    job.name.as_ref().map(|name| format!(" in {name}")).unwrap_or_default()
-                );
-            });
-        }
+        job.pulse.watch(&receiver, job.patience, || {
+            eprintln!(
+                "preempt: no operation for {:?}{}: the test computes without end, or spins on \
+                 something that is not preempt's",
+                job.patience,
+                job.name.as_ref().map(|name| format!(" in {name}")).unwrap_or_default()
+            );
+        });
         worker.join().ok()
     })
 }
