@@ -8,6 +8,8 @@ use super::pages;
 
 /// Segments are this large, and no state may be larger.
 const SEGMENT: usize = 1 << 24;
+/// What is taken of the first segment at first.
+const FIRST_SEGMENT: usize = 1 << 14;
 
 /// An append-only list of byte strings.
 #[derive(Default, Debug)]
@@ -52,12 +54,17 @@ impl Arena {
             Some(_) => self.used + state.len() > SEGMENT,
         };
         if full || self.segments.is_empty() {
-            // Most models fit into the first segment: do not clear a huge page for a few states.
+            // Many searches are small, and memory that was used before must be cleared: the first
+            // segment starts small and grows.
             let first = self.segments.is_empty();
-            self.segments.push(if first { vec![0; SEGMENT] } else { pages::zeroed(SEGMENT) });
+            self.segments.push(if first { vec![0; FIRST_SEGMENT] } else { pages::zeroed(SEGMENT) });
             self.used = 0;
         }
         let last = self.segments.len() - 1;
+        if self.used + state.len() > self.segments[last].len() {
+            let needed = (self.used + state.len()).next_power_of_two();
+            self.segments[last].resize(needed.max(FIRST_SEGMENT), 0);
+        }
         if let Some(places) = &mut self.places {
             places.push(place(last * SEGMENT + self.used, state.len()));
         }

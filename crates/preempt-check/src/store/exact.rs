@@ -187,6 +187,19 @@ impl Store for Exact {
         pages::prefetch(&self.index, self.slot(hash));
     }
 
+    #[inline]
+    fn prefetch_state(&self, hash: u64) {
+        let at = self.first_candidate(self.slot(hash), hash);
+        if let Some(id) = self.with_tag(at, hash) {
+            self.arena.prefetch(id);
+        }
+    }
+
+    #[inline]
+    fn prefetch_id(&self, id: StateId) {
+        self.arena.prefetch(id.index());
+    }
+
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         // Most successors are known states: by now the index has arrived, so the bytes to compare
         // with can be fetched as well.
