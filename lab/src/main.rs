@@ -13,6 +13,7 @@ mod hf_table1;
 mod lmp09;
 mod markdown;
 mod mq07;
+mod mq07_fig3;
 mod mq07b_table1;
 mod plot;
 mod recorded;
@@ -76,6 +77,11 @@ const TABLES: &[Table] = &[
         name: "mq07-fig2",
         about: "coverage by executions, for several strategies (MQ07 Fig. 2)",
         run: mq07::fig2,
+    },
+    Table {
+        name: "mq07-fig3",
+        about: "states covered by bound, of models (MQ07 Figs. 1 and 3)",
+        run: mq07_fig3::run,
     },
     Table {
         name: "mq07-table2",

@@ -8,7 +8,7 @@ use super::chain::last_mover;
 use super::expansion::Watch;
 use super::tally::Tally;
 use crate::Options;
-use crate::store::StateId;
+use crate::store::{StateId, pages};
 use preempt_core::{ProcessId, Step, System};
 
 /// A way out of a stored state.
@@ -137,6 +137,20 @@ impl Edges {
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.places.clear();
+    }
+
+    /// Asks the processor to fetch where the edges of a state are.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, state: StateId) {
+        pages::prefetch(&self.places, state.index());
+    }
+
+    /// Asks for the edges themselves.
+    #[inline(always)]
+    pub(super) fn prefetch_list(&self, state: StateId) {
+        if let Some((start, _)) = self.places.get(state.index()) {
+            pages::prefetch(&self.list, *start as usize);
+        }
     }
 
     /// Whether edges of the state are kept.

@@ -171,15 +171,16 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         bound: &mut Option<u32>,
         budget: &mut Budget,
     ) -> Result<(), End> {
-        let mut waiting = Vec::new();
+        let mut waiting: Vec<u32> = Vec::new();
         let mut cursor = 0;
         loop {
             let mut deferred = Vec::new();
-            for visit in waiting {
-                if let Some(stop) = budget.poll(|| self.progress(cursor)) {
+            for visits in waiting.chunks(BATCH) {
+                if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
                     return Err(End::Limit(stop));
                 }
-                self.run_deferred(visit)?;
+                self.fetch_deferred(visits);
+                visits.iter().try_for_each(|&visit| self.run_deferred(visit))?;
             }
             while cursor < self.log.len() {
                 if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
@@ -242,6 +243,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.tasks.clear();
         self.pending.clear();
         let mut next = cursor;
+        for entry in self.log[cursor..].iter().take(BATCH) {
+            self.edges.prefetch(entry.state);
+            self.marks.prefetch(entry.state);
+            self.store.prefetch_id(entry.state);
+        }
         while next < self.log.len() && self.pending.len() < BATCH && self.tasks.len() < BATCH {
             self.look_at(next as u32)?;
             next += 1;
@@ -253,6 +259,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             self.store.prefetch(pending.hash);
         }
         self.store.insert_batch(bytes, &mut self.pending)?;
+        for pending in &self.pending {
+            self.marks.prefetch(pending.inserted.id);
+        }
         let tasks = std::mem::take(&mut self.tasks);
         let result = tasks.iter().try_for_each(|task| match &task.ways {
             Some(ways) => self.act(task, ways.clone(), deferred),
@@ -394,6 +403,19 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             self.marks.set_free(entry.state);
         }
         free
+    }
+
+    /// Fetches what running these visits will read, so that they wait for it together.
+    fn fetch_deferred(&self, visits: &[u32]) {
+        let states = || visits.iter().map(|&visit| self.log[visit as usize].state);
+        for state in states() {
+            self.previous.prefetch(state);
+            self.marks.prefetch(state);
+        }
+        states().for_each(|state| self.previous.prefetch_list(state));
+        for edge in states().flat_map(|state| self.previous.of(state)) {
+            self.marks.prefetch(StateId(edge.to));
+        }
     }
 
     /// Runs, at one preemption more, the processes that had to wait.

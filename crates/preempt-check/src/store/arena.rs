@@ -10,6 +10,11 @@ use super::pages;
 
 /// Segments are this large, and no state may be larger.
 const SEGMENT: usize = 1 << 24;
+/// What the first segment starts with: many searches are small, and memory that was used before
+/// must be cleared.
+const SMALLEST: usize = 1 << 14;
+/// Where it becomes a segment like the others, though with small pages up to here.
+const SMALL: usize = 1 << 20;
 /// Records begin at multiples of this.
 const UNIT: usize = 8;
 /// Number and length of a record.
@@ -111,17 +116,36 @@ impl Arena {
     }
 
     fn begin_segment(&mut self) {
-        // Many models fit into the first megabyte: do not clear a huge page for a few states.
-        let small = if self.segments.is_empty() { 1 << 20 } else { 0 };
-        self.segments.push(pages::zeroed_behind(SEGMENT, small));
+        let segment = match self.segments.is_empty() {
+            true => vec![0; SMALLEST],
+            false => pages::zeroed(SEGMENT),
+        };
+        self.segments.push(segment);
         self.used = 0;
+    }
+
+    /// Makes room in the first segment.
+    #[cold]
+    fn grow(segment: &mut Vec<u8>, needed: usize) {
+        let size = needed.next_power_of_two();
+        if size <= SMALL {
+            segment.resize(size, 0);
+        } else {
+            let mut larger = pages::zeroed_behind(SEGMENT, SMALL);
+            larger[..segment.len()].copy_from_slice(segment);
+            *segment = larger;
+        }
     }
 
     #[inline(always)]
     fn append(&mut self, bytes: &[u8]) {
         if let Some(segment) = self.segments.last_mut() {
-            segment[self.used..self.used + bytes.len()].copy_from_slice(bytes);
-            self.used += bytes.len();
+            let end = self.used + bytes.len();
+            if end > segment.len() {
+                Arena::grow(segment, end);
+            }
+            segment[self.used..end].copy_from_slice(bytes);
+            self.used = end;
         }
     }
 
@@ -133,6 +157,12 @@ impl Arena {
         } else {
             self.record_at(self.marks[number - self.plain] as usize - self.plain).1
         }
+    }
+
+    /// The mark of the state with this number.
+    #[inline]
+    pub(crate) fn mark_of(&self, number: usize) -> Mark {
+        if number < self.plain { number as Mark } else { self.marks[number - self.plain] }
     }
 
     /// The number and the bytes of the state with this mark.

@@ -194,6 +194,19 @@ impl Store for Exact {
         pages::prefetch(&self.index, self.slot(hash));
     }
 
+    #[inline]
+    fn prefetch_state(&self, hash: u64) {
+        let entry = self.index[self.first_candidate(self.slot(hash), hash)];
+        if entry >> 32 == hash >> 32 && entry != 0 {
+            self.arena.prefetch(entry as u32 - 1);
+        }
+    }
+
+    #[inline]
+    fn prefetch_id(&self, id: StateId) {
+        self.arena.prefetch(self.arena.mark_of(id.index()));
+    }
+
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         // Most successors are known states: by now the index has arrived, so the bytes to compare
         // with can be fetched as well.

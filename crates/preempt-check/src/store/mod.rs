@@ -13,7 +13,7 @@ mod bitstate;
 mod compact;
 mod exact;
 mod hash;
-mod pages;
+pub(crate) mod pages;
 mod pairs;
 pub(crate) mod shared;
 mod tree;
@@ -120,6 +120,13 @@ pub trait Store {
 
     /// Asks the processor to fetch what an insertion with this hash will read first.
     fn prefetch(&self, _hash: u64) {}
+
+    /// Asks the processor to fetch what a lookup with this hash will compare with, once what
+    /// [`Store::prefetch`] asked for has arrived.
+    fn prefetch_state(&self, _hash: u64) {}
+
+    /// Asks the processor to fetch a state that will be loaded.
+    fn prefetch_id(&self, _id: StateId) {}
 
     /// Inserts a state.
     fn insert(&mut self, state: &[u8]) -> Result<Inserted, StoreFull> {

@@ -150,9 +150,8 @@ fn check_one(
         Selected::NonProgress => Beside::NonProgress,
         Selected::Safety | Selected::Acceptance => Beside::Nothing,
     };
-    let interpreter =
-        interpreter(model, &arguments.model, beside, arguments.por != Some(Switch::Off))?
-            .end_with_empty_channels(arguments.empty_channels);
+    let interpreter = interpreter(model, &arguments.model, beside, relies_on_promises(arguments))?
+        .end_with_empty_channels(arguments.empty_channels);
     let mut notes = interpreter.program().notes.clone();
     if arguments.compat == Some(Compat::Spin) {
         notes.push(
@@ -181,6 +180,17 @@ fn check_one(
     }
     claim.notes.splice(0..0, notes);
     Ok(claim)
+}
+
+/// Whether a reduction will rely on `xr` and `xs`: under a bound or fairness only steps that touch
+/// nothing shared are taken alone.
+fn relies_on_promises(arguments: &CheckArguments) -> bool {
+    let local_only = arguments.fair || is_bounded(arguments);
+    arguments.por != Some(Switch::Off) && (!local_only || arguments.compat == Some(Compat::Spin))
+}
+
+fn is_bounded(arguments: &CheckArguments) -> bool {
+    arguments.bound.is_some() || arguments.iterate.is_some()
 }
 
 /// Acceptance by labels of processes alone: an automaton that only watches.
@@ -236,14 +246,20 @@ impl Job<'_> {
             }
             Selected::NonProgress => {
                 let stalled = self.interpreter.program().propositions.len() - 1;
-                let mut question = Question {
+                let question = Question {
                     cycle: "an infinite execution makes no progress: from some point on no process is ever at a `progress` label".into(),
                     kind: ViolationKind::NonProgressCycle,
                     stutter: Stutter::End,
                     ..self.question("no cycle without progress, no assertion violated".into())
                 };
-                question
-                    .reduce_not("every step is visible to a search for cycles without progress");
+                if let Scheme::SourceState(_) = question.scheme {
+                    let for_ever = Formula::Prop(0).always().eventually();
+                    let stuck = translate(&for_ever).ok();
+                    let normal = stuck.and_then(|a| StutterInvariant::new(&a, vec![stalled]));
+                    if let Some(normal) = normal {
+                        return cycles::check(system, self.interpreter, &normal, question);
+                    }
+                }
                 cycles::check(system, self.interpreter, &NonProgress { stalled }, question)
             }
             Selected::Claim(index) => self.check_claim(system, index),
@@ -266,7 +282,7 @@ impl Job<'_> {
 
     /// A question about accepting cycles, as the command line wants it answered.
     fn question(&self, property: String) -> Question<'_> {
-        Question {
+        let mut question = Question {
             property,
             cycle: String::new(),
             kind: ViolationKind::AcceptanceCycle,
@@ -274,17 +290,18 @@ impl Job<'_> {
             scheme: self.scheme(),
             notes: Vec::new(),
             arguments: self.arguments,
+        };
+        if is_bounded(self.arguments) {
+            question.reduce_not("under a bound, a switch that is put off may become a preemption");
         }
+        question
     }
 
     /// How to reduce, if the property allows it.
     fn scheme(&self) -> Scheme {
-        let bounded = self.arguments.bound.is_some() || self.arguments.iterate.is_some();
         match (self.arguments.por, self.arguments.compat) {
             (Some(Switch::Off), _) => Scheme::Full,
             (_, Some(Compat::Spin)) => Scheme::IntermediateState,
-            // Under a bound a reordered switch may become a preemption.
-            _ if bounded => Scheme::Full,
             // Under fairness a step executed early may remove the moments at which another
             // process is disabled.
             _ if self.arguments.fair => Scheme::SourceState(Locality::Local),

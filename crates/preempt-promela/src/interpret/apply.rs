@@ -4,9 +4,10 @@ use super::channel;
 use super::evaluate::{Process, View, processes};
 use super::{Interpreter, write_pc};
 use crate::ir::{
-    ArgumentRange, Block, BlockGuard, ChannelRef, FaultId, Move, MoveKind, Op, Pattern,
-    PatternRange, ProctypeIndex, ValueKind,
+    ArgumentRange, Block, BlockGuard, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op,
+    Pattern, PatternRange, ProctypeIndex, ValueKind,
 };
+use crate::model::ChannelTest;
 use crate::syntax::span::Span;
 use preempt_core::{Enabled, Outcome, Step};
 use std::fmt;
@@ -150,6 +151,9 @@ impl<'a> Execution<'a, '_> {
         match &action.kind {
             MoveKind::Plain { guard } => {
                 self.view(me).value(*guard)?;
+                if self.interpreter.checks_promises() {
+                    self.check_looks(me, *guard);
+                }
             }
             MoveKind::Else => {}
             MoveKind::Send { channel, sorted, values } => {
@@ -472,6 +476,30 @@ impl<'a> Execution<'a, '_> {
                     self.violated.get_or_insert(promise.fault);
                 }
             }
+        }
+    }
+
+    /// Notes when a condition looks at a channel that another process claims for itself. As in Spin
+    /// `nempty` is like a receive and `nfull` like a send; whatever else tells how many messages
+    /// there are is like both.
+    fn check_looks(&mut self, me: Process, condition: ExprId) {
+        let program = &self.interpreter.program;
+        let (channel, sides) = match program.expr(condition) {
+            Expr::Unary(_, a) => return self.check_looks(me, *a),
+            Expr::Binary(_, a, b) => {
+                self.check_looks(me, *a);
+                return self.check_looks(me, *b);
+            }
+            Expr::ChannelTest(ChannelTest::NotEmpty, channel) => (channel, &[true][..]),
+            Expr::ChannelTest(ChannelTest::NotFull, channel) => (channel, &[false][..]),
+            Expr::Length(channel) | Expr::ChannelTest(_, channel) | Expr::Poll { channel, .. } => {
+                (channel, &[true, false][..])
+            }
+            _ => return,
+        };
+        let found = self.view(me).channel(channel).map(|channel| channel.id);
+        if let Ok(id) = found {
+            sides.iter().for_each(|&receive| self.check_promises(me, id, receive));
         }
     }
 

@@ -108,8 +108,17 @@ impl<'p> Objects<'p> {
 
     fn of_propositions(&self) -> Option<ObjectSet> {
         let mut out = Touch::default();
+        // `np_` looks at labels, and steps to and from labels are visible anyway; only a process
+        // that starts at one brings it along.
+        let starts_at_label =
+            self.program.proctypes.iter().any(|declaration| {
+                declaration.states[usize::from(declaration.entry.0)].is_progress
+            });
         for e in &self.program.propositions {
-            self.read(*e, &mut out);
+            let is_np = matches!(self.program.expr(*e), Expr::NonProgress);
+            if !is_np || starts_at_label {
+                self.read(*e, &mut out);
+            }
         }
         (!out.unknown).then_some(out.footprint.reads)
     }
