@@ -23,11 +23,17 @@ use std::process::ExitCode;
 
 /// A bug in preempt.
 const BUG: u8 = 101;
+/// The answer could not be written.
+const LOST: u8 = 2;
 
 fn main() -> ExitCode {
     terminal::listen_for_interrupts();
     // A panic is a bug in preempt; the default message stays, the exit code says so.
-    std::panic::catch_unwind(|| run(Cli::parse())).unwrap_or(ExitCode::from(BUG))
+    match std::panic::catch_unwind(|| run(Cli::parse())) {
+        Ok(_) if output::is_lost() => ExitCode::from(LOST),
+        Ok(code) => code,
+        Err(_) => ExitCode::from(BUG),
+    }
 }
 
 fn run(cli: Cli) -> ExitCode {
