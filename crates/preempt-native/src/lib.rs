@@ -3,7 +3,7 @@
 //! [`Native`] is a [`System`] like the reference interpreter and gives the same answers, step for
 //! step; it only gives them faster. What has no machine code it passes on to the interpreter it was
 //! made from, process by process and step by step. Translation takes milliseconds and needs no C
-//! compiler; what a search does not use is not translated.
+//! compiler; what a search does not use, or hardly uses, is not translated.
 //!
 //! **Invariant:** every vector handed to machine code was produced by this system or its interpreter,
 //! so offsets computed from it stay inside it.
@@ -34,7 +34,12 @@ use preempt_promela::ir::Program;
 use room::{ASK_STEP, Entry, Meeting, PIECE, Room, both_halves};
 use shape::{Frame, Shape, length_of};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use value::Tables;
+
+/// So many questions are left to the interpreter, which answers them in about the time that a
+/// translation takes.
+const PATIENCE: u32 = 1000;
 
 /// A program as machine code, with the interpreter for the rest.
 pub struct Native<'p> {
@@ -50,6 +55,8 @@ pub struct Native<'p> {
     most_growth: usize,
     /// The most entries that one process can have.
     most_successors: usize,
+    /// How often something was asked before it was translated.
+    asked: AtomicU32,
     stepping: OnceLock<Option<Stepping>>,
     expanding: OnceLock<Option<Expanding>>,
     _code: Executable,
@@ -66,17 +73,43 @@ impl<'p> Native<'p> {
         build::native(reference)
     }
 
-    /// Translates everything now; otherwise what a search needs is translated when it needs it.
+    /// Translates everything now; otherwise what a search needs is translated once it has asked
+    /// often.
     pub fn prepare(&self) {
-        self.stepping();
-        self.expanding();
+        self.translate_stepping();
+        self.translate_expanding();
     }
 
+    #[inline]
     fn stepping(&self) -> Option<&Stepping> {
+        match self.stepping.get() {
+            Some(stepping) => stepping.as_ref(),
+            None if self.is_early() => None,
+            None => self.translate_stepping(),
+        }
+    }
+
+    #[inline]
+    fn expanding(&self) -> Option<&Expanding> {
+        match self.expanding.get() {
+            Some(expanding) => expanding.as_ref(),
+            None if self.is_early() => None,
+            None => self.translate_expanding(),
+        }
+    }
+
+    /// Whether so little was asked yet that the interpreter answers sooner than code is made.
+    fn is_early(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) < PATIENCE
+    }
+
+    #[cold]
+    fn translate_stepping(&self) -> Option<&Stepping> {
         self.stepping.get_or_init(|| Stepping::new(self.program, &self.tables).ok()).as_ref()
     }
 
-    fn expanding(&self) -> Option<&Expanding> {
+    #[cold]
+    fn translate_expanding(&self) -> Option<&Expanding> {
         self.expanding.get_or_init(|| Expanding::new(self.program, &self.tables).ok()).as_ref()
     }
 

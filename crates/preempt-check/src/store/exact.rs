@@ -21,8 +21,8 @@ pub struct Exact {
     /// Grow when this many states are stored.
     grow_at: usize,
     limit: usize,
-    /// Where the states of a batch belong, and what was there before the batch.
-    candidates: Vec<(usize, u64)>,
+    /// Where the states of a batch belong.
+    candidates: Vec<usize>,
 }
 
 /// Free slots kept behind the last computed one, so that probing need not wrap around.
@@ -224,23 +224,12 @@ impl Store for Exact {
             if entry >> 32 == tag && entry != 0 {
                 self.arena.prefetch(entry as u32 - 1);
             }
-            (at, entry)
+            at
         }));
-        for (pending, (_, entry)) in batch.iter_mut().zip(&candidates) {
-            if entry >> 32 == pending.hash >> 32 && *entry != 0 {
-                let (id, known) = self.arena.at(*entry as u32 - 1);
-                if equal(known, &bytes[pending.start..pending.end]) {
-                    pending.inserted = Inserted { id: StateId(id), new: false };
-                }
-            }
-        }
         // Insertions move entries up only, so candidates stay valid until the index grows.
         let length = self.index.len();
         let mut result = Ok(());
-        for (pending, (at, _)) in batch.iter_mut().zip(&candidates) {
-            if pending.inserted.id != StateId::UNKNOWN {
-                continue;
-            }
+        for (pending, at) in batch.iter_mut().zip(&candidates) {
             let state = &bytes[pending.start..pending.end];
             let at = if self.index.len() == length { *at } else { self.slot(pending.hash) };
             let inserted = match self.find_from(at, pending.hash, state) {
