@@ -28,6 +28,8 @@ pub struct Exact {
 /// Free slots kept behind the last computed one, so that probing need not wrap around.
 const MARGIN: usize = 1 << 10;
 const FIRST_CAPACITY: usize = 1 << 12;
+/// The limit is looked at for every state of this size, and now and then for smaller ones.
+const LARGE_STATE: usize = 1 << 10;
 
 impl Exact {
     /// A store that may use `limit` bytes.
@@ -117,9 +119,8 @@ impl Exact {
     #[inline(always)]
     fn put(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         let id = self.arena.len();
-        if id.is_multiple_of(1024) && self.bytes() + state.len() > self.limit
-            || !self.arena.accepts(state.len())
-        {
+        let looks = id.is_multiple_of(1024) || state.len() >= LARGE_STATE;
+        if looks && self.bytes() + state.len() > self.limit || !self.arena.accepts(state.len()) {
             return Err(StoreFull);
         }
         let mut end = at;
