@@ -100,7 +100,7 @@ const LTL_OFF: (&str, &str) = ("ltl bounded_bypass { user[1]@again -> <> user[1]
 /// A family of models of growing size, for the table of time against states.
 pub(crate) fn growing() -> Vec<(u32, Case)> {
     let defines: [&'static [&'static str]; 6] =
-        [&["N=5"], &["N=6"], &["N=7"], &["N=8"], &["N=9"], &["N=12"]];
+        [&["N=7"], &["N=8"], &["N=9"], &["N=10"], &["N=11"], &["N=12"]];
     let case = |defines| Case {
         name: "philosophers",
         source: Own("philosophers_ordered.pml"),
@@ -109,7 +109,7 @@ pub(crate) fn growing() -> Vec<(u32, Case)> {
         slots: 20,
         depth: 2_000,
     };
-    defines.into_iter().zip([5, 6, 7, 8, 9, 12]).map(|(d, n)| (n, case(d))).collect()
+    defines.into_iter().zip(7..).map(|(d, n)| (n, case(d))).collect()
 }
 
 impl Case {

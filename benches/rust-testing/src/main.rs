@@ -7,7 +7,11 @@
 //! peer.
 
 mod bodies;
+mod with_loom;
+mod with_preempt;
+mod with_shuttle;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, ExitCode};
@@ -104,6 +108,26 @@ fn tables(limit: u64) -> String {
         let bound = bound.map_or("none".into(), |b| b.to_string());
         let _ = writeln!(text, "| {body} {size} | {bound} | {truth} | {} |", answers.join(" | "));
     }
+    text.push_str("\n## What loom's bound loses\n\n");
+    text.push_str(
+        "Distinct outcomes of correct programs (what was popped, what was left, how often a thread had to \
+         try again; the order of entries in a log) that executions within the bound can have, by \
+         plain depth-first search without any reduction, by preempt, and by loom.\n\n\
+         | body | bound | plain search | preempt | loom | lost by loom |\n|---|---|---|---|---|---|\n",
+    );
+    for (body, size, bound) in OUTCOMES {
+        let seen = |tool| outcomes(&Case { tool, body, size, broken: false, bound }, 10 * limit);
+        let [plain, ours, loom] = ["preempt-dfs", "preempt", "loom"].map(seen);
+        let lost = plain.difference(&loom).count();
+        let name = bound.map_or("none".into(), |b| b.to_string());
+        let _ = writeln!(
+            text,
+            "| {body} {size} | {name} | {} | {} | {} | {lost} |",
+            plain.len(),
+            ours.len(),
+            loom.len(),
+        );
+    }
     text.push_str("\n## Executions per second, three-thread counter, random schedules\n\n");
     text.push_str("| tool | executions/s |\n|---|---|\n");
     for tool in ["preempt-random", "preempt-dfs", "shuttle-random"] {
@@ -114,13 +138,27 @@ fn tables(limit: u64) -> String {
     text
 }
 
+/// Correct programs whose outcomes are counted.
+const OUTCOMES: [(&str, usize, Option<u32>); 7] = [
+    ("treiber_outcomes", 3, Some(0)),
+    ("treiber_outcomes", 3, Some(1)),
+    ("treiber_outcomes", 3, Some(2)),
+    ("treiber_outcomes", 3, None),
+    ("log_outcomes", 3, Some(0)),
+    ("log_outcomes", 3, Some(1)),
+    ("log_outcomes", 3, Some(2)),
+];
+
 /// Questions that some tool answers wrongly, with the right answer.
-const WRONG: [(&str, usize, bool, Option<u32>, &str); 5] = [
+const WRONG: [(&str, usize, bool, Option<u32>, &str); 8] = [
     ("philosophers", 4, true, Some(1), "deadlocks with one preemption"),
     ("bounded_queue", 1, true, Some(0), "deadlocks without preemption"),
     ("store_buffering", 1, false, None, "holds (SeqCst)"),
     ("work_stealing", 2, false, None, "holds (SeqCst)"),
     ("spinlock", 2, false, None, "holds, finite with yields"),
+    ("racy_counter", 2, true, Some(0), "holds without preemption (SeqCst)"),
+    ("spinlock", 2, true, Some(0), "holds without preemption (SeqCst)"),
+    ("ticketlock", 2, true, Some(0), "holds without preemption (SeqCst)"),
 ];
 
 const HEADER: &str = "| body | bound | preempt: executions, time | loom | shuttle dfs | loom/preempt | \
@@ -178,21 +216,32 @@ fn show(result: &Result) -> String {
     format!("{status} {executions}, {:.1} ms", seconds * 1000.0)
 }
 
+/// The distinct outcomes that a tool's executions have.
+fn outcomes(case: &Case, limit: u64) -> BTreeSet<String> {
+    let text = run(case, limit).unwrap_or_default();
+    text.lines().filter_map(|l| l.strip_prefix("OUTCOME ")).map(str::to_string).collect()
+}
+
+/// Runs one measurement in a process of its own; what it printed.
+fn run(case: &Case, limit: u64) -> Option<String> {
+    let executable = std::env::current_exe().ok()?;
+    let bound = case.bound.map_or("none".into(), |b| b.to_string());
+    let output = Command::new(executable)
+        .args(["one", case.tool, case.body, &case.size.to_string(), &case.broken.to_string()])
+        .args([&bound, &limit.to_string()])
+        .stderr(std::process::Stdio::null())
+        .output()
+        .ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 fn measure(case: &Case, limit: u64) -> Result {
     let failed = |status: &str| Result {
         status: status.into(),
         executions: 0,
         seconds: limit as f64 / 1000.0,
     };
-    let Ok(executable) = std::env::current_exe() else { return failed("no executable") };
-    let bound = case.bound.map_or("none".into(), |b| b.to_string());
-    let output = Command::new(executable)
-        .args(["one", case.tool, case.body, &case.size.to_string(), &case.broken.to_string()])
-        .args([&bound, &limit.to_string()])
-        .stderr(std::process::Stdio::null())
-        .output();
-    let Ok(output) = output else { return failed("did not start") };
-    let text = String::from_utf8_lossy(&output.stdout);
+    let Some(text) = run(case, limit) else { return failed("did not start") };
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let ["RESULT", status, executions, seconds] = words[..]
@@ -221,9 +270,9 @@ fn one(arguments: &[String]) -> ExitCode {
         finish("timeout", begin);
     });
     let function = match tool.split('-').next() {
-        Some("preempt") => bodies::with_preempt::body(body),
-        Some("loom") => bodies::with_loom::body(body),
-        _ => bodies::with_shuttle::body(body),
+        Some("preempt") => bodies::with_preempt(body),
+        Some("loom") => bodies::with_loom(body),
+        _ => bodies::with_shuttle(body),
     };
     let Some(function) = function else { return ExitCode::FAILURE };
     let counted = move || {
@@ -291,6 +340,10 @@ fn processor_time() -> f64 {
 fn finish(status: &str, begin: f64) -> ! {
     let seconds = processor_time() - begin;
     let mut out = std::io::stdout().lock();
+    let outcomes = bodies::OUTCOMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for outcome in outcomes.iter() {
+        let _ = writeln!(out, "OUTCOME {outcome:?}");
+    }
     let _ = writeln!(out, "RESULT {status} {} {seconds}", EXECUTIONS.load(Ordering::Relaxed));
     let _ = out.flush();
     std::process::exit(0)

@@ -98,8 +98,17 @@ impl Answer {
 /// Turns a finding into an answer about `property`. The counterexample is replayed on `system` to
 /// tell its story; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
-    let Finding { counterexample, simplest, stop, bound, statistics, coverage, unreached, notes } =
-        finding;
+    let Finding {
+        counterexample,
+        simplest,
+        stop,
+        bound,
+        mut statistics,
+        coverage,
+        unreached,
+        notes,
+    } = finding;
+    statistics.complete &= stop.is_none();
     let violation = counterexample.as_ref().map(|found| violation(system, found, simplest));
     let verdict = match (&violation, stop, bound) {
         (Some(_), _, _) => Verdict::Violated,

@@ -10,6 +10,7 @@ use preempt_report::{Page, SavedTrace, Source, chart, lanes, page, summary};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a check came to.
 pub(crate) struct Report<'a> {
@@ -116,10 +117,25 @@ fn text(report: &Report<'_>) -> String {
     text
 }
 
-/// Prints, and does not mind if nobody listens any more.
+/// Whether something could not be printed.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints, and does not mind if nobody listens any more. Any other obstacle is told, and makes the
+/// command [fail](is_lost) in the end.
 pub(crate) fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    let _ = std::io::stdout().flush();
+    let mut stdout = std::io::stdout();
+    let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    if let Err(error) = printed
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+        && !LOST.swap(true, Ordering::Relaxed)
+    {
+        anstream::eprintln!("error: cannot write to standard output: {error}");
+    }
+}
+
+/// Whether a part of the answer could not be printed.
+pub(crate) fn is_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
 }
 
 /// Writes a file whole.

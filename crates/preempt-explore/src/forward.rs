@@ -13,21 +13,44 @@
 //! Invariant: when a graph is first reached, the current bucket is the least number of preemptions
 //! it needs. Graphs reached by several last threads at that cost keep all of them, because each
 //! may continue for free; if one of them cannot continue (or yields), everybody may.
+//!
+//! Steps at which nothing can branch get no state of their own: in the last bucket a thread runs
+//! until it cannot go on, and, when only the first failure is wanted, past operations on objects that
+//! no other thread uses. A preemption before such an operation can as well happen after it, unless
+//! the thread then ends (which lets others join it, so a switch that was forced would be counted) or
+//! panics. If another thread turns out to use the object, the search begins again; the program does
+//! not have to be run again for that. With [`explore_with`] workers execute the program.
 
 use crate::mutation::{self, Mutation};
 use crate::partial_order::Steps;
-use crate::recorded::Recorded;
-use crate::{Action, Halt, Move, Program, Session, Terminal, ThreadId, World};
-use rustc_hash::FxHashSet;
+use crate::recorded::{Recorded, lost};
+use crate::{
+    Action, Crew, Ending, Finding, Halt, Move, Program, Session, Status, Terminal, ThreadId, World,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::time::Duration;
+
+/// How long to wait for a worker before looking at the clock.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Explores every graph, bound by bound, up to the bound in the limits.
 #[doc(alias = "MQ07b Algorithm 2")]
 pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
-    match Forward::default().search(session) {
-        Ok(()) => Halt::Done,
-        Err(halt) => halt,
-    }
+    explore_with(session, None)
+}
+
+/// As [`explore`], with workers that execute the program.
+pub fn explore_with<P: Program>(session: &mut Session<'_, P>, crew: Option<Crew>) -> Halt {
+    // A panic ends everything, so how many graphs end in one depends on how far others got.
+    let reduce = !session.limits.keep_going;
+    Forward { crew, reduce, ..Forward::default() }.explore(session)
+}
+
+/// As [`explore`], running past local operations even if all failures are counted.
+#[cfg(test)]
+pub(crate) fn explore_reduced<P: Program>(session: &mut Session<'_, P>) -> Halt {
+    Forward { reduce: true, ..Forward::default() }.explore(session)
 }
 
 /// As [`explore`], and keeps every step within the bound, for the algorithms as printed.
@@ -84,7 +107,12 @@ struct Visit {
 #[derive(Clone, Copy)]
 struct Node {
     parent: u32,
+    /// Number of nodes above.
+    level: u32,
+    /// Number of steps from the beginning.
     depth: u32,
+    /// Steps of the same thread after `step` at which nothing could branch.
+    more: u32,
     step: Move,
 }
 
@@ -93,6 +121,12 @@ struct Pending {
     node: u32,
     /// First visit of this graph: it may be a terminal, and its preemptions are to be tried.
     first: bool,
+}
+
+/// A state that waits for the program to be run: its thread is between two operations.
+struct Suspended {
+    world: World,
+    node: u32,
 }
 
 const ROOT: u32 = 0;
@@ -105,16 +139,44 @@ struct Forward {
     nodes: Vec<Node>,
     /// Nodes whose preemptions belong to the next bucket.
     edges: Vec<u32>,
+    /// Whether some preemption was left to a bucket beyond the bound.
+    beyond: bool,
     stack: Vec<Pending>,
     spare: Vec<World>,
     moves: Vec<Move>,
+    moves_beyond: Vec<Move>,
     /// Worlds along the path to the node materialised last.
     trail: Vec<(u32, World)>,
     ticks: u32,
     steps: Option<Steps>,
+    /// Executions up to each bound before the search began again, and all until then.
+    earlier: Vec<u64>,
+    began: u64,
+    /// Run past operations on objects of one thread.
+    reduce: bool,
+    /// By history before a local operation: whether the thread goes on after it.
+    goes_on: FxHashMap<u64, bool>,
+    crew: Option<Crew>,
+    suspended: Vec<Suspended>,
+    /// Histories that a worker is about to find out.
+    requested: FxHashSet<u64>,
 }
 
 impl Forward {
+    fn explore<P: Program>(&mut self, session: &mut Session<'_, P>) -> Halt {
+        loop {
+            match self.search(session) {
+                Ok(()) => return Halt::Done,
+                Err(Halt::Restart) if self.recorded.contradicted => {
+                    if let Err(halt) = self.begin_again(session) {
+                        return halt;
+                    }
+                }
+                Err(halt) => return halt,
+            }
+        }
+    }
+
     fn search<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
         let mut world = World::new(imagined(session));
         self.recorded.begin(session, &mut world)?;
@@ -124,7 +186,7 @@ impl Forward {
         let visit = Visit { cost: 0, first: 0, several: false, all: false };
         self.visited.insert(Graph::of(world.graph()), visit);
         let step = Move { thread: ThreadId::MAIN, choice: 0 };
-        self.nodes.push(Node { parent: ROOT, depth: 0, step });
+        self.nodes.push(Node { parent: ROOT, level: 0, depth: 0, more: 0, step });
         self.trail.push((ROOT, world.clone()));
         self.stack.push(Pending { world, node: ROOT, first: true });
         let mut bound = 0;
@@ -137,7 +199,8 @@ impl Forward {
             self.drain(session, bound)?;
             session.tally.states = self.nodes.len() as u64;
             session.tally.row(bound);
-            session.tally.exhausted = self.edges.is_empty();
+            self.correct_row(session);
+            session.tally.exhausted = self.edges.is_empty() && !self.beyond;
             if session.tally.exhausted || session.limits.bound == Some(bound) {
                 return Ok(());
             }
@@ -145,10 +208,113 @@ impl Forward {
         }
     }
 
+    /// Forgets the search but not what is known about the program.
+    fn begin_again<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
+        while self.crew.as_ref().is_some_and(|crew| crew.outstanding > 0) {
+            self.hear(session, PATIENCE, 0)?;
+        }
+        self.recorded.contradicted = false;
+        self.visited.clear();
+        self.more.clear();
+        self.nodes.clear();
+        self.edges.clear();
+        self.beyond = false;
+        self.stack.clear();
+        self.trail.clear();
+        self.suspended.clear();
+        self.requested.clear();
+        session.tally.graphs.clear();
+        let executions = session.tally.executions;
+        for earlier in &mut self.earlier {
+            *earlier += executions - self.began;
+        }
+        for (bound, row) in session.tally.rows.drain(..).enumerate() {
+            match self.earlier.get_mut(bound) {
+                Some(earlier) => *earlier = row.executions,
+                None => self.earlier.push(row.executions),
+            }
+        }
+        self.began = executions;
+        Ok(())
+    }
+
+    /// After a new beginning: executions that an earlier attempt made for higher bounds do not
+    /// belong to this one.
+    fn correct_row<P>(&self, session: &mut Session<'_, P>) {
+        if let Some(row) = session.tally.rows.last_mut()
+            && let Some(earlier) = self.earlier.get(row.preemptions as usize)
+        {
+            row.executions = earlier + (row.executions - self.began);
+        }
+    }
+
     fn drain<P: Program>(&mut self, session: &mut Session<'_, P>, cost: u32) -> Result<(), Halt> {
-        while let Some(pending) = self.stack.pop() {
-            self.expand(session, &pending, cost)?;
-            self.spare.push(pending.world);
+        loop {
+            while let Some(pending) = self.stack.pop() {
+                self.expand(session, &pending, cost)?;
+                self.spare.push(pending.world);
+                if !self.suspended.is_empty() {
+                    self.hear(session, Duration::ZERO, cost)?;
+                }
+            }
+            if self.suspended.is_empty() {
+                return Ok(());
+            }
+            self.hear(session, PATIENCE, cost)?;
+            if session.is_late() {
+                return Err(Halt::Time);
+            }
+        }
+    }
+
+    /// Takes in what a worker has found out, and goes on where that was missing.
+    fn hear<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        patience: Duration,
+        cost: u32,
+    ) -> Result<(), Halt> {
+        let Some(crew) = &mut self.crew else { return Ok(()) };
+        let Ok(report) = crew.report(patience) else { return Err(lost(session)) };
+        let Some(report) = report else { return Ok(()) };
+        session.tally.executions += 1;
+        if report.ending == Ending::Restart {
+            // The rules are to be extended: this thread has to see it for itself.
+            let path = report.path;
+            return self.recorded.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(&path));
+        }
+        if let Err(mismatch) = self.recorded.absorb(&report) {
+            return Err(session.check(Ending::Nondeterminism(mismatch)).unwrap_or(Halt::Failure));
+        }
+        if let Some(finding) = report.finding {
+            let fewer = |f: &Finding| f.preemptions > finding.preemptions;
+            if session.tally.failure.as_ref().is_none_or(fewer) {
+                session.tally.failure = Some(finding);
+            }
+            if let Some(halt) = session.stops_at(&report.ending) {
+                return Err(halt);
+            }
+        }
+        if let Some(halt) = session.limit() {
+            return Err(halt);
+        }
+        if self.recorded.contradicted {
+            return Err(Halt::Restart);
+        }
+        for mut waiting in std::mem::take(&mut self.suspended) {
+            let thread = self.nodes[waiting.node as usize].step.thread;
+            if !self.recorded.knows(&waiting.world, thread) {
+                self.suspended.push(waiting);
+                continue;
+            }
+            self.requested.remove(&waiting.world.thread(thread).history);
+            self.settle(session, &mut waiting.world, waiting.node)?;
+            self.go_on(session, waiting.world, waiting.node, cost)?;
+        }
+        if self.crew.as_ref().is_some_and(|crew| crew.outstanding == 0)
+            && !self.suspended.is_empty()
+        {
+            return Err(lost(session));
         }
         Ok(())
     }
@@ -234,40 +400,184 @@ impl Forward {
         if let Some(steps) = &mut self.steps {
             steps.add(world.graph(), hash);
         }
-        let Some(first) = self.visit(hash, step.thread, cost) else { return Ok(()) };
+        if self.is_covered(hash, step.thread, cost) {
+            return Ok(());
+        }
         if self.nodes.len() >= session.limits.states {
             return Err(Halt::States);
-        }
-        self.ticks += 1;
-        if self.ticks.is_multiple_of(1024) && session.is_late() {
-            return Err(Halt::Time);
         }
         let mut next = self.spare.pop().unwrap_or_else(|| World::new(world.rules));
         next.clone_from(world);
         let node = self.nodes.len() as u32;
-        let depth = self.nodes[parent as usize].depth + 1;
-        self.nodes.push(Node { parent, depth, step });
+        let Node { level, depth, .. } = self.nodes[parent as usize];
+        self.nodes.push(Node { parent, level: level + 1, depth: depth + 1, more: 0, step });
+        if self.take(session, &mut next, node, step)? {
+            self.go_on(session, next, node, cost)
+        } else {
+            self.suspended.push(Suspended { world: next, node });
+            Ok(())
+        }
+    }
+
+    /// Executes a step on a world. `false` if a worker has to find out what follows.
+    fn take<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        world: &mut World,
+        node: u32,
+        step: Move,
+    ) -> Result<bool, Halt> {
+        self.ticks += 1;
+        if self.ticks.is_multiple_of(1024) && session.is_late() {
+            return Err(Halt::Time);
+        }
         let nodes = &self.nodes;
         let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
-        self.recorded.advance(session, &mut next, step, &path)?;
-        debug_assert_eq!(next.graph(), hash);
+        self.recorded.apply(session, world, step, &path)?;
+        if let Some(crew) = &mut self.crew
+            && !self.recorded.knows(world, step.thread)
+        {
+            let history = world.thread(step.thread).history;
+            if self.requested.contains(&history) {
+                return Ok(false);
+            }
+            if !crew.is_busy() {
+                let mut steps = Vec::new();
+                path(&mut steps);
+                crew.hand_out(steps);
+                self.requested.insert(history);
+                return Ok(false);
+            }
+        }
+        self.settle(session, world, node)?;
+        Ok(true)
+    }
+
+    fn settle<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        world: &mut World,
+        node: u32,
+    ) -> Result<(), Halt> {
+        let nodes = &self.nodes;
+        let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
+        self.recorded.settle(session, world, nodes[node as usize].step.thread, &path)
+    }
+
+    /// Lets the thread of `node` run as long as nothing can branch, then notes the state.
+    fn go_on<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        mut world: World,
+        node: u32,
+        cost: u32,
+    ) -> Result<(), Halt> {
+        let thread = self.nodes[node as usize].step.thread;
+        loop {
+            if self.nodes[node as usize].depth as usize >= session.limits.steps {
+                return self.endless(session, node);
+            }
+            if !self.is_silent(session, &world, node, cost)? {
+                break;
+            }
+            let entry = &mut self.nodes[node as usize];
+            entry.more += 1;
+            entry.depth += 1;
+            if !self.take(session, &mut world, node, Move { thread, choice: 0 })? {
+                self.suspended.push(Suspended { world, node });
+                return Ok(());
+            }
+        }
+        let hash = world.graph();
+        let Some(first) = self.visit(hash, thread, cost) else {
+            self.spare.push(world);
+            return Ok(());
+        };
         if first
-            && !next.can_go_on(step.thread)
+            && !world.can_go_on(thread)
             && let Some(visit) = self.visited.get_mut(&Graph::of(hash))
         {
             // Known now rather than when it is expanded, so that no other last thread is queued.
             visit.all = true;
         }
-        if depth as usize >= session.limits.steps {
-            return self.endless(session, node);
-        }
-        self.stack.push(Pending { world: next, node, first });
+        self.stack.push(Pending { world, node, first });
         Ok(())
+    }
+
+    /// Whether the thread that moved last goes on in this state whatever the search wants.
+    fn is_silent<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        world: &World,
+        node: u32,
+        cost: u32,
+    ) -> Result<bool, Halt> {
+        let thread = self.nodes[node as usize].step.thread;
+        let operation = world.thread(thread).operation;
+        let branches = matches!(operation.action, Action::NotifyOne | Action::Choose);
+        if branches || self.steps.is_some() || !world.can_go_on(thread) {
+            return Ok(false);
+        }
+        if session.limits.bound == Some(cost) {
+            // A preemption here would be for the next bucket; whether there is one must be known.
+            if !self.beyond {
+                let mut moves = std::mem::take(&mut self.moves_beyond);
+                world.moves(&mut moves);
+                let others = moves.iter().any(|m| m.thread != thread);
+                self.moves_beyond = moves;
+                self.beyond = others && !self.is_passed_over(session, world, node)?;
+            }
+            return Ok(true);
+        }
+        self.is_passed_over(session, world, node)
+    }
+
+    /// Whether the next operation of the thread that moved last is its own business.
+    fn is_passed_over<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        world: &World,
+        node: u32,
+    ) -> Result<bool, Halt> {
+        let thread = self.nodes[node as usize].step.thread;
+        let operation = world.thread(thread).operation;
+        if !self.reduce || operation.urgent || !self.recorded.is_local(thread, &operation) {
+            return Ok(false);
+        }
+        // What follows is a function of the thread's history, because only it uses the object.
+        let history = world.thread(thread).history;
+        if let Some(&known) = self.goes_on.get(&history) {
+            return Ok(known);
+        }
+        let mut after = world.clone();
+        let nodes = &self.nodes;
+        let step = Move { thread, choice: 0 };
+        let path = |out: &mut Vec<Move>| {
+            path_to(nodes, node, out);
+            out.push(step);
+        };
+        self.recorded.advance(session, &mut after, step, &path)?;
+        let next = after.thread(thread);
+        let goes_on = next.status == Status::Ready && !next.operation.urgent;
+        self.goes_on.insert(history, goes_on);
+        Ok(goes_on)
+    }
+
+    /// Whether a visit of this graph would add nothing.
+    fn is_covered(&self, hash: u128, last: ThreadId, cost: u32) -> bool {
+        let Some(visit) = self.visited.get(&Graph::of(hash)) else { return false };
+        visit.cost < cost as u16
+            || visit.all
+            || visit.first == last.0 as u16
+            || mutation::is(Mutation::OneLastThread)
+            || (visit.several && self.more.contains(&(hash, last.0)))
     }
 
     /// Notes the visit of a graph. `None` if it adds nothing, else whether it is the first.
     fn visit(&mut self, hash: u128, last: ThreadId, cost: u32) -> Option<bool> {
-        let cost = cost as u16;
+        if self.is_covered(hash, last, cost) {
+            return None;
+        }
         let visit = self.visited.entry(Graph::of(hash)).or_insert(Visit {
             cost: u16::MAX,
             first: last.0 as u16,
@@ -275,18 +585,8 @@ impl Forward {
             all: false,
         });
         if visit.cost == u16::MAX {
-            visit.cost = cost;
+            visit.cost = cost as u16;
             return Some(true);
-        }
-        if visit.cost < cost
-            || visit.all
-            || visit.first == last.0 as u16
-            || mutation::is(Mutation::OneLastThread)
-        {
-            return None;
-        }
-        if visit.several && self.more.contains(&(hash, last.0)) {
-            return None;
         }
         visit.several = true;
         self.more.insert((hash, last.0));
@@ -345,21 +645,25 @@ impl Forward {
         let mut ancestors = Vec::new();
         let mut at = node;
         loop {
-            let depth = self.nodes[at as usize].depth as usize;
-            if self.trail.get(depth).is_some_and(|(n, _)| *n == at) {
+            let level = self.nodes[at as usize].level as usize;
+            if self.trail.get(level).is_some_and(|(n, _)| *n == at) {
                 break;
             }
             ancestors.push(at);
             at = self.nodes[at as usize].parent;
         }
-        let keep = self.nodes[at as usize].depth as usize + 1;
+        let keep = self.nodes[at as usize].level as usize + 1;
         self.spare.extend(self.trail.drain(keep..).map(|(_, world)| world));
         for &node in ancestors.iter().rev() {
             let mut world = self.spare.pop().unwrap_or_else(|| World::new(imagined(session)));
             world.clone_from(&self.trail[self.trail.len() - 1].1);
             let nodes = &self.nodes;
             let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
-            self.recorded.advance(session, &mut world, nodes[node as usize].step, &path)?;
+            let Node { step, more, .. } = nodes[node as usize];
+            self.recorded.advance(session, &mut world, step, &path)?;
+            for _ in 0..more {
+                self.recorded.advance(session, &mut world, Move { choice: 0, ..step }, &path)?;
+            }
             self.trail.push((node, world));
         }
         Ok(())
@@ -388,7 +692,9 @@ fn path_to(nodes: &[Node], node: u32, out: &mut Vec<Move>) {
     let start = out.len();
     let mut at = node;
     while at != ROOT {
-        out.push(nodes[at as usize].step);
+        let Node { step, more, .. } = nodes[at as usize];
+        out.extend(std::iter::repeat_n(Move { choice: 0, ..step }, more as usize));
+        out.push(step);
         at = nodes[at as usize].parent;
     }
     out[start..].reverse();

@@ -79,11 +79,7 @@ impl Driver for DepthFirst {
         if let Some(node) = self.stack.get(run.path.len()) {
             let step = node.alternatives[node.next].0;
             if !moves.contains(&step) {
-                let operation = run.world.thread(run.last).operation;
-                self.mismatch = Some(Mismatch {
-                    expected: format!("thread {} can move", run.ordinal(step.thread)),
-                    found: format!("it cannot, near {}", operation.site),
-                });
+                self.mismatch = Some(Mismatch::cannot_move(run, step));
                 return None;
             }
             return Some(step);

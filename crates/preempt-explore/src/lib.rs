@@ -9,6 +9,7 @@
 //! standard library facade; those live in the crate `preempt`.
 
 pub mod caching;
+mod crew;
 mod effect;
 pub mod forward;
 mod identity;
@@ -33,6 +34,7 @@ mod world;
 #[cfg(test)]
 mod random_programs;
 
+pub use crew::{Crew, Employer, serve};
 pub use identity::{Names, ObjectId, ThreadId};
 pub use operation::{Action, Move, Operation, Site, Update};
 pub use race::{Access, Race};

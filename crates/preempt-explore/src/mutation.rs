@@ -11,6 +11,16 @@ pub(crate) enum Mutation {
     ForgetJoined,
     /// Never preempt before an unlock.
     NoPreemptionBeforeUnlock,
+    /// Believe for good that an object belongs to the thread that was seen with it.
+    NeverContradicted,
+    /// Turn a race around only if the later operation was enabled just before the earlier one.
+    OnlyAdjacentRaces,
+    /// Leave out operations that never happened because their thread stayed blocked.
+    ForgetBlocked,
+    /// Never wake a sleeping thread.
+    SleepForGood,
+    /// Try one alternative of a choice only.
+    OneAlternative,
 }
 
 #[cfg(test)]

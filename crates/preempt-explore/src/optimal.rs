@@ -18,6 +18,7 @@
 mod trace;
 mod wakeup;
 
+use crate::mutation::{self, Mutation};
 use crate::schedule::without_preemption;
 use crate::{
     Driver, Effect, Ending, Halt, Mismatch, Move, Next, Program, Run, Session, ThreadId, World,
@@ -104,7 +105,16 @@ impl Optimal {
                 let step = Move { thread: *thread, choice: 0 };
                 sequence.weak_initial(step, footprint).is_some()
             });
-            if !covered {
+            if covered {
+                continue;
+            }
+            let mut items = items;
+            let turned = items.iter().position(|item| item.alternatives > 0).unwrap_or(0);
+            for choice in 0..items[turned].alternatives {
+                if items[turned].alternatives > 1 {
+                    items[turned].step.choice = choice;
+                }
+                let sequence = Sequence { items: &items, gone: vec![false; items.len()] };
                 insert(&mut node.tree, sequence);
             }
         }
@@ -138,7 +148,9 @@ impl Optimal {
             let event = &parent.event;
             let mover = event.steps[0].0.thread;
             let still = parent.asleep.iter().filter(|(thread, footprint)| {
-                *thread != mover && !footprint.conflicts(&event.footprint)
+                *thread != mover
+                    && (!footprint.conflicts(&event.footprint)
+                        || mutation::is(Mutation::SleepForGood))
             });
             asleep.extend(still.cloned());
             tree = std::mem::take(&mut parent.tree[0].children);
@@ -148,7 +160,8 @@ impl Optimal {
             "a sequence of a wakeup tree can be executed"
         );
         tree.retain(|branch| moves.contains(&branch.step));
-        if tree.is_empty() {
+        let demanded = !tree.is_empty();
+        if !demanded {
             let awake: Vec<Move> = moves
                 .iter()
                 .copied()
@@ -159,12 +172,15 @@ impl Optimal {
             }
             tree.push(Branch::leaf(without_preemption(&run.world, run.last, &awake)));
         }
-        // All alternatives of a thread follow each other.
+        // All alternatives of a thread follow each other. Inside a sequence that a race called for,
+        // with threads asleep, the others are not wanted: either they wake nobody and repeat what
+        // was explored with the sleeping thread first, or a race found there has called for them.
         let step = tree[0].step;
+        let wanted = (!demanded || asleep.is_empty()) && !mutation::is(Mutation::OneAlternative);
         let (own, others): (Vec<Branch>, Vec<Branch>) =
             tree.into_iter().partition(|branch| branch.step.thread == step.thread);
         let mut tree = own;
-        for &other in moves.iter().filter(|m| m.thread == step.thread) {
+        for &other in moves.iter().filter(|m| wanted && m.thread == step.thread) {
             if tree.iter().all(|branch| branch.step != other) {
                 tree.push(Branch::leaf(other));
             }

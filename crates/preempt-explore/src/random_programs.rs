@@ -10,11 +10,14 @@ use crate::{
     Action, Command, Driver, Halt, Limits, Names, Next, ObjectId, Operation, Program, Rules, Run,
     Session, Tally, ThreadId, Update, caching, forward, iterative, optimal, sleep_sets,
 };
+use std::collections::BTreeMap;
 use std::panic::Location;
 
 const ATOMICS: usize = 2;
 const MUTEXES: usize = 2;
 const CONDITIONS: usize = 1;
+const READ_WRITE: usize = ATOMICS + MUTEXES + CONDITIONS;
+const TOKEN: usize = READ_WRITE + 1;
 
 #[derive(Clone, Copy, Debug)]
 enum Instruction {
@@ -26,6 +29,17 @@ enum Instruction {
     TryLock(usize),
     Unlock(usize),
     Wait(usize),
+    /// Wait with a limit of time.
+    WaitTimed(usize),
+    Read,
+    ReadUnlock,
+    Write,
+    WriteUnlock,
+    /// Take a token; with a limit of time if `true`.
+    Take(bool),
+    Give,
+    /// Store to an atomic that only one body uses.
+    Own(usize),
     NotifyOne,
     NotifyAll,
     Spawn(usize),
@@ -107,12 +121,13 @@ impl Interpreter {
                     }
                     break operation(Action::Yield, ObjectId::NONE, 0, 0);
                 }
-                Instruction::Wait(m) if thread.waiting => {
+                Instruction::Wait(m) | Instruction::WaitTimed(m) if thread.waiting => {
                     thread.waiting = false;
                     thread.at += 1;
-                    break operation(Action::Reacquire, mutex(m), condition.0.into(), 0);
+                    let timed = matches!(instruction, Instruction::WaitTimed(_)).into();
+                    break operation(Action::Reacquire, mutex(m), condition.0.into(), timed);
                 }
-                Instruction::Wait(m) => {
+                Instruction::Wait(m) | Instruction::WaitTimed(m) => {
                     thread.waiting = true;
                     break operation(Action::Wait, mutex(m), condition.0.into(), 0);
                 }
@@ -130,6 +145,21 @@ impl Interpreter {
                 Instruction::Lock(m) => break operation(Action::Lock, mutex(m), 0, 0),
                 Instruction::TryLock(m) => break operation(Action::TryLock, mutex(m), 0, 0),
                 Instruction::Unlock(m) => break operation(Action::Unlock, mutex(m), 0, 0),
+                Instruction::Read => break operation(Action::ReadLock, atomic(READ_WRITE), 0, 0),
+                Instruction::ReadUnlock => {
+                    break operation(Action::ReadUnlock, atomic(READ_WRITE), 0, 0);
+                }
+                Instruction::Write => break operation(Action::WriteLock, atomic(READ_WRITE), 0, 0),
+                Instruction::WriteUnlock => {
+                    break operation(Action::WriteUnlock, atomic(READ_WRITE), 0, 0);
+                }
+                Instruction::Take(timed) => {
+                    break operation(Action::TakeToken, atomic(TOKEN), 0, timed.into());
+                }
+                Instruction::Own(body) => {
+                    break operation(Action::Store, atomic(TOKEN + 1 + body), 1, 0);
+                }
+                Instruction::Give => break operation(Action::GiveToken, atomic(TOKEN), 0, 0),
                 Instruction::NotifyOne => break operation(Action::NotifyOne, condition, 0, 0),
                 Instruction::NotifyAll => break operation(Action::NotifyAll, condition, 0, 0),
                 Instruction::Choose => break operation(Action::Choose, ObjectId::NONE, 2, 0),
@@ -156,7 +186,9 @@ impl Interpreter {
                     self.advance(child, run, driver);
                     run.current = id;
                 }
-                Instruction::Spin(..) | Instruction::Wait(_) => unreachable!("handled above"),
+                Instruction::Spin(..) | Instruction::Wait(_) | Instruction::WaitTimed(_) => {
+                    unreachable!("handled above")
+                }
             }
         };
         run.current = id;
@@ -168,7 +200,7 @@ impl Program for Interpreter {
     fn execute(&mut self, run: &mut Run, driver: &mut dyn Driver) {
         self.threads.clear();
         self.plain = 0;
-        self.objects = (0..ATOMICS + MUTEXES + CONDITIONS).map(|_| run.create(0)).collect();
+        self.objects = (0..=TOKEN + 4).map(|_| run.create(0)).collect();
         self.start(ThreadId::MAIN, 0);
         self.advance(ThreadId::MAIN, run, driver);
         while let Command::Resume(thread, result) = run.schedule(driver) {
@@ -184,7 +216,7 @@ impl Program for Interpreter {
 }
 
 /// A body of a few instructions; locks nest properly.
-fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruction> {
+fn body(random: &mut Random, own: usize, length: usize, may_spawn: &[usize]) -> Vec<Instruction> {
     let mut out = Vec::new();
     let mut spawned = 0;
     for &child in may_spawn {
@@ -193,7 +225,7 @@ fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruct
     }
     for _ in 0..length {
         let x = random.below(ATOMICS);
-        match random.below(15) {
+        match random.below(19) {
             0 | 1 => out.push(Instruction::Load(x)),
             2 | 3 => out.push(Instruction::Store(x, 1 + random.below(2) as u64)),
             4 => out.push(Instruction::Add(x)),
@@ -202,6 +234,7 @@ fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruct
                 let m = random.below(MUTEXES);
                 out.push(Instruction::Lock(m));
                 match random.below(6) {
+                    0 if random.below(3) == 0 => out.push(Instruction::WaitTimed(m)),
                     0 => out.push(Instruction::Wait(m)),
                     1 => out.push(Instruction::NotifyOne),
                     2 if m == 0 => out.extend([
@@ -217,6 +250,11 @@ fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruct
             }
             9 => out.push(Instruction::NotifyOne),
             10 => out.push(Instruction::NotifyAll),
+            // Only in some executions does another thread use an object that seemed to be private.
+            11 if random.below(2) == 0 => {
+                let skip = Instruction::SkipIf(random.below(2) as u64);
+                out.extend([Instruction::Load(x), skip, Instruction::Own((own + 1) % 4)]);
+            }
             11 => {
                 out.extend([Instruction::Load(x), Instruction::SkipIf(0), Instruction::Add(1 - x)])
             }
@@ -233,7 +271,16 @@ fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruct
                     Instruction::Unlock(m),
                 ]);
             }
-            _ => out.push(Instruction::Join(random.below(2))),
+            14 => out.push(Instruction::Join(random.below(2))),
+            15 => out.extend([Instruction::Read, Instruction::Load(x), Instruction::ReadUnlock]),
+            16 => {
+                out.extend([Instruction::Write, Instruction::Store(x, 2), Instruction::WriteUnlock])
+            }
+            17 => out.push(Instruction::Own(own)),
+            _ => match random.below(3) {
+                0 => out.push(Instruction::Take(random.below(2) == 0)),
+                _ => out.push(Instruction::Give),
+            },
         }
     }
     for child in 0..spawned {
@@ -244,8 +291,10 @@ fn body(random: &mut Random, length: usize, may_spawn: &[usize]) -> Vec<Instruct
             }
         }
     }
-    if !may_spawn.is_empty() || random.below(2) == 0 {
-        out.push(Instruction::Load(0));
+    match random.below(3) {
+        0 if may_spawn.is_empty() => out.push(Instruction::Own(own)),
+        1 if may_spawn.is_empty() => {}
+        _ => out.push(Instruction::Load(0)),
     }
     out
 }
@@ -261,7 +310,7 @@ fn program(seed: u64) -> Vec<Vec<Instruction>> {
         2 => [&[1, 2], &[], &[], &[]],
         _ => [&[1, 2, 3], &[], &[], &[]],
     };
-    (0..4).map(|i| body(&mut random, lengths[i], children[i])).collect()
+    (0..4).map(|i| body(&mut random, i, lengths[i], children[i])).collect()
 }
 
 type Explore = fn(&mut Session<'_, Interpreter>) -> Halt;
@@ -307,6 +356,22 @@ fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
     }
     if ours.executions > ours.graphs.len() as u64 {
         return Some(Err(format!("{} executions, {} graphs", ours.executions, ours.graphs.len())));
+    }
+    let (halt, reduced) = tally(seed, bound, forward::explore_reduced);
+    let panic_free = |tally: &Tally| -> BTreeMap<u128, (u32, crate::Terminal)> {
+        let ends = |e: &(u32, crate::Terminal)| e.1 != crate::Terminal::Panic;
+        tally.graphs.iter().filter(|(_, e)| ends(e)).map(|(h, e)| (*h, *e)).collect()
+    };
+    let least_panic = |tally: &Tally| {
+        let panics = tally.graphs.values().filter(|e| e.1 == crate::Terminal::Panic);
+        panics.map(|e| e.0).min()
+    };
+    if halt != Halt::Done
+        || panic_free(&reduced) != panic_free(&oracle)
+        || least_panic(&reduced) != least_panic(&oracle)
+    {
+        let (a, b) = (oracle.graphs.len(), reduced.graphs.len());
+        return Some(Err(format!("reduced: {b} graphs instead of {a} ({halt:?}), or other costs")));
     }
     if bound.is_none() {
         let (halt, sleeping) = tally(seed, bound, sleep_sets::explore);
@@ -430,9 +495,15 @@ fn mistakes_in_the_engine_are_caught() {
         Mutation::ForgetRelease,
         Mutation::ForgetJoined,
         Mutation::NoPreemptionBeforeUnlock,
+        Mutation::NeverContradicted,
+        Mutation::OnlyAdjacentRaces,
+        Mutation::ForgetBlocked,
+        Mutation::SleepForGood,
+        Mutation::OneAlternative,
     ] {
         ACTIVE.set(Some(mutation));
-        let caught = (0..2000).find(|&seed| matches!(difference(seed, Some(2)), Some(Err(_))));
+        let bound = |seed| if seed % 2 == 0 { Some(2) } else { None };
+        let caught = (0..3000).find(|&seed| matches!(difference(seed, bound(seed)), Some(Err(_))));
         ACTIVE.set(None);
         println!("{mutation:?}: caught by seed {caught:?}");
         assert!(caught.is_some(), "{mutation:?} was not noticed");

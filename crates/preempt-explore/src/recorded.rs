@@ -5,12 +5,14 @@
 //! without preemption to its end, which records every history on the way. So the graph of such a
 //! run differs from that of every earlier run, and there are never more runs than graphs.
 
+use crate::crew::RunReport;
+use crate::mutation::{self, Mutation};
 use crate::schedule::without_preemption;
 use crate::{
-    Action, Driver, Effect, Ending, Halt, Mismatch, Move, Next, Program, Run, Segment, Session,
-    ThreadId, World,
+    Action, Driver, Effect, Ending, Halt, Mismatch, Move, Next, ObjectId, Operation, Program, Run,
+    Segment, Session, ThreadId, World,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Segments by history.
 #[derive(Default)]
@@ -18,6 +20,12 @@ pub(crate) struct Recorded {
     segments: FxHashMap<u64, Segment>,
     compared: FxHashMap<u64, bool>,
     path: Vec<Move>,
+    /// The only thread known to operate on each object; `None` if there are several.
+    users: FxHashMap<ObjectId, Option<ThreadId>>,
+    /// Objects that a search took to belong to one thread.
+    relied_on: FxHashSet<ObjectId>,
+    /// Whether a search has relied on something that turned out to be wrong.
+    pub(crate) contradicted: bool,
 }
 
 impl Recorded {
@@ -39,6 +47,18 @@ impl Recorded {
         step: Move,
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
+        self.apply(session, world, step, path)?;
+        self.settle(session, world, step.thread, path)
+    }
+
+    /// Executes `step` on a world, whose thread is then between two operations.
+    pub(crate) fn apply<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        world: &mut World,
+        step: Move,
+        path: &dyn Fn(&mut Vec<Move>),
+    ) -> Result<(), Halt> {
         if world.thread(step.thread).operation.action == Action::ComparePointer {
             let history = world.history_after_compare(step.thread);
             if !self.compared.contains_key(&history) {
@@ -47,10 +67,16 @@ impl Recorded {
             world.hint = self.compared.get(&history).copied();
         }
         world.apply(step);
-        self.settle(session, world, step.thread, path)
+        Ok(())
     }
 
-    fn settle<P: Program>(
+    /// Whether it is known what the thread does next.
+    pub(crate) fn knows(&self, world: &World, thread: ThreadId) -> bool {
+        self.segments.contains_key(&world.thread(thread).history)
+    }
+
+    /// Brings a thread that is between two operations to the next one.
+    pub(crate) fn settle<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
         world: &mut World,
@@ -92,13 +118,62 @@ impl Recorded {
         self.path = steps;
         match session.check(ending).or_else(|| session.limit()) {
             Some(halt) => Err(halt),
+            None if self.contradicted => Err(Halt::Restart),
             None => Ok(()),
         }
     }
 
-    fn learn(&mut self, history: u64, effects: &[Effect], next: Next) -> Result<(), Mismatch> {
+    /// Whether no other thread is known to operate on what this operation touches. Whoever relies
+    /// on it is told by `contradicted` if that turns out to be wrong.
+    pub(crate) fn is_local(&mut self, thread: ThreadId, operation: &Operation) -> bool {
+        let [first, second] = objects(operation);
+        for object in [first, second] {
+            if object != ObjectId::NONE && self.users.get(&object) != Some(&Some(thread)) {
+                return false;
+            }
+        }
+        self.relied_on.extend([first, second]);
+        true
+    }
+
+    /// Learns from an execution made elsewhere.
+    pub(crate) fn absorb(&mut self, report: &RunReport) -> Result<(), Mismatch> {
+        for (thread, history, effects, next) in &report.segments {
+            self.learn(*thread, *history, effects, *next)?;
+        }
+        self.compared.extend(report.compared.iter().copied());
+        Ok(())
+    }
+
+    fn note_use(&mut self, thread: ThreadId, object: ObjectId) {
+        if object == ObjectId::NONE {
+            return;
+        }
+        let user = self.users.entry(object).or_insert(Some(thread));
+        if user.is_some_and(|known| known != thread) {
+            *user = None;
+            self.contradicted |=
+                self.relied_on.contains(&object) && !mutation::is(Mutation::NeverContradicted);
+        }
+    }
+
+    fn learn(
+        &mut self,
+        thread: ThreadId,
+        history: u64,
+        effects: &[Effect],
+        next: Next,
+    ) -> Result<(), Mismatch> {
         match self.segments.get(&history) {
             None => {
+                if let Next::Operation(operation) = &next {
+                    objects(operation).into_iter().for_each(|o| self.note_use(thread, o));
+                }
+                for effect in effects {
+                    if let Effect::Assign(object, _) | Effect::AddSender(object) = effect {
+                        self.note_use(thread, *object);
+                    }
+                }
                 self.segments.insert(history, Segment { effects: effects.into(), next });
                 Ok(())
             }
@@ -109,6 +184,15 @@ impl Recorded {
             }),
         }
     }
+}
+
+/// The objects an operation touches.
+fn objects(operation: &Operation) -> [ObjectId; 2] {
+    let second = match operation.action {
+        Action::Wait | Action::Reacquire => operation.condition(),
+        _ => ObjectId::NONE,
+    };
+    [operation.object, second]
 }
 
 /// The number an operation on pointers stores differs between executions.
@@ -142,7 +226,7 @@ fn describe(effects: &[Effect], next: &Next) -> String {
 }
 
 /// The run did not go where the recorded segments said it would.
-fn lost<P: Program>(session: &mut Session<'_, P>) -> Halt {
+pub(crate) fn lost<P: Program>(session: &mut Session<'_, P>) -> Halt {
     let mismatch = Mismatch {
         expected: "the same steps as in an earlier execution".into(),
         found: "other steps after the same decisions".into(),
@@ -164,22 +248,18 @@ impl Driver for Follow<'_> {
         if moves.contains(&step) {
             return Some(step);
         }
-        let operation = run.world.thread(step.thread).operation;
-        self.strayed = Some(Mismatch {
-            expected: format!("thread {} can move", run.ordinal(step.thread)),
-            found: format!("it stands before {} at {}", operation.action.name(), operation.site),
-        });
+        self.strayed = Some(Mismatch::cannot_move(run, step));
         None
     }
 
     fn segment(
         &mut self,
-        _: ThreadId,
+        thread: ThreadId,
         history: u64,
         effects: &[Effect],
         next: Next,
     ) -> Result<(), Mismatch> {
-        self.recorded.learn(history, effects, next)
+        self.recorded.learn(thread, history, effects, next)
     }
 
     fn compared(&mut self, history: u64, equal: bool) {

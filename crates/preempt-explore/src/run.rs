@@ -7,7 +7,8 @@
 
 use crate::race::Race;
 use crate::{
-    Action, Effect, Move, Names, Next, ObjectId, Operation, Rules, Site, Status, ThreadId, World,
+    Action, Effect, Move, Names, Next, ObjectId, Operation, Rules, Site, Status, Thread, ThreadId,
+    World,
 };
 
 /// Decides who moves, and learns what threads do.
@@ -47,6 +48,20 @@ pub struct Mismatch {
     pub expected: String,
     /// What it does now, and where.
     pub found: String,
+}
+
+impl Mismatch {
+    /// A thread was expected to be able to move and is not.
+    pub(crate) fn cannot_move(run: &Run, step: Move) -> Self {
+        let known = run.world.threads.get(step.thread.index());
+        let found = match known.filter(|thread| thread.status == Status::Ready) {
+            Some(Thread { operation, .. }) => {
+                format!("it stands before {} at {}", operation.action.name(), operation.site)
+            }
+            None => "there is no such thread now".into(),
+        };
+        Mismatch { expected: format!("thread {} can move", run.ordinal(step.thread)), found }
+    }
 }
 
 /// How an execution ended.

@@ -202,6 +202,11 @@ impl<'p, P: Program> Session<'p, P> {
             let schedule = Schedule::of(&self.run);
             self.tally.failure = Some(Finding { ending: ending.clone(), schedule, preemptions });
         }
+        self.stops_at(&ending)
+    }
+
+    /// Whether a failure ends the exploration.
+    pub(crate) fn stops_at(&self, ending: &Ending) -> Option<Halt> {
         let fatal = matches!(ending, Ending::Nondeterminism(_));
         (fatal || !self.limits.keep_going).then_some(Halt::Failure)
     }

@@ -83,7 +83,7 @@ pub fn render(claim: &Claim, heading: &Heading, trail: Option<&str>) -> String {
     out.push_str(concat!("(preempt ", env!("CARGO_PKG_VERSION"), ", reporting as Spin does)\n"));
     let stopped = match claim.verdict {
         Verdict::Inconclusive(stop) => stop != Stop::LossyStore,
-        Verdict::Violated => claim.violation.is_some(),
+        Verdict::Violated => !claim.statistics.complete,
         Verdict::Holds | Verdict::HoldsWithinBound(_) => false,
     };
     if stopped {

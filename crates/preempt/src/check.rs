@@ -2,6 +2,7 @@
 
 use crate::environment::Environment;
 use crate::explore::{Found, Job, explore, replay};
+use crate::html;
 use crate::report::{Bound, Failure, Outcome, Reason, Report};
 use crate::saved;
 use preempt_explore::{Limits, Schedule};
@@ -57,6 +58,7 @@ pub struct Check {
     stack: usize,
     timeouts: u32,
     require_join: bool,
+    patience: Duration,
     replay: Option<String>,
 }
 
@@ -80,6 +82,7 @@ impl Check {
             stack: 256 << 10,
             timeouts: 1,
             require_join: false,
+            patience: Duration::from_secs(10),
             replay: None,
         }
     }
@@ -145,6 +148,13 @@ impl Check {
         self
     }
 
+    /// How long the test may go without coming to an operation. If it sleeps that long, blocked by
+    /// something that is not preempt's, it fails. The default is ten seconds.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience.max(Duration::from_millis(1));
+        self
+    }
+
     /// Fail if a thread is still running when the body has returned.
     pub fn require_join(mut self) -> Self {
         self.require_join = true;
@@ -194,10 +204,15 @@ impl Check {
         let check = self.with_environment(&environment);
         let report = check.run_saved(&body);
         if let Outcome::Failed(failure) = &report.outcome {
+            let mut text = failure.full(&report, check.name.as_deref());
             if let Some(name) = &check.name {
                 saved::save(name, &failure.schedule);
+                let page = html::render(name, failure, &report);
+                if let Some(path) = saved::save_page(name, &page) {
+                    text.push_str(&format!("as a page: {}\n", path.display()));
+                }
             }
-            panic!("{}", failure.full(&report, check.name.as_deref()));
+            panic!("{text}");
         }
         if environment.log {
             eprintln!("{}{report}", check.prefix());
@@ -251,6 +266,7 @@ impl Check {
             begin,
             name: self.name.clone(),
             pulse: Arc::default(),
+            patience: self.patience,
         }
     }
 

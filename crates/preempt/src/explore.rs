@@ -5,8 +5,8 @@ use crate::pulse::Pulse;
 use crate::report::{Failure, Reason};
 use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
 use preempt_explore::{
-    Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session, Tally,
-    caching, forward, iterative, optimal, pct, random, sampling, sleep_sets,
+    Crew, Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session,
+    Tally, caching, forward, iterative, optimal, pct, random, sampling, serve, sleep_sets,
 };
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -24,6 +24,7 @@ pub(crate) struct Job<'a> {
     pub(crate) begin: Instant,
     pub(crate) name: Option<String>,
     pub(crate) pulse: Arc<Pulse>,
+    pub(crate) patience: Duration,
 }
 
 /// What came out.
@@ -60,16 +61,24 @@ pub(crate) struct Waiting {
 
 /// Explores on threads of their own: a panic that cannot be unwound costs only that thread.
 pub(crate) fn explore(job: &Job<'_>) -> Found {
-    if job.threads == 1 {
-        return on_worker(Some(job), || explore_here(job)).unwrap_or_else(lost_worker);
+    if job.threads == 1 || job.strategy == Strategy::PartialOrders {
+        return on_worker(job, || explore_here(job)).unwrap_or_else(lost_worker);
     }
+    if job.strategy == Strategy::Portfolio {
+        return crate::parallel::portfolio(job);
+    }
+    explore_apart(job)
+}
+
+/// Explores on several threads that know nothing of each other.
+pub(crate) fn explore_apart(job: &Job<'_>) -> Found {
     let jobs = crate::parallel::split(job);
     let found = std::thread::scope(|scope| {
         let workers: Vec<_> = jobs
             .iter()
             .map(|job| {
                 scope.spawn(|| {
-                    let found = on_worker(Some(job), || explore_here(job));
+                    let found = on_worker(job, || explore_here(job));
                     let found = found.unwrap_or_else(lost_worker);
                     crate::parallel::finished(job, &found);
                     found
@@ -131,9 +140,17 @@ fn explore_here(job: &Job<'_>) -> Found {
     let (halt, tally) = loop {
         let mut session =
             Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
-        let halt = strategy(job, &mut session);
+        let halt = match job.strategy {
+            Strategy::PartialOrders
+                if job.threads > 1 && !session.program.registry.has_externals() =>
+            {
+                with_crew(job, &learnt, &mut session)
+            }
+            _ => strategy(job, &mut session),
+        };
         learnt.rules = session.run.rules;
         let tally = session.tally;
+        learnt.knowledge = runtime.registry.knowledge.clone();
         if halt != Halt::Restart {
             break (halt, tally);
         }
@@ -150,7 +167,8 @@ fn explore_here(job: &Job<'_>) -> Found {
     if let Some(site) = runtime.weak_ordering {
         notes.push(format!("every ordering was run as SeqCst (first weaker one at {site})"));
     }
-    if job.limits.worker.0 > 0 && runtime.registry.has_externals() {
+    let several = job.limits.worker.0 > 0 || job.threads > 1;
+    if several && runtime.registry.has_externals() {
         notes.push("objects are made outside the test body, so one thread did all the work".into());
     }
     if runtime.registry.has_unstable_objects() {
@@ -172,6 +190,31 @@ fn explore_here(job: &Job<'_>) -> Found {
         Halt::Done | Halt::Failure | Halt::Restart => None,
     };
     Found { tally, failure, reason, notes }
+}
+
+/// Searches here while other threads execute the test.
+fn with_crew(job: &Job<'_>, learnt: &Learnt, session: &mut Session<'_, Runtime>) -> Halt {
+    let (crew, employer) = Crew::new(job.threads - 1);
+    std::thread::scope(|scope| {
+        for _ in 1..job.threads {
+            let employer = employer.clone();
+            let (rules, names, knowledge) =
+                (learnt.rules, learnt.names.clone(), learnt.knowledge.clone());
+            let (name, pulse, limits) = (job.name.clone(), Arc::default(), job.limits.clone());
+            let job = Job { name, pulse, limits, ..*job };
+            scope.spawn(move || {
+                on_worker(&job, || {
+                    let learnt = Learnt { rules, names, knowledge };
+                    let mut runtime = runtime(&job, &learnt);
+                    let Learnt { rules, names, .. } = learnt;
+                    let mut session = Session::new(&mut runtime, job.limits.clone(), rules, names);
+                    serve(&mut session, employer);
+                })
+            });
+        }
+        drop(employer);
+        forward::explore_with(session, Some(crew))
+    })
 }
 
 fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
@@ -209,7 +252,7 @@ fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
 /// Executes a schedule once more, keeping every step.
 fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> Evidence {
     for _ in 0..64 {
-        let evidence = on_worker(None, || {
+        let evidence = on_worker(job, || {
             let mut runtime = runtime(job, learnt);
             let mut run = Run::new(learnt.names.clone(), learnt.rules, job.limits.steps);
             run.events = Some(Vec::new());
@@ -287,12 +330,9 @@ fn renumbered(run: &Run) -> Vec<Event> {
     events
 }
 
-/// How long a test may go without coming to an operation before somebody is told.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 /// Runs a closure on a fresh operating system thread. `None` if that thread did not survive. The
 /// calling thread meanwhile watches the pulse of the job.
-fn on_worker<R: Send>(watched: Option<&Job<'_>>, work: impl FnOnce() -> R) -> Option<R> {
+fn on_worker<R: Send>(job: &Job<'_>, work: impl FnOnce() -> R) -> Option<R> {
     /// The closure is run by another thread while this one waits, so nothing is shared.
     struct Moved<T>(T);
     // SAFETY: the only thread that touches the content is the worker, between spawn and join.
@@ -305,19 +345,18 @@ fn on_worker<R: Send>(watched: Option<&Job<'_>>, work: impl FnOnce() -> R) -> Op
             .stack_size(8 << 20)
             .spawn_scoped(scope, move || {
                 let (moved, _sender) = (moved, sender);
+                job.pulse.adopt();
                 (moved.0)()
             })
             .ok()?;
-        if let Some(job) = watched {
-            job.pulse.watch(&receiver, PATIENCE, || {
-                eprintln!(
-                    "preempt: no operation for {} s{}: is the test blocked in std::sync, std::thread \
-                     or a system call? Use preempt's types inside the body",
-                    PATIENCE.as_secs(),
-                    job.name.as_ref().map(|name| format!(" in {name}")).unwrap_or_default()
-                );
-            });
-        }
+        job.pulse.watch(&receiver, job.patience, || {
+            eprintln!(
+                "preempt: no operation for {:?}{}: the test computes without end, or spins on \
+                 something that is not preempt's",
+                job.patience,
+                job.name.as_ref().map(|name| format!(" in {name}")).unwrap_or_default()
+            );
+        });
         worker.join().ok()
     })
 }

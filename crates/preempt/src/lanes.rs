@@ -1,14 +1,14 @@
 //! One failing execution as a picture: a lane per thread, time from top to bottom.
 
-use preempt_core::{Switch, Trace, TraceStep};
+use preempt_core::{Change, Switch, Trace, TraceStep, Value};
 use preempt_explore::{Action, Event, Move, ObjectId};
+use preempt_report::{Look, lanes};
 use rustc_hash::FxHashMap;
-use std::fmt;
 
 /// Longest part of a lane between two switches that is shown in full.
 const SHOWN: usize = 8;
-/// More lanes than this do not fit on a line; then threads are named instead.
-const LANES: usize = 5;
+/// Columns of a terminal.
+const WIDTH: usize = 100;
 
 /// The steps of an execution in the vocabulary of reports.
 pub(crate) fn trace(events: &[Event], threads: &[String]) -> Trace {
@@ -32,7 +32,7 @@ pub(crate) fn trace(events: &[Event], threads: &[String]) -> Trace {
                 line: event.operation.site.line(),
                 text: names.describe(event, threads),
                 switch,
-                changes: Vec::new(),
+                changes: names.changes(event),
                 output: String::new(),
             }
         })
@@ -40,59 +40,19 @@ pub(crate) fn trace(events: &[Event], threads: &[String]) -> Trace {
     Trace { steps, ..Trace::default() }
 }
 
-/// Draws the lanes.
-pub(crate) fn write(f: &mut fmt::Formatter<'_>, trace: &Trace) -> fmt::Result {
-    let mut threads: Vec<(usize, &str)> = Vec::new();
-    for step in &trace.steps {
-        if !threads.iter().any(|(pid, _)| *pid == step.pid) {
-            threads.push((step.pid, &step.process));
-        }
+/// Draws the lanes. Steps show the line; the file is the same for all or named with each.
+pub(crate) fn draw(trace: &Trace) -> String {
+    let look = Look::plain(WIDTH).with_collapse(SHOWN);
+    let file = trace.steps.first().map(|step| step.file.as_str()).unwrap_or_default();
+    if trace.steps.iter().all(|step| step.file == file) {
+        return format!("(lines of {file})\n{}", lanes::render(trace, None, &look));
     }
-    threads.sort_unstable();
-    let lanes = threads.len() <= LANES;
-    let width = 24;
-    if lanes {
-        write!(f, "      ")?;
-        for (_, name) in &threads {
-            write!(f, "{name:<width$}")?;
-        }
-        writeln!(f)?;
+    let mut trace = trace.clone();
+    for step in &mut trace.steps {
+        let name = step.file.rsplit(['/', '\\']).next().unwrap_or_default();
+        step.text = format!("{} ({name}:{})", step.text, step.line);
     }
-    let mut index = 0;
-    for block in trace.steps.chunk_by(|a, b| a.pid == b.pid) {
-        if block[0].switch == Switch::Preemption {
-            writeln!(f, "      -- preemption --")?;
-        }
-        for (position, step) in block.iter().enumerate() {
-            index += 1;
-            let hidden =
-                block.len() > SHOWN && position >= SHOWN / 2 && position < block.len() - SHOWN / 2;
-            if hidden {
-                if position == SHOWN / 2 {
-                    writeln!(
-                        f,
-                        "      ... {} more steps of {} ...",
-                        block.len() - SHOWN,
-                        step.process
-                    )?;
-                }
-                continue;
-            }
-            write!(f, "{index:>4}  ")?;
-            if lanes {
-                let lane = threads.iter().position(|(pid, _)| *pid == step.pid).unwrap_or(0);
-                for _ in 0..lane {
-                    write!(f, "{:<width$}", "|")?;
-                }
-                let rest = (threads.len() - lane) * width;
-                write!(f, "{:<rest$}", step.text)?;
-            } else {
-                write!(f, "{:<14}{:<44}", step.process, step.text)?;
-            }
-            writeln!(f, "{}:{}", step.file, step.line)?;
-        }
-    }
-    Ok(())
+    lanes::render(&trace, None, &look)
 }
 
 /// Short names for objects, by kind and order of appearance.
@@ -114,6 +74,19 @@ impl ObjectNames {
         name
     }
 
+    /// What a step did to a number.
+    fn changes(&mut self, event: &Event) -> Vec<Change> {
+        let action = event.operation.action;
+        if !action.is_number() || event.before == event.after {
+            return Vec::new();
+        }
+        let value = |number: u64| {
+            Some(i64::try_from(number).map_or_else(|_| Value::Name(number.to_string()), Value::Int))
+        };
+        let name = self.name(event.operation.object, kind(action));
+        vec![Change { name, from: value(event.before), to: value(event.after) }]
+    }
+
     fn describe(&mut self, event: &Event, threads: &[String]) -> String {
         let operation = &event.operation;
         let action = operation.action;
@@ -132,11 +105,9 @@ impl ObjectNames {
         match action {
             Action::Load => format!("{object}.load -> {}", event.result),
             Action::Store => format!("{object}.store({})", operation.first),
-            Action::Update(..) => {
-                format!("{object}.{}: {} -> {}", action.name(), event.before, event.after)
-            }
+            Action::Update(..) => format!("{object}.{} -> {}", action.name(), event.before),
             Action::CompareExchange | Action::ComparePointer if event.before == operation.first => {
-                format!("{object}.compare_exchange: {} -> {}", event.before, event.after)
+                format!("{object}.compare_exchange succeeds")
             }
             Action::CompareExchange | Action::ComparePointer => {
                 format!("{object}.compare_exchange fails: {}", event.before)

@@ -41,6 +41,8 @@ pub mod future;
 #[cfg(feature = "check")]
 pub mod hint;
 #[cfg(feature = "check")]
+mod html;
+#[cfg(feature = "check")]
 mod lanes;
 #[cfg(feature = "check")]
 mod parallel;

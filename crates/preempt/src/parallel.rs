@@ -1,13 +1,48 @@
 //! Several operating system threads on one check.
 //!
-//! Strategies that sample differ by seed; sleep sets deal out the tree. The strategies that count
-//! partial orders bound by bound run on one worker while the others sample, so a failure found by
+//! The default strategy searches on one thread while the others execute the test for it, so what
+//! it counts and how many preemptions a failure needs do not depend on the number of threads. If it
+//! does not finish, all threads sample. Strategies that sample differ by seed; sleep sets deal out
+//! the tree. The other strategies run on one thread while the others sample, so a failure found by
 //! sampling may need more preemptions than necessary.
 
 use crate::check::Strategy;
-use crate::explore::{Found, Job};
+use crate::explore::{Found, Job, explore, explore_apart};
+use crate::report::Reason;
+use preempt_explore::Limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Systematic exploration for four fifths of the time; if it does not finish, sampling.
+pub(crate) fn portfolio(job: &Job<'_>) -> Found {
+    let mut limits = job.limits.clone();
+    if let Some(deadline) = limits.deadline {
+        limits.deadline = Some(deadline - deadline.duration_since(job.begin) / 5);
+    }
+    let with = |strategy, limits, executions| {
+        let (name, pulse) = (job.name.clone(), job.pulse.clone());
+        let limits = Limits { executions, ..limits };
+        Job { limits, strategy, name, pulse, ..*job }
+    };
+    let executions = job.limits.executions;
+    let mut found = explore(&with(Strategy::PartialOrders, limits, executions));
+    let unfinished = matches!(found.reason, Some(Reason::Time | Reason::States));
+    let left = executions.saturating_sub(found.tally.executions);
+    if found.failure.is_some() || !unfinished || left == 0 {
+        return found;
+    }
+    // Sampling needs no table of states, and states seen so far stay counted.
+    let limits = Limits { states: usize::MAX, ..job.limits.clone() };
+    let sampled = explore_apart(&with(Strategy::Sampling { seed: 1 }, limits, left));
+    found.tally.executions += sampled.tally.executions;
+    found.tally.samples = sampled.tally.samples;
+    for (graph, (preemptions, terminal)) in sampled.tally.graphs {
+        let new = found.tally.graph(graph, preemptions, terminal);
+        found.tally.singletons += u64::from(new);
+    }
+    found.failure = sampled.failure;
+    found
+}
 
 /// One job per worker.
 pub(crate) fn split<'a>(job: &Job<'a>) -> Vec<Job<'a>> {

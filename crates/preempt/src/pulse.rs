@@ -1,11 +1,13 @@
 //! Noticing a test that is stuck in code preempt does not see.
 //!
 //! A `std::sync::Mutex` held across an operation, or a blocking system call, stops the one operating
-//! system thread that all threads of the test share. Nothing can take it back, but the person who
-//! waits can be told.
+//! system thread that all threads of the test share. If that thread sleeps in the operating system
+//! it is called back and the test fails; if it computes, the person who waits is told.
 
+use crate::rt::Callee;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Counts operations, so that another thread can see whether there is progress.
@@ -13,9 +15,20 @@ use std::time::Duration;
 pub(crate) struct Pulse {
     inside: AtomicBool,
     operations: AtomicU64,
+    thread: Mutex<Option<Callee>>,
 }
 
 impl Pulse {
+    /// The calling thread is the one that runs the test.
+    pub(crate) fn adopt(&self) {
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(Callee::here());
+    }
+
+    fn sleeper(&self) -> Option<Callee> {
+        let thread = *self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        thread.filter(Callee::sleeps)
+    }
+
     /// Code of the test begins or ceases to run.
     pub(crate) fn set_inside(&self, inside: bool) {
         self.inside.store(inside, Ordering::Relaxed);
@@ -33,18 +46,22 @@ impl Pulse {
         self.inside.load(Ordering::Relaxed).then(|| self.operations.load(Ordering::Relaxed))
     }
 
-    /// Waits until the sender of `done` is gone. Calls `stuck` once, if the test came to no
-    /// operation for as long as `patience`.
+    /// Waits until the sender of `done` is gone. If the test came to no operation for as long as
+    /// `patience`, its thread is called back if it sleeps; if it does not, `stuck` is called, once.
     pub(crate) fn watch(&self, done: &Receiver<()>, patience: Duration, stuck: impl FnOnce()) {
         let mut stuck = Some(stuck);
         let mut before = None;
         while done.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
             let now = self.reading();
-            if now.is_some()
-                && now == before
-                && let Some(stuck) = stuck.take()
-            {
-                stuck();
+            if now.is_some() && now == before {
+                match (self.sleeper(), stuck.take()) {
+                    (Some(thread), unused) => {
+                        thread.call_back();
+                        stuck = unused;
+                    }
+                    (None, Some(stuck)) => stuck(),
+                    (None, None) => {}
+                }
             }
             before = now;
         }

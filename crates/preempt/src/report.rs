@@ -68,6 +68,8 @@ pub enum FailureKind {
     Nondeterminism,
     /// An execution has too many steps.
     StepLimit,
+    /// A thread is blocked by something that preempt does not control.
+    Blocked,
     /// The input to preempt cannot be used.
     Input,
 }
@@ -309,8 +311,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.message)?;
         if !self.trace.steps.is_empty() {
-            writeln!(f, "with {}:", preemptions(self.preemptions))?;
-            lanes::write(f, &self.trace)?;
+            write!(f, "with {}: ", preemptions(self.preemptions))?;
+            f.write_str(&lanes::draw(&self.trace))?;
         }
         Ok(())
     }
@@ -416,6 +418,22 @@ fn trouble(evidence: &Evidence) -> Description {
                 evidence.stack >> 10
             ),
         ),
+        Some(Trouble::Blocked(thread, last)) => {
+            let name = evidence.threads.get(thread.index()).cloned();
+            let name = name.unwrap_or_else(|| "a thread".into());
+            let after = match last {
+                Some((action, site)) => format!("after {} at {site}", action.name()),
+                None => "before its first operation".into(),
+            };
+            let message = format!(
+                "{name} is blocked outside preempt's control, {after}. Does the test use \
+                 std::sync::Mutex, std::thread::JoinHandle::join, a channel of std or a system call \
+                 that waits? Use preempt::sync and preempt::thread inside the test"
+            );
+            let (file, line) =
+                last.map_or((String::new(), 0), |(_, s)| (s.file().into(), s.line()));
+            (FailureKind::Blocked, message, file, line)
+        }
         Some(Trouble::DoublePanic(note)) => (
             FailureKind::Panic,
             format!(

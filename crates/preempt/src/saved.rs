@@ -1,4 +1,4 @@
-//! Failing schedules, kept in `target/preempt/` and tried first next time.
+//! Failing schedules, kept in `target/preempt/` and tried first next time, and their pages.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,14 @@ pub(crate) fn save(name: &str, schedule: &str) {
     let _ = std::fs::write(path, schedule);
 }
 
+/// Keeps the page of a failure; returns where.
+pub(crate) fn save_page(name: &str, page: &str) -> Option<PathBuf> {
+    let path = path(name)?.with_extension("html");
+    std::fs::create_dir_all(path.parent()?).ok()?;
+    std::fs::write(&path, page).ok()?;
+    Some(path)
+}
+
 /// The schedule kept for a test.
 pub(crate) fn load(name: &str) -> Option<String> {
     std::fs::read_to_string(path(name)?).ok()
@@ -19,6 +27,7 @@ pub(crate) fn load(name: &str) -> Option<String> {
 /// Removes the schedule of a test that no longer fails.
 pub(crate) fn forget(name: &str) {
     if let Some(path) = path(name) {
+        let _ = std::fs::remove_file(path.with_extension("html"));
         let _ = std::fs::remove_file(path);
     }
 }

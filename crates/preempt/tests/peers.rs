@@ -108,9 +108,21 @@ fn parallel_exploration() {
     let two = patient().strategy(Strategy::SleepSets).threads(2).run(|| bodies::mutex_counter(3));
     assert!(matches!(two.outcome, Outcome::Holds), "{two}");
     assert_eq!(one.graphs(), two.graphs());
-    let report = patient().threads(2).preemptions(3).run(|| bodies::mutex_counter(3));
-    assert!(matches!(report.outcome, Outcome::HoldsWithinBound(3)), "{report}");
-    assert_eq!(report.partial_orders, 90);
-    let report = patient().threads(2).run(|| bodies::bluetooth(2, true));
-    assert!(report.failure().is_some());
+    for threads in [1, 2, 4] {
+        let check = patient().threads(threads).strategy(Strategy::PartialOrders);
+        let alone = patient().strategy(Strategy::PartialOrders);
+        let body = || bodies::mutex_counter(3);
+        let report = check.clone().preemptions(3).run(body);
+        assert!(matches!(report.outcome, Outcome::HoldsWithinBound(3)), "{report}");
+        assert_eq!(report.graphs(), alone.clone().preemptions(3).run(body).graphs());
+        let body = || bodies::work_stealing(3, bodies::Steal::Correct);
+        let report = check.clone().unbounded().run(body);
+        assert_eq!(report.graphs(), alone.clone().unbounded().run(body).graphs());
+        // The failure needs as few preemptions as on one thread.
+        let report = patient().threads(threads).run(|| bodies::bluetooth(2, true));
+        assert_eq!(report.failure().map(|f| f.preemptions), Some(1), "{report}");
+        let body = || bodies::work_stealing(2, bodies::Steal::PopWithoutCompare);
+        let report = check.run(body);
+        assert_eq!(report.failure().map(|f| f.preemptions), Some(3), "{report}");
+    }
 }

@@ -35,7 +35,7 @@ fn a_failure_can_be_repeated() {
     let (passed, text) = run("fail", None);
     assert!(!passed, "{text}");
     assert!(text.contains("lost update") && text.contains("with 1 preemption"), "{text}");
-    assert!(text.contains("-- preemption --"), "{text}");
+    assert!(text.contains("preemption 1"), "{text}");
     let schedule = text.split("PREEMPT_REPLAY='").nth(1).and_then(|t| t.split('\'').next());
     let schedule = schedule.unwrap_or_else(|| panic!("no schedule in {text}"));
     let (passed, text) = run("fail", Some(schedule));

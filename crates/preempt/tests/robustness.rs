@@ -92,6 +92,73 @@ fn deadlock_with_live_guards_and_destructors() {
     assert_eq!(kind(&report), FailureKind::Deadlock);
 }
 
+/// What the threads of a failing execution own is dropped, whatever it does when dropped.
+#[test]
+fn unfinished_threads_are_unwound() {
+    static BORN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    static GONE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    struct Counted(Arc<Mutex<i32>>);
+    impl Counted {
+        fn new(lock: &Arc<Mutex<i32>>) -> Self {
+            BORN.fetch_add(1, SeqCst);
+            Counted(lock.clone())
+        }
+    }
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            // Held by the other thread of the deadlock: must not block.
+            drop(self.0.lock());
+            GONE.fetch_add(1, SeqCst);
+        }
+    }
+    let deadlock = || {
+        let (a, b) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+        let (first, second) = (Counted::new(&a), Counted::new(&b));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _own = Counted::new(&a);
+                let _b = b.lock().unwrap();
+                let _a = a.lock().unwrap();
+                let _ = &first;
+            });
+            let _a = a.lock().unwrap();
+            // Catching our panic does not help.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(b.lock())));
+            let _b = b.lock().unwrap();
+            let _ = &second;
+        });
+    };
+    for strategy in [Strategy::PartialOrders, Strategy::Random { seed: 1 }, Strategy::Optimal] {
+        let check = patient().strategy(strategy).preemptions(2).executions(500).keep_going();
+        let report = check.run(deadlock);
+        assert_eq!(kind(&report), FailureKind::Deadlock, "{report}");
+        assert_eq!(BORN.load(SeqCst), GONE.load(SeqCst), "{strategy:?}");
+    }
+}
+
+#[test]
+fn destructors_of_unfinished_threads_may_panic() {
+    let body = || {
+        let (a, b) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
+        let (c, d) = (a.clone(), b.clone());
+        let handle = thread::spawn(move || {
+            let _bad = PanicsOnDrop;
+            let _d = d.lock().unwrap();
+            let _c = c.lock().unwrap();
+            std::mem::forget(_bad);
+        });
+        let _a = a.lock().unwrap();
+        let _b = b.lock().unwrap();
+        drop((_a, _b));
+        handle.join().unwrap();
+    };
+    for _ in 0..3 {
+        let report = patient().run(body);
+        assert_eq!(kind(&report), FailureKind::Deadlock, "{report}");
+    }
+    assert!(matches!(patient().run(|| ()).outcome, Outcome::Holds));
+}
+
 #[test]
 fn double_lock_is_named() {
     let report = patient().run(|| {
@@ -223,54 +290,101 @@ fn sixty_four_threads() {
 }
 
 #[test]
-fn ten_thousand_steps_per_thread() {
-    let check = patient().strategy(Strategy::PartialOrders);
-    let report = check.preemptions(1).states(100_000).run(|| {
-        let shared = Arc::new(AtomicUsize::new(0));
-        let handles: Vec<_> = (0..2)
-            .map(|_| {
-                let shared = shared.clone();
-                thread::spawn(move || {
-                    let own = AtomicUsize::new(0);
-                    for i in 0..10_000 {
-                        own.store(i, SeqCst);
-                    }
-                    shared.fetch_add(1, SeqCst);
+fn ten_thousand_private_steps_per_thread() {
+    for threads in [1, 2] {
+        let check = patient().strategy(Strategy::PartialOrders).threads(threads);
+        let report = check.preemptions(1).states(100_000).run(|| {
+            let shared = Arc::new(AtomicUsize::new(0));
+            let handles: Vec<_> = (0..2)
+                .map(|_| {
+                    let shared = shared.clone();
+                    thread::spawn(move || {
+                        let own = AtomicUsize::new(0);
+                        for i in 0..10_000 {
+                            own.store(i, SeqCst);
+                        }
+                        shared.fetch_add(1, SeqCst);
+                    })
                 })
-            })
-            .collect();
-        for handle in handles {
-            handle.join().unwrap();
-        }
-        assert_eq!(shared.load(SeqCst), 2);
-    });
-    // Bound 0 is finished; bound 1 is too large for so few states, and the report says so.
-    assert_eq!(report.per_bound[0].partial_orders, 2, "{report}");
-    assert!(matches!(report.outcome, Outcome::Inconclusive(_)), "{report}");
+                .collect();
+            for handle in handles {
+                handle.join().unwrap();
+            }
+            assert_eq!(shared.load(SeqCst), 2);
+        });
+        assert!(matches!(report.outcome, Outcome::HoldsWithinBound(1)), "{report}");
+        assert_eq!(report.partial_orders, 2, "{report}");
+        assert!(report.states < 1_000, "{report}");
+    }
 }
 
+/// Every step conflicts: each of the 1,000 places for the one preemption is another partial
+/// order, and each is run. The states between need no memory.
 #[test]
-fn std_primitives_by_mistake() {
-    // A std mutex held across an operation would block the only operating system thread.
-    let report = patient().run(|| {
-        let lock = std::sync::Arc::new(std::sync::Mutex::new(0));
-        let x = Arc::new(AtomicUsize::new(0));
-        let (theirs, y) = (lock.clone(), x.clone());
-        let handle = thread::spawn(move || {
-            // try_lock, because lock would hang.
-            if theirs.try_lock().is_ok() {
-                y.store(1, SeqCst);
-            } else {
-                y.load(SeqCst);
-            }
-        });
-        {
-            let _guard = lock.lock().unwrap();
-            x.load(SeqCst);
+fn a_thousand_shared_steps() {
+    let check = patient().strategy(Strategy::PartialOrders).preemptions(1);
+    let report = check.states(100_000).run(|| {
+        let shared = Arc::new(AtomicUsize::new(0));
+        let theirs = shared.clone();
+        let handle = thread::spawn(move || theirs.fetch_add(1, SeqCst));
+        for _ in 0..1_000 {
+            shared.fetch_add(1, SeqCst);
         }
         handle.join().unwrap();
     });
-    assert!(matches!(report.outcome, Outcome::Holds | Outcome::Failed(_)), "{report}");
+    assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+    assert_eq!(report.partial_orders, 1_001, "{report}");
+    assert!(report.executions <= report.partial_orders, "{report}");
+}
+
+/// A std mutex held across an operation blocks the operating system thread that all threads of the
+/// test share.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_std_mutex_by_mistake_is_named() {
+    for threads in [1, 2] {
+        let check = patient().threads(threads).patience(std::time::Duration::from_millis(100));
+        let report = check.run(|| {
+            let lock = std::sync::Arc::new(std::sync::Mutex::new(0));
+            let x = Arc::new(AtomicUsize::new(0));
+            let (theirs, y) = (lock.clone(), x.clone());
+            let handle = thread::spawn(move || {
+                y.store(1, SeqCst);
+                let mut guard = theirs.lock().unwrap();
+                *guard += 1;
+                y.store(2, SeqCst);
+            });
+            {
+                let _guard = lock.lock().unwrap();
+                x.load(SeqCst);
+            }
+            handle.join().unwrap();
+        });
+        assert_eq!(kind(&report), FailureKind::Blocked, "{report}");
+        let message = &report.failure().unwrap().message;
+        assert!(message.contains("std::sync::Mutex"), "{message}");
+        assert!(message.contains("robustness.rs"), "{message}");
+    }
+}
+
+#[test]
+fn a_std_thread_by_mistake_is_named() {
+    let report = patient().run(|| {
+        let x = Arc::new(AtomicUsize::new(0));
+        let address = std::ptr::from_ref::<AtomicUsize>(&x).expose_provenance();
+        let other = std::thread::spawn(move || {
+            // SAFETY: the thread is joined before `x` is dropped.
+            let x = unsafe { &*std::ptr::with_exposed_provenance::<AtomicUsize>(address) };
+            x.store(1, SeqCst)
+        });
+        let panic = other.join().unwrap_err();
+        let message = panic.downcast_ref::<String>().cloned();
+        let message = message.or(panic.downcast_ref::<&str>().map(|s| s.to_string()));
+        panic!("{}", message.unwrap_or_default());
+    });
+    assert_eq!(kind(&report), FailureKind::Panic);
+    let message = &report.failure().unwrap().message;
+    assert!(message.contains("preempt::thread::spawn"), "{message}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::claim::{NeverClaim, as_buchi};
 use super::cycles::{self, Question};
 use super::literals::literals;
-use super::{Beside, add_formula, interpreter, load, safety, sources};
+use super::{Beside, add_formula, interpreter, load, safety, sources, truncations_along};
 use crate::arguments::{Backend, CheckArguments, Compat, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
@@ -175,6 +175,9 @@ fn check_one(
         None => job.check(&interpreter as &dyn System, selected),
     }?;
     claim.statistics.compile_seconds = seconds;
+    if let Some(violation) = &claim.violation {
+        notes.extend(truncations_along(&interpreter, &violation.trace.raw));
+    }
     claim.notes.splice(0..0, notes);
     Ok(claim)
 }

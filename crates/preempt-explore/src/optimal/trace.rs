@@ -11,6 +11,7 @@
 
 use super::Node;
 use super::wakeup::{Footprint, Item};
+use crate::mutation::{self, Mutation};
 use crate::{Action, Effect, Move, Next, ObjectId, Operation, ThreadId, World};
 use rustc_hash::FxHashMap;
 
@@ -212,7 +213,7 @@ impl<'a> Order<'a> {
                     .last_of
                     .iter()
                     .flatten()
-                    .filter(|&&i| i != index)
+                    .filter(|&&i| i != index && later.before.iter().all(|(other, _)| *other != i))
                     .map(|&i| (i, ObjectId::NONE))
                     .chain(self.before[index].iter().copied())
                     .collect();
@@ -231,6 +232,9 @@ impl<'a> Order<'a> {
         scratch: &mut World,
         found: &mut impl FnMut(usize, Vec<Item>),
     ) {
+        if mutation::is(Mutation::ForgetBlocked) {
+            return;
+        }
         let count = self.nodes.len();
         for thread in end.thread_ids() {
             let state = end.thread(thread);
@@ -270,19 +274,55 @@ impl<'a> Order<'a> {
                 work.push((earlier, object));
             }
         }
-        let mut tried: Vec<usize> = Vec::new();
+        let mut tried: Before = Vec::new();
+        let mut turned: Vec<usize> = Vec::new();
         while let Some((earlier, object)) = work.pop() {
             let caused = later.causes.iter().any(|&cause| self.ordered(earlier, cause));
-            if caused || self.thread(earlier) == later.step.thread || tried.contains(&earlier) {
+            if caused
+                || self.thread(earlier) == later.step.thread
+                || tried.contains(&(earlier, object))
+            {
                 continue;
             }
-            tried.push(earlier);
-            match self.sequence(earlier, later, scratch) {
-                Some(items) => found(earlier, items),
-                None => {
-                    let hidden = later.before.iter().filter(|(i, _)| self.ordered(*i, earlier));
-                    work.extend(hidden.chain(&self.before[earlier]).filter(|(_, o)| *o == object));
+            tried.push((earlier, object));
+            match self.sequence((earlier, object), None, later, scratch) {
+                Some(items) => {
+                    turned.push(earlier);
+                    found(earlier, items);
                 }
+                None if mutation::is(Mutation::OnlyAdjacentRaces) => {}
+                None => {
+                    self.without_timeout(earlier, object, later, scratch, found);
+                    let hidden = later.before.iter().filter(|(i, _)| self.ordered(*i, earlier));
+                    let chain = self.before[earlier].iter().filter(|(_, o)| *o == object);
+                    work.extend(hidden.chain(chain));
+                }
+            }
+        }
+    }
+
+    /// A timeout was no alternative to waiting because another one had used up the budget: both
+    /// orders are turned around together.
+    fn without_timeout(
+        &self,
+        earlier: usize,
+        object: ObjectId,
+        later: &Later<'_>,
+        scratch: &mut World,
+        found: &mut impl FnMut(usize, Vec<Item>),
+    ) {
+        if later.operation.second != 1 || later.footprint.timeout {
+            return;
+        }
+        for fired in 0..self.nodes.len() {
+            let caused = later.causes.iter().any(|&cause| self.ordered(fired, cause));
+            if caused || fired == earlier || !self.nodes[fired].event.footprint.timeout {
+                continue;
+            }
+            let (first, other) = (earlier.min(fired), earlier.max(fired));
+            let race = (first, if first == earlier { object } else { ObjectId::NONE });
+            if let Some(items) = self.sequence(race, Some(other), later, scratch) {
+                found(first, items);
             }
         }
     }
@@ -291,12 +331,14 @@ impl<'a> Order<'a> {
     /// enabled there.
     fn sequence(
         &self,
-        earlier: usize,
+        (earlier, object): (usize, ObjectId),
+        without: Option<usize>,
         later: &Later<'_>,
         scratch: &mut World,
     ) -> Option<Vec<Item>> {
         let mut events: Vec<usize> = (earlier + 1..self.nodes.len())
             .filter(|&i| !self.ordered(earlier, i) && !self.nodes[i].event.footprint.last)
+            .filter(|&i| without.is_none_or(|other| !self.ordered(other, i)))
             .collect();
         let doubtful = |i: &usize| {
             let step = self.nodes[*i].event.steps[0].0;
@@ -304,8 +346,11 @@ impl<'a> Order<'a> {
             action == Action::Yield || step.choice == Move::TIMEOUT
         };
         let mut step = later.step;
+        let mut alternatives = 1;
         let mut footprint = later.footprint.clone();
-        footprint.last = false;
+        // After another order on an object it may not panic any more; else it does the same.
+        let last = footprint.last && object == ObjectId::NONE;
+        footprint.last = last;
         if !later.is_plain() || events.iter().any(doubtful) {
             scratch.clone_from(&self.nodes[earlier].world);
             events = self.attempt(scratch, &events);
@@ -315,8 +360,10 @@ impl<'a> Order<'a> {
             }
             let mut moves = Vec::new();
             scratch.moves(&mut moves);
-            step = moves.iter().copied().find(|m| m.thread == step.thread)?;
-            footprint = super::trace::footprint(scratch, step);
+            moves.retain(|m| m.thread == later.step.thread);
+            step = *moves.first()?;
+            alternatives = moves.len() as u32;
+            footprint = Footprint { last, ..super::trace::footprint(scratch, step) };
         }
         let mut items: Vec<Item> = Vec::with_capacity(events.len() + 1);
         for (position, &event) in events.iter().enumerate() {
@@ -325,7 +372,7 @@ impl<'a> Order<'a> {
             items.push(Item {
                 step: happened.steps[0].0,
                 footprint: happened.footprint.clone(),
-                any: false,
+                alternatives: 0,
                 after,
             });
         }
@@ -345,8 +392,31 @@ impl<'a> Order<'a> {
         }
         all.sort_unstable();
         all.dedup();
-        items.push(Item { step, footprint, any: true, after: all });
+        items.push(Item { step, footprint, alternatives, after: all });
+        items.extend(self.panic_after(earlier, &items));
         Some(items)
+    }
+
+    /// The panic that ended the execution, if it would still follow a sequence. Without it a
+    /// sequence would seem to be covered by threads that sleep but never move.
+    fn panic_after(&self, earlier: usize, items: &[Item]) -> Option<Item> {
+        let index = self.nodes.len() - 1;
+        let happened = &self.nodes[index].event;
+        let [(step, _)] = &happened.steps[..] else { return None };
+        let sees = self.before[index].iter().map(|(i, _)| i).chain(&self.causes[index]);
+        let same = earlier == index || sees.into_iter().all(|&i| !self.ordered(earlier, i));
+        let objects = Footprint { last: false, ..happened.footprint.clone() };
+        let later = &items[items.len() - 1];
+        let stays = happened.footprint.last
+            && same
+            && step.thread != later.step.thread
+            && !objects.conflicts(&later.footprint);
+        stays.then(|| Item {
+            step: *step,
+            footprint: happened.footprint.clone(),
+            alternatives: 0,
+            after: (0..items.len()).collect(),
+        })
     }
 
     /// Executes as many of the events as possible, in their order where possible.

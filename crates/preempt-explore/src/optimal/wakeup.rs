@@ -1,9 +1,8 @@
 //! Wakeup trees: the beginnings of executions that are still to be explored from a state.
 //!
 //! Paper: Abdulla, Aronis, Jonsson, Sagonas: Optimal dynamic partial order reduction (2014), §5
-//! Differs from the paper: a thread may have alternatives (which waiter is woken, a choice); all
-//! alternatives of a thread are explored from the state in which its first one is, one after the
-//! other, so that for sleep sets they count as one.
+//! Differs from the paper: a thread may have alternatives (which waiter is woken, a choice). They
+//! are explored one after the other, so that for sleep sets they count as one.
 //!
 //! Invariant: no two leaves of a tree begin equivalent executions.
 
@@ -45,8 +44,8 @@ impl Footprint {
 pub(super) struct Item {
     pub(super) step: Move,
     pub(super) footprint: Footprint,
-    /// Whichever alternative: the step was not taken in this state yet.
-    pub(super) any: bool,
+    /// How many alternatives there are, all to be explored; 0 if the step stands for itself.
+    pub(super) alternatives: u32,
     /// Positions in the sequence that happen before this one.
     pub(super) after: Vec<usize>,
 }
@@ -108,7 +107,6 @@ pub(super) fn insert(tree: &mut Vec<Branch>, mut sequence: Sequence<'_>) {
         let mut found = None;
         for (index, branch) in level.iter().enumerate() {
             match sequence.weak_initial(branch.step, &branch.footprint) {
-                Some(Some(position)) if sequence.items[position].any => return,
                 Some(Some(position)) if sequence.items[position].step == branch.step => {
                     sequence.gone[position] = true;
                     found = Some(index);

@@ -417,7 +417,7 @@ fn presents(
         .collect();
     loop {
         let mut changed = false;
-        for (at, step) in program.moves.iter().enumerate() {
+        for (at, step) in program.moves.iter().enumerate().rev() {
             let mut sum = moves[at].clone();
             let go_on = |step: &crate::ir::Move, sum: &mut Option<Footprint>| {
                 if step.keeps_control {
@@ -460,7 +460,8 @@ fn futures(program: &Program, moves: &[Option<Footprint>]) -> Vec<Vec<Option<Foo
         .collect();
     loop {
         let mut changed = false;
-        for (at, step) in program.moves.iter().enumerate() {
+        // Backwards, because most moves lead forwards: then a long body takes two rounds.
+        for (at, step) in program.moves.iter().enumerate().rev() {
             let proctype = usize::from(step.proctype.0);
             let source = usize::from(step.source.0);
             let mut sum = moves[at].clone();

@@ -35,7 +35,10 @@ pub(crate) fn make(random: &mut Random, wanted: Option<&str>) -> RandomModel {
         "typedef T { byte x; bit y[2] };".into(),
         "T t;".into(),
     ];
-    let rendezvous = random.one_in(2);
+    // Spin refuses rendezvous channels beside priorities and `enabled`.
+    let excluded = features.iter().any(|f| matches!(f.name, "priority" | "built-ins"));
+    features.retain(|f| !excluded || f.name != "rendezvous arrays");
+    let rendezvous = random.one_in(2) && !excluded;
     globals.retain(|g| rendezvous || !g.starts_with("chan r "));
     for feature in &features {
         globals.extend(feature.globals.iter().map(|g| g.to_string()));

@@ -2,25 +2,34 @@
 //!
 //! A stack costs tens of microseconds to map and nanoseconds to use again, so stacks are kept for
 //! the life of an exploration. A coroutine that is not finished when its execution ends (after a
-//! deadlock or a panic elsewhere) is dropped without unwinding: its destructors could block or
-//! panic, and a panic in a destructor during unwinding would abort the process. What it owned
-//! leaks, once per failing execution.
+//! deadlock or a panic elsewhere) is unwound: it is resumed one last time and finds a panic of ours
+//! instead of a result. The latest thread goes first, because a scoped thread borrows from its
+//! parent. Operations in destructors take effect at once, so they cannot block; a destructor that
+//! panics is left for good by the handler in `overflow`, and what is above it on the stack leaks.
 
 use super::{Runtime, end_of_thread};
 use corosensei::stack::DefaultStack;
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use preempt_explore::ThreadId;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// What a thread of the program under test executes.
 pub(crate) type Body = Box<dyn FnOnce()>;
 
-/// The coroutine ran out of stack.
-#[derive(Clone, Copy)]
-pub(crate) struct Overflow;
+/// Why a coroutine was left without unwinding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    /// It ran out of stack.
+    Overflow,
+    /// It was blocked by something that is not under control.
+    Blocked,
+}
 
-type Inner = Coroutine<u64, (), Result<(), Overflow>, DefaultStack>;
+/// The payload of the panic that unwinds a thread of an execution that is over.
+pub(super) struct Killed;
+
+type Inner = Coroutine<u64, (), Result<(), Left>, DefaultStack>;
 
 #[derive(Default)]
 struct Fiber {
@@ -72,6 +81,12 @@ impl Fibers {
         self.list[thread.index()].coroutine = Some(coroutine);
     }
 
+    /// Whether a thread has begun and not ended.
+    fn is_unfinished(&self, thread: ThreadId) -> bool {
+        let fiber = self.list.get(thread.index());
+        fiber.and_then(|f| f.coroutine.as_ref()).is_some_and(|c| c.started() && !c.done())
+    }
+
     fn yielder(&self, thread: ThreadId) -> Option<*const Yielder<u64, ()>> {
         self.list.get(thread.index())?.yielder
     }
@@ -100,7 +115,7 @@ pub(super) unsafe fn resume(
     runtime: *mut Runtime,
     thread: ThreadId,
     result: u64,
-) -> Result<(), Overflow> {
+) -> Result<(), Left> {
     // SAFETY: each borrow of the runtime ends before the coroutine runs or begins after.
     let Some(mut coroutine) = (unsafe { (*runtime).fibers.take(thread) }) else { return Ok(()) };
     let watched = super::overflow::watch(&coroutine);
@@ -109,8 +124,20 @@ pub(super) unsafe fn resume(
     // SAFETY: as above.
     unsafe { (*runtime).fibers.put(thread, coroutine) };
     match outcome {
-        CoroutineResult::Return(Err(overflow)) => Err(overflow),
+        CoroutineResult::Return(Err(left)) => Err(left),
         _ => Ok(()),
+    }
+}
+
+/// Unwinds a thread of an execution that is over.
+///
+/// # Safety
+/// As for [`resume`]; the runtime is in `CURRENT` and `killing`.
+pub(super) unsafe fn kill(runtime: *mut Runtime, thread: ThreadId) {
+    // SAFETY: the borrow ends with the statement.
+    if unsafe { (*runtime).fibers.is_unfinished(thread) } {
+        // SAFETY: as above. Whether it was left by force does not matter any more.
+        let _ = unsafe { resume(runtime, thread, 0) };
     }
 }
 
@@ -122,21 +149,28 @@ pub(super) unsafe fn suspend(runtime: *mut Runtime, thread: ThreadId) -> u64 {
     // SAFETY: the borrow ends with this expression, before the switch.
     match unsafe { (*runtime).fibers.yielder(thread) } {
         // SAFETY: the yielder lives on the stack of the coroutine that is running now.
-        Some(yielder) => unsafe { (*yielder).suspend(()) },
+        Some(yielder) => {
+            let result = unsafe { (*yielder).suspend(()) };
+            // SAFETY: the runtime outlives its coroutines; the borrow ends with the expression.
+            if unsafe { (*runtime).killing } && !std::thread::panicking() {
+                resume_unwind(Box::new(Killed));
+            }
+            result
+        }
         None => 0,
     }
 }
 
 /// A panic payload may itself panic when dropped.
 fn forget_payload(payload: Box<dyn std::any::Any + Send>) {
-    if payload.is::<&'static str>() || payload.is::<String>() {
+    if payload.is::<&'static str>() || payload.is::<String>() || payload.is::<Killed>() {
         return;
     }
     std::mem::forget(payload);
 }
 
 /// Handle for turning a stack overflow into a return from the coroutine.
-pub(super) type Trap = CoroutineTrapHandler<Result<(), Overflow>>;
+pub(super) type Trap = CoroutineTrapHandler<Result<(), Left>>;
 
 /// The trap handle of a coroutine and the range of its guard page and stack.
 pub(super) fn trap_of(coroutine: &Inner) -> Trap {

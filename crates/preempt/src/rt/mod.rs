@@ -13,7 +13,8 @@ mod panic;
 mod registry;
 
 pub(crate) use fiber::{Body, Fibers};
-use fiber::{resume, suspend};
+use fiber::{Killed, Left, kill, resume, suspend};
+pub(crate) use overflow::Callee;
 pub(crate) use panic::PanicNote;
 pub(crate) use registry::Knowledge;
 pub use registry::Static;
@@ -43,6 +44,8 @@ pub(crate) enum Trouble {
     Unjoined(usize),
     /// A coroutine ran out of stack.
     StackOverflow,
+    /// A thread was blocked outside our control, after its last operation if it had one.
+    Blocked(ThreadId, Option<(Action, Site)>),
     /// A panic escaped from a destructor during unwinding.
     DoublePanic(PanicNote),
 }
@@ -60,6 +63,10 @@ pub(crate) struct Runtime {
     pub(crate) trouble: Option<Trouble>,
     pub(crate) require_join: bool,
     closing: bool,
+    /// Threads of an execution that is over are being unwound.
+    killing: bool,
+    /// Operations of threads that were told to unwind and went on instead.
+    defiance: u32,
     /// Tells others that there is progress.
     pub(crate) pulse: Arc<Pulse>,
     /// A panic that cannot be unwound has left this operating system thread unusable.
@@ -103,6 +110,8 @@ impl Runtime {
             trouble: None,
             require_join: false,
             closing: false,
+            killing: false,
+            defiance: 0,
             pulse: Arc::default(),
             spent: false,
             names: FxHashMap::default(),
@@ -164,8 +173,9 @@ impl Runtime {
                 self.run().ending = Some(Ending::Reported);
             }
         } else {
-            self.registry.abandon();
+            self.unwind();
         }
+        self.registry.end();
         self.fibers.recycle();
     }
 
@@ -180,6 +190,61 @@ impl Runtime {
         if dropped.is_err() {
             self.run().ending = Some(Ending::Panic);
         }
+    }
+
+    /// Unwinds the threads of an execution that failed, and drops what belongs to none of them.
+    fn unwind(&mut self) {
+        // With a panic in flight, or after one that could not be unwound, a second would abort.
+        if std::thread::panicking() || self.spent || self.trouble_is_final() {
+            self.registry.abandon();
+            return;
+        }
+        self.closing = true;
+        self.killing = true;
+        self.defiance = 0;
+        let threads = self.run().order.clone();
+        let this: *mut Runtime = self;
+        let previous = CURRENT.replace(this);
+        for &thread in threads.iter().rev() {
+            // SAFETY: `this` is valid, in `CURRENT`, and not borrowed.
+            unsafe {
+                if !(*this).spent {
+                    (*this).run().current = thread;
+                    kill(this, thread);
+                }
+            }
+        }
+        // SAFETY: as above.
+        if unsafe { (*this).spent } {
+            self.registry.abandon();
+        } else {
+            let _ = catch_unwind(registry::drop_values);
+        }
+        CURRENT.set(previous);
+        self.closing = false;
+        self.killing = false;
+    }
+
+    /// Whether a coroutine was left by force, so that others may borrow from what leaked.
+    fn trouble_is_final(&self) -> bool {
+        matches!(
+            self.trouble,
+            Some(Trouble::StackOverflow | Trouble::Blocked(..) | Trouble::DoublePanic(_))
+        )
+    }
+
+    /// The running thread was left by force.
+    fn left(&mut self, thread: ThreadId, left: Left) {
+        self.trouble = Some(match left {
+            Left::Overflow => Trouble::StackOverflow,
+            Left::Blocked => {
+                let state = self.run().world.thread(thread);
+                let last =
+                    (state.steps > 0).then_some((state.operation.action, state.operation.site));
+                Trouble::Blocked(thread, last)
+            }
+        });
+        self.run().ending = Some(Ending::Reported);
     }
 
     fn is_unwinding(&self) -> bool {
@@ -218,9 +283,9 @@ impl Program for Runtime {
             (*this).pulse.set_inside(true);
             while let Command::Resume(thread, result) = (*this).next {
                 (*this).next = Command::Stop;
-                if resume(this, thread, result).is_err() {
-                    (*this).trouble = Some(Trouble::StackOverflow);
-                    (*this).run().ending = Some(Ending::Reported);
+                if let Err(left) = resume(this, thread, result) {
+                    let thread = (*this).run().current;
+                    (*this).left(thread, left);
                     break;
                 }
             }
@@ -258,12 +323,36 @@ pub(crate) fn operation(
 ) -> u64 {
     let mut operation = Operation::new(action, object, first, second, site);
     operation.urgent = std::thread::panicking();
+    // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this expression.
+    if unsafe { (*runtime).killing } && !operation.urgent {
+        // The test has caught the panic that was to unwind it.
+        // SAFETY: as above.
+        unsafe { defy(runtime) };
+    }
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
     match unsafe { (*runtime).before(operation) } {
         Step::Go(result) => result,
         // SAFETY: as above; `me` is the running thread.
         Step::Wait(me) => unsafe { suspend(runtime, me) },
     }
+}
+
+/// Unwinds a thread again that has caught the panic meant to unwind it, within reason.
+///
+/// # Safety
+/// As for [`suspend`].
+unsafe fn defy(runtime: *mut Runtime) {
+    const MOST: u32 = 1000;
+    // SAFETY: as the caller's; each borrow ends with its statement. A thread that does not listen
+    // is suspended for good.
+    unsafe {
+        (*runtime).defiance += 1;
+        if (*runtime).defiance > MOST {
+            let me = (*runtime).run().current;
+            suspend(runtime, me);
+        }
+    }
+    std::panic::resume_unwind(Box::new(Killed));
 }
 
 /// What a thread does after it has announced an operation.
@@ -337,9 +426,8 @@ pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
         let child = (*runtime).run().spawn();
         (*runtime).fibers.start(child, body);
         (*runtime).run().current = child;
-        if resume(runtime, child, 0).is_err() {
-            (*runtime).trouble = Some(Trouble::StackOverflow);
-            (*runtime).stop(Ending::Reported);
+        if let Err(left) = resume(runtime, child, 0) {
+            (*runtime).left(child, left);
         }
         (*runtime).run().current = parent;
         child
@@ -349,6 +437,9 @@ pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
 /// The current thread has ended, normally or by a panic.
 fn end_of_thread(result: Result<(), ()>) {
     let Some(runtime) = current() else { return };
+    if runtime.killing {
+        return;
+    }
     let me = runtime.run().current;
     registry::drop_locals(me);
     let Some(runtime) = current() else { return };

@@ -6,10 +6,11 @@
 //!
 //! In the same way a panic that escapes from a destructor during unwinding, which makes Rust abort
 //! the process, becomes a return from the coroutine: a handler for SIGABRT recognises the abort that
-//! the panic hook has announced. Only where the register layout is
+//! the panic hook has announced. And a thread that is blocked in the operating system, where nothing
+//! under control can wake it, is called back by a signal of our own. Only where the register layout is
 //! known (Linux on x86-64 and AArch64); elsewhere an overflow ends the process as usual.
 
-use super::fiber::{Overflow, Trap, Watched, trap_of};
+use super::fiber::{Left, Trap, Watched, trap_of};
 use std::cell::Cell;
 
 thread_local! {
@@ -34,7 +35,7 @@ pub(super) fn unwatch(before: Option<Trap>) {
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod signal {
-    use super::{ABORTING, Overflow, RUNNING};
+    use super::{ABORTING, Left, RUNNING};
     use std::sync::{Once, OnceLock};
 
     static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
@@ -55,6 +56,8 @@ mod signal {
                 }
                 action.sa_sigaction = handle_abort as *const () as usize;
                 libc::sigaction(libc::SIGABRT, &action, std::ptr::null_mut());
+                action.sa_sigaction = handle_call as *const () as usize;
+                libc::sigaction(call_back(), &action, std::ptr::null_mut());
             }
         });
     }
@@ -74,7 +77,7 @@ mod signal {
                 && trap.stack_ptr_in_bounds(stack_pointer(context))
                 && is_near(stack_pointer(context), (*info).si_addr() as usize)
             {
-                redirect(context, trap.setup_trap_handler(|| Err(Overflow)));
+                redirect(context, trap.setup_trap_handler(|| Err(Left::Overflow)));
                 return;
             }
             forward(signal, info, (context as *mut libc::ucontext_t).cast());
@@ -98,6 +101,59 @@ mod signal {
             {
                 redirect(context, trap.setup_trap_handler(|| Ok(())));
             }
+        }
+    }
+
+    /// The signal that calls a blocked thread back.
+    fn call_back() -> libc::c_int {
+        libc::SIGRTMAX() - 3
+    }
+
+    /// # Safety
+    /// Called by the kernel with a valid signal frame.
+    unsafe extern "C" fn handle_call(
+        _: libc::c_int,
+        _: *mut libc::siginfo_t,
+        context: *mut libc::c_void,
+    ) {
+        // SAFETY: as in `handle`. The sender has seen that the thread sleeps in a system call, so
+        // it is in no critical section of an allocator.
+        unsafe {
+            let context = &mut *context.cast::<libc::ucontext_t>();
+            if let Some(trap) = RUNNING.get()
+                && trap.stack_ptr_in_bounds(stack_pointer(context))
+            {
+                redirect(context, trap.setup_trap_handler(|| Err(Left::Blocked)));
+            }
+        }
+    }
+
+    /// A thread of this process, to be called back.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Callee {
+        handle: libc::pthread_t,
+        id: libc::pid_t,
+    }
+
+    impl Callee {
+        /// The calling thread.
+        pub(crate) fn here() -> Self {
+            // SAFETY: plain calls without arguments.
+            unsafe { Callee { handle: libc::pthread_self(), id: libc::gettid() } }
+        }
+
+        /// Whether it sleeps in the operating system.
+        pub(crate) fn sleeps(&self) -> bool {
+            let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", self.id));
+            stat.is_ok_and(|text| {
+                text.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('S'))
+            })
+        }
+
+        /// Makes it leave the coroutine it is in. The thread must not have ended.
+        pub(crate) fn call_back(&self) {
+            // SAFETY: the caller waits for the thread, so its handle is valid.
+            unsafe { libc::pthread_kill(self.handle, call_back()) };
         }
     }
 
@@ -158,10 +214,33 @@ mod signal {
 }
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) use signal::Callee;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) use signal::install_handler;
+
+/// Threads cannot be called back here.
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Callee;
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+impl Callee {
+    /// The calling thread.
+    pub(crate) fn here() -> Self {
+        Callee
+    }
+
+    /// Whether it sleeps in the operating system: not known.
+    pub(crate) fn sleeps(&self) -> bool {
+        false
+    }
+
+    /// Does nothing.
+    pub(crate) fn call_back(&self) {}
+}
 
 /// Nothing to install: an overflow ends the process.
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 pub(super) fn install_handler() {
-    let _ = |()| -> Result<(), Overflow> { Err(Overflow) };
+    let _ = |()| -> Result<(), Left> { Err(Left::Overflow) };
 }

@@ -44,15 +44,22 @@ fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
     let me = runtime.run().current;
     let fatal = message == "panic in a destructor during cleanup"
         || message == "panic in a function that cannot unwind";
+    if !fatal && runtime.killing {
+        return;
+    }
     if !fatal {
         runtime.panics.push((me, PanicNote { message, file, line, column }));
+        return;
+    }
+    runtime.spent = true;
+    announce_abort();
+    if runtime.killing {
+        // What was found stands.
         return;
     }
     let cause = runtime.panics.last().map(|(_, note)| note.clone());
     let cause = cause.unwrap_or(PanicNote { message, file, line, column });
     runtime.trouble = Some(Trouble::DoublePanic(cause));
-    runtime.spent = true;
     runtime.stop(Ending::Reported);
     runtime.next = Command::Stop;
-    announce_abort();
 }

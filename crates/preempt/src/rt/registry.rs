@@ -54,6 +54,23 @@ impl Slot {
         object
     }
 
+    /// As [`current`]. A thread that is not under control must not use an object of an execution
+    /// in progress: its operations would be invisible.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn runtime(&self) -> Option<&'static mut super::Runtime> {
+        let runtime = current();
+        if runtime.is_none() {
+            let epoch = (self.0.load(Ordering::Relaxed) >> 32) as u32;
+            assert!(
+                epoch == 0 || !LIVE.iter().any(|live| live.load(Ordering::Relaxed) == epoch),
+                "preempt: a thread that preempt does not control uses an object of a test in \
+                 progress; spawn it with preempt::thread::spawn instead of std::thread::spawn"
+            );
+        }
+        runtime
+    }
+
     fn set(&self, epoch: u32, object: ObjectId) {
         self.0.store(u64::from(epoch) << 32 | u64::from(object.0), Ordering::Relaxed);
     }
@@ -76,6 +93,7 @@ pub(crate) struct Knowledge {
 #[derive(Default)]
 pub(crate) struct Registry {
     epoch: u32,
+    live: Option<&'static AtomicU32>,
     pub(crate) knowledge: Knowledge,
     externals: FxHashMap<usize, ObjectId>,
     values: FxHashMap<usize, Box<dyn Any>>,
@@ -88,6 +106,9 @@ pub(crate) struct Registry {
 }
 
 static EPOCHS: AtomicU32 = AtomicU32::new(1);
+
+/// Executions in progress, as far as there is room.
+static LIVE: [AtomicU32; 64] = [const { AtomicU32::new(0) }; 64];
 
 impl super::Runtime {
     fn external(&mut self, address: usize, value: u64) -> ObjectId {
@@ -113,6 +134,10 @@ impl Registry {
 
     pub(super) fn begin(&mut self, run: *mut Run) {
         self.epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
+        let room = |live: &&AtomicU32| {
+            live.compare_exchange(0, self.epoch, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        self.live = LIVE.iter().find(room);
         self.externals.clear();
         // SAFETY: called by `execute`, which holds the run exclusively.
         let run = unsafe { &mut *run };
@@ -155,7 +180,14 @@ impl Registry {
         }
     }
 
-    /// After a failure nothing is dropped: destructors could do anything.
+    /// The execution is over.
+    pub(super) fn end(&mut self) {
+        if let Some(live) = self.live.take() {
+            live.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Nothing can be dropped any more: destructors could do anything.
     pub(super) fn abandon(&mut self) {
         std::mem::forget(std::mem::take(&mut self.values));
         std::mem::forget(std::mem::take(&mut self.locals));

@@ -17,7 +17,7 @@ fn operate(
     second: u64,
     order: Ordering,
 ) -> Option<u64> {
-    let runtime = rt::current()?;
+    let runtime = slot.runtime()?;
     let site = Location::caller();
     if order != SeqCst {
         runtime.weak_ordering.get_or_insert(site);

@@ -46,7 +46,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Acquires, waiting if need be.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        match rt::current() {
+        match self.slot.runtime() {
             Some(runtime) => {
                 let object = self.slot.object(runtime, || 0);
                 rt::operation(runtime, Action::Lock, object, 0, 0, Location::caller());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::super::ast::*;
 use super::super::codes;
-use super::super::diagnostic::Diagnostic;
+use super::super::diagnostic::{Diagnostic, count, given};
 use super::super::span::{Expansion, ExpansionId, Span};
 use super::super::token::{Kind, Token};
 use super::{Parse, Parser};
@@ -110,9 +110,9 @@ impl Parser<'_> {
         }
         if arguments.len() != definition.parameters.len() {
             let message = format!(
-                "inline `{name}` takes {} arguments, {} are given",
-                definition.parameters.len(),
-                arguments.len()
+                "inline `{name}` takes {}, {}",
+                count(definition.parameters.len(), "argument"),
+                given(arguments.len())
             );
             return Err(self.report(
                 Diagnostic::error(codes::INLINE_ARGUMENTS, span, message)

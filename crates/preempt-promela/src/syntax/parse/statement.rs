@@ -32,6 +32,7 @@ impl Parser<'_> {
                         self.bump();
                     }
                     self.recover();
+                    self.lose(before);
                 }
             }
         }

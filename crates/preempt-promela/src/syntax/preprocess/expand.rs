@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::codes;
-use super::super::diagnostic::Diagnostic;
+use super::super::diagnostic::{Diagnostic, count, given};
 use super::super::lex::lex;
 use super::super::span::{Expansion, Span};
 use super::super::token::{Kind, Token};
@@ -90,9 +90,9 @@ impl Preprocessor<'_> {
                     let arguments = fit(arguments, parameters.len(), definition.variadic);
                     if arguments.len() != parameters.len() {
                         let message = format!(
-                            "macro `{name}` takes {} arguments, {} are given",
-                            parameters.len(),
-                            arguments.len()
+                            "macro `{name}` takes {}, {}",
+                            count(parameters.len(), "argument"),
+                            given(arguments.len())
                         );
                         self.findings.push(
                             Diagnostic::error(codes::MACRO_ARGUMENTS, token.span, message)

@@ -1,0 +1,80 @@
+//! The failing execution as a page: `target/preempt/<test>.html`, beside the saved schedule.
+//!
+//! Failure to write it, or to find a source file, is no failure of the test.
+
+use crate::report::{Failure, FailureKind, Report};
+use preempt_core::{BoundRow, Claim, Statistics, Verdict, Violation, ViolationKind};
+use preempt_report::{Page, Source, page};
+use std::path::{Path, PathBuf};
+
+/// The page that shows a failure.
+pub(crate) fn render(name: &str, failure: &Failure, report: &Report) -> String {
+    let claim = Claim {
+        property: "no execution fails".into(),
+        verdict: Verdict::Violated,
+        sentence: one_line(&failure.message),
+        violation: Some(violation(failure, report)),
+        statistics: statistics(report),
+        unreached: Vec::new(),
+        notes: report.notes.clone(),
+    };
+    let sources = sources(failure);
+    page(&Page { title: name, claim: &claim, trace: None, sources: &sources })
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+fn violation(failure: &Failure, report: &Report) -> Violation {
+    let kind = match failure.kind {
+        FailureKind::Panic => ViolationKind::Assertion,
+        FailureKind::Deadlock => ViolationKind::InvalidEnd,
+        FailureKind::Livelock => ViolationKind::NonProgressCycle,
+        _ => ViolationKind::Runtime,
+    };
+    Violation {
+        kind,
+        message: one_line(&failure.message),
+        file: failure.file.clone(),
+        line: failure.line,
+        trace: failure.trace.clone(),
+        // Every smaller number of preemptions was explored to the end.
+        simplest: report.samples == 0 && report.per_bound.len() == failure.preemptions as usize,
+    }
+}
+
+fn statistics(report: &Report) -> Statistics {
+    let row = |bound: &crate::Bound| BoundRow {
+        bound: bound.preemptions,
+        states: bound.partial_orders,
+        transitions: bound.executions,
+        errors: 0,
+    };
+    Statistics {
+        states: report.partial_orders,
+        errors: 1,
+        seconds: report.time.as_secs_f64(),
+        per_bound: report.per_bound.iter().map(row).collect(),
+        ..Statistics::default()
+    }
+}
+
+/// The files that the steps refer to. The compiler names them relative to the workspace, while a
+/// test runs in the folder of its package.
+fn sources(failure: &Failure) -> Vec<Source> {
+    let mut files: Vec<&str> = failure.trace.steps.iter().map(|step| step.file.as_str()).collect();
+    files.push(&failure.file);
+    files.sort_unstable();
+    files.dedup();
+    let read = |file: &str| {
+        let text = candidates(file).iter().find_map(|path| std::fs::read_to_string(path).ok())?;
+        Some(Source { file: file.to_string(), text })
+    };
+    files.into_iter().filter(|file| !file.is_empty()).filter_map(read).collect()
+}
+
+fn candidates(file: &str) -> Vec<PathBuf> {
+    let here = std::env::current_dir().unwrap_or_default();
+    here.ancestors().take(6).map(|folder| folder.join(Path::new(file))).collect()
+}
