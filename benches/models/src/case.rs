@@ -27,13 +27,28 @@ enum Source {
 use Source::{Example, Own};
 
 /// The models that every run measures.
-pub(crate) const CASES: [Case; 8] = [
+pub(crate) const CASES: [Case; 9] = [
     Case {
         name: "cambridge",
         source: Example("cambridge.pml"),
         replace: &[],
         defines: &[],
         slots: 20,
+        depth: 20000,
+    },
+    Case {
+        name: "pftp",
+        source: Example("LTL/pftp.pml"),
+        replace: &[
+            (
+                "ltl p1 { ( len(flow_to_ses[1]) > 0 -> flow_to_ses[1]?[white]) U ( flow_to_ses[1]?[red] ) }",
+                "",
+            ),
+            ("ltl p2 { (!(flow_to_ses[1]?[blue])) U (flow_to_ses[1]?[red]) }", ""),
+            ("ltl p3 { <> (flow_to_ses[1]?[blue]) }", ""),
+        ],
+        defines: &[],
+        slots: 18,
         depth: 20000,
     },
     Case {

@@ -10,8 +10,8 @@
 //! plain search. When a bucket stays empty, everything was explored and no bound is left.
 //!
 //! A state is expanded once, in full, when it is first visited; what its other processes lead to is
-//! kept as edges (`edges.rs`) until the next bucket runs them. Only the last bucket takes no more
-//! than it may run.
+//! kept as edges (`edges.rs`) until the next bucket runs them. The last bucket takes no step that it may
+//! not run.
 //!
 //! With reduction, the steps of a process that touch nothing but its own data are *transparent*:
 //! they are taken at once, alone, and the last mover stays who it was. That neither loses nor adds
@@ -28,7 +28,9 @@ use super::marks::{LARGEST_BOUND, Mark, Marks, Visit};
 use super::retrace::{Mover, retrace};
 use crate::store::{Pending, StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
-use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Statistics, Step, Stop, System};
+use preempt_core::{
+    BoundRow, Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop, System,
+};
 use std::ops::Range;
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
@@ -62,6 +64,8 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
         previous: Edges::default(),
         expander: Expander::new(),
         state: Vec::new(),
+        enabled: Enabled::new(),
+        selected: Vec::new(),
         tasks: Vec::new(),
         pending: Vec::new(),
     };
@@ -117,6 +121,8 @@ struct Bucketed<'a, S: ?Sized, T> {
     previous: Edges,
     expander: Expander,
     state: Vec<u8>,
+    enabled: Enabled,
+    selected: Vec<Step>,
     tasks: Vec<Task>,
     pending: Vec<Pending>,
 }
@@ -284,7 +290,16 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         let first_step = self.expander.successors.list.len();
         let first = self.ways.list.len();
         let first_arrival = self.expander.arrivals.len();
-        let steps = self.expander.expand(self.system, &mut self.state, &mut self.ways)?;
+        let mover = entry.mover.process();
+        let is_other = |p: ProcessId| Some(p) != mover && p != ProcessId::PROPERTY;
+        let steps = match mover.filter(|_| self.bucket == self.last) {
+            None => self.expander.expand(self.system, &mut self.state, &mut self.ways)?,
+            Some(mover) => {
+                task.others_move = self.select(mover);
+                let steps = &self.selected;
+                self.expander.expand_selected(self.system, &self.state, steps, &mut self.ways)?
+            }
+        };
         let list = &self.expander.successors.list[first_step..];
         let arrivals = self.expander.arrivals.len() - first_arrival;
         if arrivals < steps {
@@ -295,21 +310,13 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         tally.state_bytes = tally.state_bytes.max(self.state.len());
         task.invalid_end =
             steps == 0 && tally.reports_deadlocks() && !self.system.is_valid_end(&self.state);
-        let mover = entry.mover.process();
         for (step, ..) in list {
             task.mover_moves |= Some(step.process) == mover;
-            task.others_move |= Some(step.process) != mover && step.process != ProcessId::PROPERTY;
+            task.others_move |= is_other(step.process);
         }
         let alone = if self.reduce { self.find_transparent(first) } else { None };
-        let only = match alone {
-            None if self.bucket == self.last && task.mover_moves => mover,
-            _ => alone,
-        };
-        let with_property = alone.is_none();
         for way in &mut self.ways.list[first..] {
-            let wanted = only.is_none_or(|only| {
-                way.process == only || with_property && way.process == ProcessId::PROPERTY
-            });
+            let wanted = alone.is_none_or(|alone| way.process == alone);
             if wanted && let Some(arrival) = way.arrival() {
                 let arrival = self.expander.arrivals[arrival];
                 way.pending = Some(self.pending.len() as u32);
@@ -320,14 +327,39 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         Ok(())
     }
 
+    /// Selects, in the last bucket, the steps of `self.state` that may be run: everybody's, if the last
+    /// mover cannot go on. Says whether somebody else has steps.
+    fn select(&mut self, mover: ProcessId) -> bool {
+        self.enabled.clear();
+        self.system.enabled(&mut self.state, &mut self.enabled);
+        self.selected.clear();
+        let mover_moves = !self.enabled.of(mover).is_empty();
+        let mut others_move = false;
+        for (process, steps) in self.enabled.by_process() {
+            let other = process != mover && process != ProcessId::PROPERTY;
+            others_move |= other;
+            if !other || !mover_moves || self.reduce && self.is_transparent(process) {
+                self.selected.extend_from_slice(steps);
+            }
+        }
+        others_move
+    }
+
+    /// Whether nobody else notices the present steps of a process.
+    fn is_transparent(&self, process: ProcessId) -> bool {
+        self.system.locality(&self.state, process) == Locality::Local
+            && !self.system.is_visible(&self.state, process)
+    }
+
     /// Marks the ways from `first` on that touch nothing shared; gives the first process that has
     /// such.
     fn find_transparent(&mut self, first: usize) -> Option<ProcessId> {
         let mut found = None;
+        let (system, state) = (self.system, &self.state);
         for ways in self.ways.list[first..].chunk_by_mut(|a, b| a.process == b.process) {
             let process = ways[0].process;
-            if self.system.locality(&self.state, process) == Locality::Local
-                && !self.system.is_visible(&self.state, process)
+            if system.locality(state, process) == Locality::Local
+                && !system.is_visible(state, process)
             {
                 ways.iter_mut().for_each(|way| way.transparent = true);
                 found = found.or(Some(process));
