@@ -2,8 +2,9 @@
 
 /// Declares statics of controlled types.
 ///
-/// `AtomicUsize::new` and the like are no `const fn` under control, because every object gets a
-/// name when it is made. This macro makes the value at the beginning of each execution (so it is
+/// `AtomicUsize::new` and the like are no `const fn` under control. Every object gets a name when
+/// it is made, the same in every execution; a `const fn` cannot know who runs it, and a name given at
+/// the first use would depend on the schedule. This macro makes the value at the beginning of each execution (so it is
 /// also reset between executions), and is a plain `static` when the feature `check` is off.
 ///
 /// ```

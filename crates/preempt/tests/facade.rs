@@ -248,6 +248,48 @@ fn statics_begin_anew() {
     });
 }
 
+preempt::statics! {
+    static READY: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+    static SHARED: RwLock<u32> = RwLock::new(7);
+    static ONCE: Once = Once::new();
+    static CELL: OnceLock<u32> = OnceLock::new();
+    static POINTER: AtomicPtr<u32> = AtomicPtr::new(std::ptr::null_mut());
+}
+
+/// Every type of std that has a `const` constructor can be a static, and is reset.
+#[test]
+fn all_kinds_of_statics() {
+    holds(|| {
+        assert!(!ONCE.is_completed() && CELL.get().is_none());
+        assert!(POINTER.load(SeqCst).is_null());
+        let other = thread::spawn(|| {
+            ONCE.call_once(|| *SHARED.write().unwrap() += 1);
+            *READY.0.lock().unwrap() = true;
+            READY.1.notify_one();
+        });
+        let mut ready = READY.0.lock().unwrap();
+        while !*ready {
+            ready = READY.1.wait(ready).unwrap();
+        }
+        drop(ready);
+        ONCE.call_once(|| unreachable!("done by the other thread"));
+        assert_eq!(*CELL.get_or_init(|| *SHARED.read().unwrap()), 8);
+        POINTER.store(std::ptr::dangling_mut(), SeqCst);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn exclusive_access_to_pointers() {
+    holds(|| {
+        let (mut a, mut b) = (1, 2);
+        let mut pointer = AtomicPtr::new(&raw mut a);
+        *pointer.get_mut() = &raw mut b;
+        assert_eq!(pointer.load(SeqCst), &raw mut b);
+        assert_eq!(pointer.into_inner(), &raw mut b);
+    });
+}
+
 #[test]
 fn thread_locals_belong_to_threads() {
     holds(|| {

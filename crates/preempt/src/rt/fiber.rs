@@ -148,8 +148,8 @@ pub(super) unsafe fn kill(runtime: *mut Runtime, thread: ThreadId) {
 pub(super) unsafe fn suspend(runtime: *mut Runtime, thread: ThreadId) -> u64 {
     // SAFETY: the borrow ends with this expression, before the switch.
     match unsafe { (*runtime).fibers.yielder(thread) } {
-        // SAFETY: the yielder lives on the stack of the coroutine that is running now.
         Some(yielder) => {
+            // SAFETY: the yielder lives on the stack of the coroutine that is running now.
             let result = unsafe { (*yielder).suspend(()) };
             // SAFETY: the runtime outlives its coroutines; the borrow ends with the expression.
             if unsafe { (*runtime).killing } && !std::thread::panicking() {

@@ -364,20 +364,21 @@ impl<T: Send + Sync + 'static> Static<T> {
         Static { init, outside: OnceLock::new() }
     }
 
-    fn key(&'static self) -> usize {
-        (&raw const *self).addr()
+    // No methods: they would hide those of the value.
+    fn key(this: &'static Self) -> usize {
+        (&raw const *this).addr()
     }
 
     /// The value in this execution.
-    pub fn get(&'static self) -> &'static T {
-        let Some(runtime) = current() else { return self.outside.get_or_init(self.init) };
-        if !runtime.registry.values.contains_key(&self.key()) {
-            runtime.registry.knowledge.statics.push(self);
+    fn value(this: &'static Self) -> &'static T {
+        let Some(runtime) = current() else { return this.outside.get_or_init(this.init) };
+        if !runtime.registry.values.contains_key(&Self::key(this)) {
+            runtime.registry.knowledge.statics.push(this);
             runtime.stop(Ending::Restart);
         }
-        match per_execution(self.key(), self.init) {
+        match per_execution(Self::key(this), this.init) {
             Some(value) => value,
-            None => self.outside.get_or_init(self.init),
+            None => this.outside.get_or_init(this.init),
         }
     }
 }
@@ -387,7 +388,7 @@ impl<T: Send + Sync + 'static> std::ops::Deref for Static<T> {
 
     fn deref(&self) -> &T {
         // SAFETY: `statics!` makes values of this type in statics only.
-        unsafe { &*std::ptr::from_ref(self) }.get()
+        Self::value(unsafe { &*std::ptr::from_ref(self) })
     }
 }
 
@@ -395,7 +396,7 @@ impl<T: Send + Sync + 'static> Reset for Static<T> {
     fn reset(&self) {
         // SAFETY: as in `deref`.
         let this: &'static Self = unsafe { &*std::ptr::from_ref(self) };
-        let _ = per_execution(this.key(), this.init);
+        let _ = per_execution(Self::key(this), this.init);
     }
 }
 

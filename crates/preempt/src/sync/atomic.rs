@@ -429,6 +429,22 @@ impl<T> AtomicPtr<T> {
         Err(before)
     }
 
+    /// The pointer, through exclusive access: no other thread can look.
+    pub fn get_mut(&mut self) -> &mut *mut T {
+        let Some(runtime) = rt::current() else { return self.inner.get_mut() };
+        let initial = self.inner.load(SeqCst).expose_provenance() as u64;
+        let object = self.slot.object(runtime, || initial);
+        rt::take_back(runtime, object);
+        match rt::lend(object) {
+            // SAFETY: an exposed address and a pointer have the same size and any bits are valid;
+            // the lifetime is that of the exclusive borrow.
+            Some(value) if size_of::<*mut T>() == size_of::<u64>() => unsafe {
+                &mut *std::ptr::from_mut(value).cast::<*mut T>()
+            },
+            _ => self.inner.get_mut(),
+        }
+    }
+
     /// The pointer, ending the atomic.
     pub fn into_inner(self) -> *mut T {
         let Some(runtime) = rt::current() else { return self.inner.into_inner() };
