@@ -87,6 +87,7 @@ fn measure(case: &Case, folder: &Path) -> Result<Row> {
         name: case.name,
         plain: ours(Mode::Plain)?,
         reduced: ours(Mode::Reduced)?,
+        reduced_search: ours(Mode::ReducedSearch)?,
         tree: ours(Mode::Tree)?,
         bitstate: if is_long { None } else { Some(ours(Mode::Bitstate)?) },
         threads: ours(Mode::Threads)?,

@@ -16,8 +16,10 @@ use std::process::Command;
 pub(crate) enum Mode {
     /// Every state, no reduction.
     Plain,
-    /// The default reduction.
+    /// The default reduction, from the command to the verdict.
     Reduced,
+    /// The default reduction, the search alone.
+    ReducedSearch,
     /// Every state, compressed.
     Tree,
     /// Every state, as bits.
@@ -30,9 +32,10 @@ pub(crate) enum Mode {
     Interpreted,
 }
 
-pub(crate) const MODES: [(Mode, &str); 7] = [
+pub(crate) const MODES: [(Mode, &str); 8] = [
     (Mode::Plain, "plain"),
     (Mode::Reduced, "reduced"),
+    (Mode::ReducedSearch, "reduced-search"),
     (Mode::Tree, "tree"),
     (Mode::Bitstate, "bitstate"),
     (Mode::Threads, "threads"),
@@ -114,8 +117,8 @@ pub(crate) fn one(arguments: &[String]) -> Result<()> {
     let native = Native::new(&reference)?;
     let options = options_for(*mode);
     if *mode != Mode::Reduced {
-        // Spin's searches are measured without its compiler, too. Reduced ones also tell the time
-        // from the command to the verdict, in which only what is needed is translated.
+        // Spin's searches are measured without its compiler, too. From the command to the verdict only
+        // what is needed is translated.
         native.prepare();
     }
     let before = measure::own_processor_time();
@@ -139,10 +142,14 @@ pub(crate) fn one(arguments: &[String]) -> Result<()> {
 }
 
 fn options_for(mode: Mode) -> Options {
-    let plain = Options { reduction: Reduction::None, max_errors: 0, ..Options::default() };
+    // As Spin does, stop at what was found: a simpler counterexample is looked for only where the whole
+    // command is measured.
+    let plain =
+        Options { reduction: Reduction::None, max_errors: 0, first: true, ..Options::default() };
     match mode {
         Mode::Plain | Mode::Interpreted => plain,
-        Mode::Reduced => Options { reduction: Reduction::default(), ..plain },
+        Mode::Reduced => Options { reduction: Reduction::default(), first: false, ..plain },
+        Mode::ReducedSearch => Options { reduction: Reduction::default(), ..plain },
         Mode::Tree => Options { storage: Storage::Tree, ..plain },
         Mode::Bitstate => Options {
             storage: Storage::Bitstate { bits: Some(28), hashes: 3 },
