@@ -11,6 +11,8 @@ use crate::tool::{self, Run};
 use anyhow::Result;
 
 const BOUNDS: [&str; 6] = ["0", "1", "2", "4", "8", "16"];
+/// The columns of the tables that are runs.
+const COLUMNS: [&str; 8] = ["bfs", "none", "0", "1", "2", "4", "8", "16"];
 const HEAD: [&str; 11] = ["model", "reduction", "who", "bfs", "dfs", "0", "1", "2", "4", "8", "16"];
 
 fn examples() -> impl Iterator<Item = &'static Example> {
@@ -18,15 +20,15 @@ fn examples() -> impl Iterator<Item = &'static Example> {
 }
 
 /// Breadth-first, depth-first and bounded runs that stop at the first violation.
-fn runs(example: &Example, reduction: &str, bounded: &str) -> Result<Option<Vec<Run>>> {
+fn runs(example: &Example, reduction: &str, rules: &str) -> Result<Option<Vec<Run>>> {
     let Some(file) = example.file() else { return Ok(None) };
-    let common = format!("{} --first --por {reduction}", example.arguments);
+    let common = format!("{} --first --por {reduction} {rules}", example.arguments);
     let mut all = vec![
         tool::check(&file, &format!("{common} --search bfs"))?,
         tool::check(&file, &format!("{common} --search dfs"))?,
     ];
     for bound in BOUNDS {
-        all.push(tool::check(&file, &format!("{common} --bound {bound} {bounded}"))?);
+        all.push(tool::check(&file, &format!("{common} --bound {bound}"))?);
     }
     Ok(Some(all))
 }
@@ -106,19 +108,9 @@ pub(crate) fn table2(_options: &Options) -> Result<String> {
                         cells.iter().map(|n| optional(*n)),
                     );
                 }
-                let spin = ["none"].iter().chain(&BOUNDS).map(|bound| {
-                    recorded::first(example.name, reduction, "no", bound).map(|row| row[column])
-                });
-                let spin: Vec<Option<u64>> = std::iter::once(None).chain(spin).collect();
-                if spin.iter().any(Option::is_some) {
-                    push(
-                        &mut rows,
-                        example,
-                        reduction,
-                        "Spin 6.5.2",
-                        spin.into_iter().map(optional),
-                    );
-                }
+                let spin = recorded::first_column(example, reduction, false, &COLUMNS);
+                let cells = spin.cells.iter().map(|row| optional(row.map(|row| row[column])));
+                push(&mut rows, example, reduction, spin.who, cells);
                 for (who, flag) in [("preempt, Spin's rules", "--compat spin"), ("preempt", "")] {
                     let cells: Vec<String> = match runs(example, reduction, flag)? {
                         None => vec![MISSING.into(); 8],
@@ -178,14 +170,13 @@ pub(crate) fn table4(_options: &Options) -> Result<String> {
                     let who = format!("paper{words}");
                     push(&mut rows, example, reduction, &who, cells.iter().map(|n| optional(*n)));
                 }
-                let spin = ["none"].iter().chain(&BOUNDS).map(|bound| {
-                    recorded::first(example.name, reduction, shortened, bound).map(|row| row[3])
-                });
-                let spin: Vec<Option<u64>> = std::iter::once(None).chain(spin).collect();
-                if spin.iter().any(Option::is_some) {
-                    let who = format!("Spin 6.5.2{words}");
-                    push(&mut rows, example, reduction, &who, spin.into_iter().map(optional));
-                }
+                let columns = if shortened == "yes" { &COLUMNS[1..] } else { &COLUMNS[..] };
+                let spin = recorded::first_column(example, reduction, shortened == "yes", columns);
+                let who = format!("{}{words}", spin.who);
+                let missing = HEAD.len() - 3 - spin.cells.len();
+                let cells = std::iter::repeat_n(None, missing).chain(spin.cells);
+                let cells = cells.map(|row| optional(row.map(|row| row[2])));
+                push(&mut rows, example, reduction, &who, cells);
             }
             let kinds = [("preempt, Spin's rules", "--compat spin"), ("preempt, first found", "")];
             for (who, flag) in kinds {

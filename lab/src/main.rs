@@ -13,11 +13,13 @@ mod hf_table1;
 mod lmp09;
 mod markdown;
 mod mq07;
+mod mq07_fig3;
 mod mq07b_table1;
 mod plot;
 mod recorded;
 mod s19_fig5;
 mod s19_fig6;
+mod spin;
 mod tool;
 
 use anyhow::{Context, Result, bail};
@@ -77,6 +79,11 @@ const TABLES: &[Table] = &[
         run: mq07::fig2,
     },
     Table {
+        name: "mq07-fig3",
+        about: "states covered by bound, of models (MQ07 Figs. 1 and 3)",
+        run: mq07_fig3::run,
+    },
+    Table {
         name: "mq07-table2",
         about: "bugs by the preemptions they need (MQ07 Table 2)",
         run: mq07::table2,
@@ -113,14 +120,16 @@ fn main() -> Result<()> {
             options.rest.push(argument);
         }
     }
-    if name == "all" {
-        return run_all(&options);
-    }
-    let Some(table) = TABLES.iter().find(|t| t.name == name) else {
+    let done = if name == "all" {
+        run_all(&options)
+    } else if let Some(table) = TABLES.iter().find(|t| t.name == name) {
+        run(table, &options)
+    } else {
         print_usage();
         bail!("there is no table `{name}`");
     };
-    run(table, &options)
+    spin::clean();
+    done
 }
 
 fn run_all(options: &Options) -> Result<()> {

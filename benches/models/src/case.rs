@@ -27,13 +27,28 @@ enum Source {
 use Source::{Example, Own};
 
 /// The models that every run measures.
-pub(crate) const CASES: [Case; 8] = [
+pub(crate) const CASES: [Case; 9] = [
     Case {
         name: "cambridge",
         source: Example("cambridge.pml"),
         replace: &[],
         defines: &[],
         slots: 20,
+        depth: 20000,
+    },
+    Case {
+        name: "pftp",
+        source: Example("LTL/pftp.pml"),
+        replace: &[
+            (
+                "ltl p1 { ( len(flow_to_ses[1]) > 0 -> flow_to_ses[1]?[white]) U ( flow_to_ses[1]?[red] ) }",
+                "",
+            ),
+            ("ltl p2 { (!(flow_to_ses[1]?[blue])) U (flow_to_ses[1]?[red]) }", ""),
+            ("ltl p3 { <> (flow_to_ses[1]?[blue]) }", ""),
+        ],
+        defines: &[],
+        slots: 18,
         depth: 20000,
     },
     Case {
@@ -100,7 +115,7 @@ const LTL_OFF: (&str, &str) = ("ltl bounded_bypass { user[1]@again -> <> user[1]
 /// A family of models of growing size, for the table of time against states.
 pub(crate) fn growing() -> Vec<(u32, Case)> {
     let defines: [&'static [&'static str]; 6] =
-        [&["N=5"], &["N=6"], &["N=7"], &["N=8"], &["N=9"], &["N=12"]];
+        [&["N=7"], &["N=8"], &["N=9"], &["N=10"], &["N=11"], &["N=12"]];
     let case = |defines| Case {
         name: "philosophers",
         source: Own("philosophers_ordered.pml"),
@@ -109,7 +124,7 @@ pub(crate) fn growing() -> Vec<(u32, Case)> {
         slots: 20,
         depth: 2_000,
     };
-    defines.into_iter().zip([5, 6, 7, 8, 9, 12]).map(|(d, n)| (n, case(d))).collect()
+    defines.into_iter().zip(7..).map(|(d, n)| (n, case(d))).collect()
 }
 
 impl Case {

@@ -51,6 +51,10 @@ pub(crate) struct Told {
     pub(crate) clock: f64,
     pub(crate) bytes_per_state: f64,
     pub(crate) memory: u64,
+    /// Processor time to read the model and bring it into its intermediate form.
+    pub(crate) reading: f64,
+    /// Processor time to translate that into machine code, all of it.
+    pub(crate) translating: f64,
     /// Processor time from the command to its end.
     pub(crate) all_processor: f64,
 }
@@ -69,7 +73,9 @@ pub(crate) fn run(case: &Case, folder: &Path, mode: Mode, times: u32) -> Result<
     }
     let numbers: Vec<f64> =
         measured.output.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [states, errors, seconds, clock, bytes_per_state, memory] = numbers[..] else {
+    let [states, errors, seconds, clock, bytes_per_state, memory, reading, translating] =
+        numbers[..]
+    else {
         bail!("{} {name}: {}", case.name, measured.output.trim());
     };
     Ok(Told {
@@ -79,6 +85,8 @@ pub(crate) fn run(case: &Case, folder: &Path, mode: Mode, times: u32) -> Result<
         clock,
         bytes_per_state,
         memory: memory as u64,
+        reading,
+        translating,
         all_processor: measured.processor,
     })
 }
@@ -96,11 +104,13 @@ pub(crate) fn one(arguments: &[String]) -> Result<()> {
         Err(std::io::Error::other("the models of the benchmark include nothing"))
     };
     let options = ParseOptions { defines, loader: &loader };
+    let start = measure::own_processor_time();
     let Some(model) = parse(path, std::fs::read(path)?, &options).model else {
         bail!("the model has mistakes");
     };
     let program = lower(&model, LowerOptions::default()).map_err(|e| anyhow::anyhow!("{e:?}"))?;
     let reference = Interpreter::new(program);
+    let read = measure::own_processor_time();
     let native = Native::new(&reference)?;
     let options = options_for(*mode);
     if *mode != Mode::Reduced {
@@ -116,12 +126,14 @@ pub(crate) fn one(arguments: &[String]) -> Result<()> {
     let seconds = measure::own_processor_time() - before;
     let numbers = &answer.claim.statistics;
     println!(
-        "{} {} {seconds} {} {} {}",
+        "{} {} {seconds} {} {} {} {} {}",
         numbers.states,
         numbers.errors,
         numbers.seconds,
         numbers.bytes_per_state,
-        numbers.memory_bytes
+        numbers.memory_bytes,
+        read - start,
+        before - read,
     );
     Ok(())
 }

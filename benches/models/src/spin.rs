@@ -40,6 +40,13 @@ pub(crate) const BOUNDED: Form = Form {
     huge_pages: false,
 };
 
+const MINIMAL: Form = Form {
+    name: "minimal",
+    compile: &["-O2", "-DSAFETY", "-DNOREDUCE"],
+    run: &[],
+    huge_pages: false,
+};
+
 /// What a run of Spin told.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
@@ -51,6 +58,11 @@ pub(crate) struct Told {
     pub(crate) vector: u64,
     /// Processor time of the search.
     pub(crate) seconds: f64,
+    /// Bytes per state as measured, where states share parts.
+    pub(crate) shared_bytes: Option<f64>,
+    /// Processor time of `spin -a`, and of the C compiler.
+    pub(crate) generating: f64,
+    pub(crate) compiling: f64,
     /// Processor time of all three commands.
     pub(crate) all_processor: f64,
 }
@@ -64,6 +76,15 @@ pub(crate) fn is_installed() -> bool {
 
 /// Runs all three commands in `folder`, where the model lies.
 pub(crate) fn run(case: &Case, folder: &Path, form: Form, times: u32) -> Result<Told> {
+    run_with(case, folder, form, &[], times)
+}
+
+/// States as a minimal automaton, for vectors of so many bytes.
+pub(crate) fn run_minimal(case: &Case, folder: &Path, vector: u64) -> Result<Told> {
+    run_with(case, folder, MINIMAL, &[format!("-DMA={vector}")], 1)
+}
+
+fn run_with(case: &Case, folder: &Path, form: Form, more: &[String], times: u32) -> Result<Told> {
     let generate = measure::run(
         Command::new("spin")
             .arg("-a")
@@ -75,6 +96,7 @@ pub(crate) fn run(case: &Case, folder: &Path, form: Form, times: u32) -> Result<
     let compile = measure::run(
         Command::new("gcc")
             .args(form.compile)
+            .args(more)
             .args(["-w", "-DMEMLIM=8000", "-o", "pan", "pan.c"])
             .current_dir(folder),
     )?;
@@ -110,6 +132,10 @@ fn read(verify: &Measured, before: [&Measured; 2]) -> Result<Told> {
         errors,
         bytes_per_state: stored + overhead,
         vector,
+        shared_bytes: number_before(text, "actual memory usage for states")
+            .map(|megabytes| megabytes * f64::from(1 << 20) / states.max(1) as f64),
+        generating: before[0].processor,
+        compiling: before[1].processor,
         seconds: verify.processor,
         all_processor: verify.processor + before.iter().map(|m| m.processor).sum::<f64>(),
     })

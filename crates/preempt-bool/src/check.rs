@@ -1,13 +1,13 @@
 //! The one entry point: a program, a question, an answer with what it rests on.
 
 use crate::Diagnostic;
-use crate::direct;
-use crate::explicit::{Layers, Machine, search};
+use crate::direct::{self, Extent, Remember, Schedule};
+use crate::explicit::{self, Layers, Machine, search};
 use crate::flow::{Mark, Program, Targets};
 use crate::limits::{Limits, Watch};
 use crate::proof::holds_for_every_number;
 use crate::replay::{Context, Replayed, moves_of, replay};
-use crate::sequentialize::{Solved, solve, translate};
+use crate::sequentialize::answer;
 use crate::witness;
 use preempt_core::{BoundRow, Claim, Statistics, Stop, Verdict, Violation, ViolationKind};
 
@@ -44,6 +44,23 @@ pub enum Switches {
     AtMost(u32),
     /// None, one, two, … until violated, proven for every number, or this many are done.
     Iterate(u32),
+    /// Any number, in at most this many rounds: in a round every thread may run once, in the order
+    /// of the program. The translations know no rounds; the direct engine answers for them.
+    Rounds(u32),
+}
+
+impl Switches {
+    /// Switches, or rounds after the first.
+    fn most(self) -> u32 {
+        match self {
+            Switches::AtMost(most) | Switches::Iterate(most) => most,
+            Switches::Rounds(rounds) => rounds.saturating_sub(1),
+        }
+    }
+
+    fn counts_rounds(self) -> bool {
+        matches!(self, Switches::Rounds(_))
+    }
 }
 
 /// The question.
@@ -101,6 +118,8 @@ pub(crate) struct Finding {
     /// The answer holds for every number of switches.
     pub(crate) exhausted: bool,
     pub(crate) stop: Option<Stop>,
+    /// What the direct engine kept.
+    pub(crate) remembers: Option<&'static str>,
     pub(crate) statistics: Statistics,
     pub(crate) notes: Vec<String>,
 }
@@ -110,6 +129,10 @@ pub fn check(program: &Program, options: &Options<'_>) -> Result<Report, Diagnos
     let targets = program.targets(options.target)?;
     let watch = Watch::new(options.limits);
     let (method, why, mut finding) = match options.method {
+        Some(Method::Lazy | Method::Eager) if options.switches.counts_rounds() => {
+            let finding = by(Method::Direct, program, &targets, u64::MAX, options, &watch);
+            (Method::Direct, "the translations know no rounds".into(), finding)
+        }
         Some(method) => {
             let finding = by(method, program, &targets, u64::MAX, options, &watch);
             (method, "it was asked for".into(), finding)
@@ -119,6 +142,35 @@ pub fn check(program: &Program, options: &Options<'_>) -> Result<Report, Diagnos
     finding.statistics.seconds = watch.seconds();
     Ok(report(program, finding, method, why, options))
 }
+
+/// How much a method may use before the next one gets its turn.
+struct Turn {
+    method: Method,
+    /// Search states, or nodes of diagrams.
+    size: u64,
+    why: &'static str,
+}
+
+/// Without recursion: most programs have few states, and listing them is fastest; some have few
+/// diagrams; what is left is worth more time to either.
+const TURNS: [Turn; 4] = [
+    Turn {
+        method: Method::Explicit,
+        size: 1 << 16,
+        why: "the program has no recursion and few states",
+    },
+    Turn {
+        method: Method::Direct,
+        size: 1 << 21,
+        why: "the program has many states and small diagrams",
+    },
+    Turn {
+        method: Method::Explicit,
+        size: 1 << 22,
+        why: "the program has large diagrams, and not too many states to list them",
+    },
+    Turn { method: Method::Direct, size: u64::MAX, why: "the program has too many states to list" },
+];
 
 /// Tries what is fastest for such programs first.
 fn choose(
@@ -131,57 +183,81 @@ fn choose(
         let finding = by(Method::Direct, program, targets, u64::MAX, options, watch);
         return (Method::Direct, "the program is recursive".into(), finding);
     }
-    let finding = by(Method::Explicit, program, targets, EXPLICIT_STATES, options, watch);
-    match finding.stop {
-        Some(Stop::Memory | Stop::Depth) => {
-            let finding = by(Method::Direct, program, targets, u64::MAX, options, watch);
-            (Method::Direct, "the program has too many states to list them".into(), finding)
+    let mut turns = TURNS.iter();
+    loop {
+        let Some(Turn { method, size, why }) = turns.next() else {
+            return (Method::Direct, String::new(), Finding::default());
+        };
+        let finding = by(*method, program, targets, *size, options, watch);
+        let gave_up = matches!(finding.stop, Some(Stop::Memory | Stop::Depth));
+        if !gave_up || turns.len() == 0 {
+            return (*method, (*why).into(), finding);
         }
-        _ => (Method::Explicit, "the program has no recursion and few states".into(), finding),
     }
 }
 
-/// Most search states that the explicit engine may use when nobody asked for it.
-const EXPLICIT_STATES: u64 = 1 << 20;
-/// Most visible states that a proof for every number of switches may use.
-const PROOF_STATES: usize = 200_000;
+/// Most visible states that a proof may use before the search, and after it has found nothing.
+const QUICK_PROOF: usize = 10_000;
+const LONG_PROOF: usize = 300_000;
+/// Most nodes of diagrams that a proof may use after a search has found nothing.
+const PROOF_NODES: usize = 1 << 21;
 
 fn by(
     method: Method,
     program: &Program,
     targets: &Targets,
-    max_states: u64,
+    size: u64,
     options: &Options<'_>,
     watch: &Watch<'_>,
 ) -> Finding {
     watch.method.set(method.name());
-    let (max, open) = match options.switches {
-        Switches::AtMost(k) => (k, false),
-        Switches::Iterate(k) => (k, true),
-    };
-    if open && method != Method::Explicit {
-        match holds_for_every_number(program, targets, PROOF_STATES, watch) {
-            Ok(true) => {
-                let note = "the visible states of all executions were covered: a proof for every \
-                            number of context switches";
-                let notes = vec![note.into()];
-                return Finding { exhausted: true, notes, ..Finding::default() };
-            }
+    let open = matches!(options.switches, Switches::Iterate(_)) && method != Method::Explicit;
+    // Without recursion, the search itself ends with a proof if the program is that small.
+    if open && (program.is_recursive() || method != Method::Direct) {
+        match holds_for_every_number(program, targets, QUICK_PROOF, watch) {
+            Ok(true) => return proven(),
             Ok(false) => {}
             Err(stop) => return Finding { stop: Some(stop), ..Finding::default() },
         }
     }
-    match method {
+    let finding = match method {
         Method::Lazy | Method::Eager => translated(program, targets, method, options, watch),
-        Method::Direct => directly(program, targets, max, options, watch),
-        Method::Explicit => explicit(program, targets, max, max_states, options, watch),
+        Method::Direct => directly(program, targets, size, options, watch),
+        Method::Explicit => list_states(program, targets, size, options, watch),
+    };
+    let nothing_found = finding.replayed.is_none() && finding.stop.is_none() && !finding.exhausted;
+    if !(open && nothing_found) {
+        return finding;
+    }
+    match prove(program, targets, watch) {
+        Ok(true) => Finding { statistics: finding.statistics, ..proven() },
+        Ok(false) => finding,
+        Err(stop) => Finding { stop: Some(stop), ..finding },
     }
 }
 
-pub(crate) fn explicit(
+fn proven() -> Finding {
+    let note = "the visible states of all executions were covered: a proof for every number of \
+                context switches";
+    Finding { exhausted: true, notes: vec![note.into()], ..Finding::default() }
+}
+
+/// Whether no number of switches reaches a target; `false` when that is not known.
+fn prove(program: &Program, targets: &Targets, watch: &Watch<'_>) -> Result<bool, Stop> {
+    if !direct::is_call_free(program) {
+        return holds_for_every_number(program, targets, LONG_PROOF, watch);
+    }
+    let extent = Extent { switches: u32::MAX, rounds: false, nodes: PROOF_NODES, full: false };
+    let outcome = direct::search(program, targets, Remember::WholeStates, extent, watch);
+    match outcome.stop {
+        Some(Stop::Memory) | None => Ok(outcome.exhausted && outcome.found.is_none()),
+        Some(stop) => Err(stop),
+    }
+}
+
+fn list_states(
     program: &Program,
     targets: &Targets,
-    max: u32,
     max_states: u64,
     options: &Options<'_>,
     watch: &Watch<'_>,
@@ -189,7 +265,14 @@ pub(crate) fn explicit(
     let machine = Machine::with_targets(program, targets.clone(), options.max_frames);
     let mut finding = Finding::default();
     let mut layers = Layers::default();
-    let stop = search(&machine, max, max_states, false, options.full, watch, &mut layers).err();
+    let extent = explicit::Extent {
+        switches: options.switches.most(),
+        rounds: options.switches.counts_rounds(),
+        states: max_states,
+        everywhere: false,
+        full: options.full,
+    };
+    let stop = search(&machine, extent, watch, &mut layers).err();
     let statistics = &mut finding.statistics;
     statistics.states = layers.states.last().copied().unwrap_or(0);
     statistics.transitions = layers.transitions;
@@ -210,42 +293,39 @@ pub(crate) fn explicit(
     finding.covered = match (layers.truncated, stop) {
         (Some(_), _) => None,
         (None, Some(_)) => (layers.states.len() as u32).checked_sub(1),
-        (None, None) => Some(max),
+        (None, None) => Some(options.switches.most()),
     };
     finding
 }
 
-pub(crate) fn directly(
+fn directly(
     program: &Program,
     targets: &Targets,
-    max: u32,
+    max_nodes: u64,
     options: &Options<'_>,
     watch: &Watch<'_>,
 ) -> Finding {
-    let outcome = direct::search(program, targets, max, options.full, watch);
+    let nodes = usize::try_from(max_nodes).unwrap_or(usize::MAX);
+    let (switches, rounds) = (options.switches.most(), options.switches.counts_rounds());
+    let extent = Extent { switches, rounds, nodes, full: options.full };
+    let by = Remember::choose(program, extent);
+    let outcome = direct::search(program, targets, by, extent, watch);
     let mut finding = Finding {
         covered: outcome.covered,
         exhausted: outcome.exhausted,
         stop: outcome.stop,
+        remembers: Some(by.name()),
         ..Finding::default()
     };
     finding.statistics.states = outcome.nodes;
     finding.statistics.memory_bytes = outcome.bytes;
     if let Some(schedule) = &outcome.found {
-        match witness::execution(program, targets, schedule, watch) {
-            Ok(replayed) => finding.replayed = Some(replayed),
-            Err(witness::Failure::Stop(stop)) => finding.stop = Some(stop),
-            Err(witness::Failure::Wrong(why)) => {
-                finding.stop = Some(Stop::Fault);
-                finding.notes.push(format!("a counterexample does not replay: {why}"));
-            }
-        }
+        finding.show(program, targets, schedule, watch);
     }
     finding
 }
 
-/// Solves the sequential program; the counterexample comes from the direct engine, which must
-/// agree that there is one.
+/// Solves the sequential program; the counterexample is the one it found.
 fn translated(
     program: &Program,
     targets: &Targets,
@@ -256,30 +336,26 @@ fn translated(
     let mut finding = Finding::default();
     let bounds = match options.switches {
         Switches::AtMost(k) => k..=k,
-        Switches::Iterate(max) => 0..=max,
+        other => 0..=other.most(),
     };
     for k in bounds {
         watch.switches.set(k);
-        match solve_translation(program, method, k, options, watch) {
+        match answer(program, method, k, options.target, options.full, watch) {
             Err(stop) => {
                 finding.stop = Some(stop);
                 return finding;
             }
-            Ok(solved) => {
+            Ok(answer) => {
                 let statistics = &mut finding.statistics;
-                statistics.states = statistics.states.max(solved.nodes);
-                statistics.memory_bytes = statistics.memory_bytes.max(solved.bytes);
-                if solved.reachable {
-                    let shown =
-                        directly(program, targets, k, &Options { full: false, ..*options }, watch);
-                    finding.notes.extend(shown.notes);
-                    finding.stop = shown.stop;
-                    if shown.replayed.is_none() && shown.stop.is_none() {
-                        finding.stop = Some(Stop::Fault);
-                        let note = "the translation and the direct engine disagree";
-                        finding.notes.push(note.into());
-                    }
-                    finding.replayed = shown.replayed;
+                statistics.states = statistics.states.max(answer.nodes);
+                statistics.memory_bytes = statistics.memory_bytes.max(answer.bytes);
+                if let Some(schedule) = &answer.schedule {
+                    finding.show(program, targets, schedule, watch);
+                } else if answer.reachable {
+                    finding.stop = Some(Stop::Fault);
+                    finding.notes.push("the translation reaches its target in no context".into());
+                }
+                if answer.reachable {
                     return finding;
                 }
                 finding.covered = Some(k);
@@ -289,22 +365,24 @@ fn translated(
     finding
 }
 
-fn solve_translation(
-    program: &Program,
-    method: Method,
-    switches: u32,
-    options: &Options<'_>,
-    watch: &Watch<'_>,
-) -> Result<Solved, Stop> {
-    let module = translate(program, method, switches, options.target);
-    // A translation that is not a program, or lost its target, is a mistake in preempt.
-    let sequential = Program::from_module(module).map_err(|_| Stop::Fault)?;
-    let targets = sequential.targets(None).map_err(|_| Stop::Fault)?;
-    let targets = match options.target {
-        Some(label) => sequential.targets(Some(label)).unwrap_or(targets),
-        None => targets,
-    };
-    solve(&sequential, &targets, options.full, watch)
+impl Finding {
+    /// Turns the schedule of a counterexample into an execution, and runs it.
+    fn show(
+        &mut self,
+        program: &Program,
+        targets: &Targets,
+        schedule: &Schedule,
+        watch: &Watch<'_>,
+    ) {
+        match witness::execution(program, targets, schedule, watch) {
+            Ok(replayed) => self.replayed = Some(replayed),
+            Err(witness::Failure::Stop(stop)) => self.stop = Some(stop),
+            Err(witness::Failure::Wrong(why)) => {
+                self.stop = Some(Stop::Fault);
+                self.notes.push(format!("a counterexample does not replay: {why}"));
+            }
+        }
+    }
 }
 
 fn report(
@@ -318,7 +396,11 @@ fn report(
         Some(label) => format!("the label {label} and failed assertions are unreachable"),
         None => "the labels Target and SLIC_ERROR and failed assertions are unreachable".into(),
     };
-    let Finding { replayed, covered, exhausted, stop, mut statistics, notes } = finding;
+    let Finding { replayed, covered, exhausted, stop, remembers, mut statistics, notes } = finding;
+    let why = match remembers {
+        Some(kept) => format!("{why}; it keeps {kept}"),
+        None => why,
+    };
     let mut contexts = Vec::new();
     let mut switches = None;
     let (verdict, sentence, violation) = match replayed {
@@ -352,6 +434,11 @@ fn report(
             (Verdict::Holds, sentence, None)
         }
         None => match (covered, stop) {
+            (Some(k), None) if options.switches.counts_rounds() => {
+                let rounds = k.saturating_add(1);
+                let sentence = format!("no execution of at most {rounds} rounds reaches it");
+                (Verdict::HoldsWithinBound(rounds), sentence, None)
+            }
             (Some(k), None) => {
                 let sentence = format!(
                     "no execution with at most {} reaches it; any other needs at least {}",
@@ -363,8 +450,10 @@ fn report(
             (covered, stop) => {
                 let stop = stop.unwrap_or(Stop::Fault);
                 let sentence = match covered {
-                    Some(k) => format!("{stop}; no execution with at most {} reaches it", count(k)),
-                    None => format!("{stop}; nothing is known"),
+                    Some(k) if !options.switches.counts_rounds() => {
+                        format!("{stop}; no execution with at most {} reaches it", count(k))
+                    }
+                    _ => format!("{stop}; nothing is known"),
                 };
                 (Verdict::Inconclusive(stop), sentence, None)
             }

@@ -55,6 +55,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("B0017", "one assignment gives a variable two values"),
     ("B0018", "a thread function, `init` or `main` with a signature it cannot have"),
     ("B0019", "the target label does not exist"),
+    ("B0020", "`init`, which is no thread, uses a variable of which every thread has its own"),
     ("B0101", "`=` beside `&`, `|` or `^` without parentheses: dialects group it differently"),
     ("B0102", "`int` without a width"),
 ];
@@ -76,6 +77,12 @@ impl Lines {
 
     pub(crate) fn line(&self, offset: usize) -> u32 {
         self.starts.partition_point(|&start| start <= offset) as u32
+    }
+
+    /// The first byte of a line.
+    pub(crate) fn start_of(&self, line: u32) -> Range<usize> {
+        let start = self.starts.get((line as usize).saturating_sub(1)).copied().unwrap_or(0);
+        start..(start + 1).min(self.source.len())
     }
 
     pub(crate) fn error(

@@ -29,6 +29,8 @@
 //! * `check`: the choice between all of them.
 
 mod check;
+#[cfg(test)]
+mod crosscheck;
 mod diagnostic;
 mod direct;
 mod explicit;

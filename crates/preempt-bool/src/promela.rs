@@ -1,9 +1,10 @@
 //! The same program as a Promela model, for programs without recursion.
 //!
 //! Procedures are inlined, every edge of the flow graph becomes one indivisible step, and a
-//! target is `assert(false)`. So a Promela engine that counts all context switches must give the
-//! same answers. Control is explicit (a label per node and `goto`), because flow graphs are not
-//! nested statements.
+//! target is `assert(false)`. With a number of switches the model counts them, in two variables
+//! that every step tests and sets: then the assertion can fail exactly if the target is reachable
+//! with at most so many context switches of any kind. Control is explicit (a label per node and
+//! `goto`), because flow graphs are not nested statements.
 
 use crate::flow::{Expr, NodeId, Owner, Program, VariableId};
 use crate::symbolic::code::{Builder, Code, CodeOperation};
@@ -12,8 +13,8 @@ use std::fmt::Write;
 /// The model, or `None` if the program is recursive, too large to inline, or has atomic sections.
 ///
 /// Process 0 (`init`) sets the shared variables in one indivisible step and starts the threads
-/// in order; its switches are not part of the count.
-pub fn to_promela(program: &Program) -> Option<String> {
+/// in order; its switches are not part of the count. Without `switches`, any number is allowed.
+pub fn to_promela(program: &Program, switches: Option<u8>) -> Option<String> {
     // Atomic sections are flags here and blocks there; the two do not nest alike.
     if program.is_recursive() || program.atomic.is_some() {
         return None;
@@ -26,14 +27,20 @@ pub fn to_promela(program: &Program) -> Option<String> {
     if code.procedures.iter().any(|p| p.function.is_some()) {
         return None;
     }
-    let writer = Writer { code: &code };
+    if program.threads.len() >= usize::from(NOBODY) {
+        return None;
+    }
+    let writer = Writer { code: &code, switches };
     let mut out = String::from("/* made from a Boolean program */\n");
+    if switches.is_some() {
+        let _ = writeln!(out, "byte runs = {NOBODY}, switches = 0;");
+    }
     for v in &program.shared {
         let _ = writeln!(out, "{} {};", writer.ty(*v), writer.name(*v));
     }
     for (thread, root) in roots.iter().enumerate() {
         let _ = writeln!(out, "\nproctype thread{thread}() {{");
-        writer.body(*root, &mut out, true);
+        writer.body(*root, &mut out, Some(thread));
         out.push_str("}\n");
     }
     out.push_str("\ninit {\n  atomic {\n");
@@ -43,7 +50,7 @@ pub fn to_promela(program: &Program) -> Option<String> {
     if let Some(root) = init {
         out.push_str("    run first()\n");
         let mut first = String::from("\nproctype first() {\n  atomic {\n");
-        writer.body(root, &mut first, false);
+        writer.body(root, &mut first, None);
         for thread in 0..roots.len() {
             let _ = writeln!(first, "    run thread{thread}();");
         }
@@ -59,8 +66,12 @@ pub fn to_promela(program: &Program) -> Option<String> {
     Some(out)
 }
 
+/// Not the number of a thread.
+const NOBODY: u8 = 255;
+
 struct Writer<'a> {
     code: &'a Code,
+    switches: Option<u8>,
 }
 
 impl Writer<'_> {
@@ -88,7 +99,7 @@ impl Writer<'_> {
         }
     }
 
-    fn body(&self, root: usize, out: &mut String, runs_alone: bool) {
+    fn body(&self, root: usize, out: &mut String, thread: Option<usize>) {
         let graph = &self.code.procedures[root];
         let globals = (0..self.code.variables.len())
             .filter(|v| self.code.variables[*v].owner == Owner::Thread);
@@ -120,9 +131,13 @@ impl Writer<'_> {
         }
         let _ = writeln!(out, "    skip\n  }};\n  goto L{root}_{};", graph.entry);
         for node in 0..graph.out.len() {
-            self.node(root, node, &own, out, runs_alone);
+            self.node(root, node, &own, out, thread);
         }
-        let _ = writeln!(out, "D{root}: skip;");
+        if temporaries.is_empty() {
+            let _ = writeln!(out, "D{root}: skip;");
+        } else {
+            let _ = writeln!(out, "  goto D{root};\nS{root}: false;\nD{root}: skip;");
+        }
     }
 
     fn node(
@@ -131,7 +146,7 @@ impl Writer<'_> {
         node: NodeId,
         own: &[VariableId],
         out: &mut String,
-        runs_alone: bool,
+        thread: Option<usize>,
     ) {
         let graph = &self.code.procedures[root];
         let _ = writeln!(out, "L{root}_{node}:");
@@ -151,19 +166,32 @@ impl Writer<'_> {
                 }
                 CodeOperation::Call { .. } => out.push_str("  :: false\n"),
                 CodeOperation::Step { guard, lhs, rhs, constrain, forget } => {
-                    let open = if runs_alone { "atomic { " } else { "" };
-                    let close = if runs_alone { " }" } else { "" };
+                    let open = if thread.is_some() { "atomic { " } else { "" };
+                    let close = if thread.is_some() { " }" } else { "" };
                     let condition = match guard {
                         Some(guard) => self.possibly(guard),
                         None => "true".into(),
                     };
-                    let _ = write!(out, "  :: {open}{condition} ->");
+                    let counted = thread.zip(self.switches);
+                    let may_run = counted.map_or(String::new(), |(t, most)| {
+                        format!(" && (runs == {t} || runs == {NOBODY} || switches < {most})")
+                    });
+                    let _ = write!(out, "  :: {open}{condition}{may_run} ->");
+                    if let Some((t, _)) = counted {
+                        let _ = write!(
+                            out,
+                            " if :: runs == {t} || runs == {NOBODY} -> runs = {t} \
+                             :: else -> runs = {t}; switches++ fi;"
+                        );
+                    }
                     for (v, e) in lhs.iter().zip(rhs) {
                         self.assign(*v, e, out);
                     }
                     if let Some(condition) = constrain {
-                        let about = crate::symbolic::engine::about_assigned(condition, lhs);
-                        let _ = write!(out, " ({});", self.possibly(&about));
+                        let about = condition.about_assigned(lhs);
+                        // A wrong choice ends here for good, whatever others do.
+                        let holds = self.possibly(&about);
+                        let _ = write!(out, " if :: {holds} -> skip :: else -> goto S{root} fi;");
                     }
                     for v in lhs {
                         let _ = write!(out, " {} = n{v}; n{v} = 0;", self.name(*v));
@@ -192,7 +220,7 @@ impl Writer<'_> {
             for bit in 0..width {
                 let _ = write!(out, " if :: n{v} = n{v} + {} :: skip fi;", 1u64 << bit);
             }
-        } else if self.is_number(e) {
+        } else if e.is_number() {
             let _ = write!(out, " n{v} = {};", self.number(e));
         } else {
             let (can_be_true, can_be_false) = (self.possibly(e), self.possibly(&e.clone().not()));
@@ -201,17 +229,6 @@ impl Writer<'_> {
                 " if :: ({can_be_true}) -> n{v} = 1 :: ({can_be_false}) -> n{v} = 0 fi;"
             );
         }
-    }
-
-    fn is_number(&self, e: &Expr) -> bool {
-        matches!(
-            e,
-            Expr::Constant { .. }
-                | Expr::Variable(_)
-                | Expr::Next(_)
-                | Expr::Plus(..)
-                | Expr::Minus(..)
-        )
     }
 
     fn number(&self, e: &Expr) -> String {
@@ -243,7 +260,7 @@ impl Writer<'_> {
             }
             Expr::And(a, b) => both(a, b, "&&"),
             Expr::Or(a, b) => both(a, b, "||"),
-            Expr::Equal(a, b) if self.is_number(a) && self.is_number(b) => {
+            Expr::Equal(a, b) if a.is_number() && b.is_number() => {
                 format!("({} == {})", self.number(a), self.number(b))
             }
             Expr::Equal(a, b) => {
@@ -256,7 +273,7 @@ impl Writer<'_> {
                 Expr::Not(inner) => self.possibly(inner),
                 Expr::And(a, b) => both(&(**a).clone().not(), &(**b).clone().not(), "||"),
                 Expr::Or(a, b) => both(&(**a).clone().not(), &(**b).clone().not(), "&&"),
-                Expr::Equal(a, b) if !(self.is_number(a) && self.is_number(b)) => {
+                Expr::Equal(a, b) if !(a.is_number() && b.is_number()) => {
                     let (na, nb) = ((**a).clone().not(), (**b).clone().not());
                     format!("({} || {})", both(a, &nb, "&&"), both(&na, b, "&&"))
                 }

@@ -119,20 +119,21 @@ impl Proof<'_> {
         let widths = |list: &[VariableId]| -> Vec<u8> {
             list.iter().map(|v| program.variables[*v].width).collect()
         };
-        let Some(shared) = all_values(&widths(&program.shared), self.max_states) else {
-            // With `init`, most of these differ only in what it overwrites; still too many.
+        // What `init` sets before anything reads it may as well start with zero.
+        let unset = crate::explicit::unset_shared(program);
+        let free = |v: &VariableId| match unset.contains(v) {
+            true => program.variables[*v].width,
+            false => 0,
+        };
+        let free: Vec<u8> = program.shared.iter().map(free).collect();
+        let Some(shared) = all_values(&free, self.max_states) else {
             self.gave_up = true;
             return Ok(());
         };
         let mut beginnings = Vec::new();
         for thread in &program.threads {
             let function = &program.functions[thread.function];
-            let live = self.liveness.at(thread.function, function.entry);
-            let bits = function
-                .frame()
-                .zip(live)
-                .map(|(v, live)| if *live { program.variables[v].width } else { 0 });
-            let locals = all_values(&bits.collect::<Vec<_>>(), 4096);
+            let locals = self.first_locals(thread.function);
             let private = all_values(&widths(&program.private), 4096);
             let (Some(locals), Some(private)) = (locals, private) else {
                 self.gave_up = true;
@@ -179,6 +180,17 @@ impl Proof<'_> {
         Ok(())
     }
 
+    /// The local variables with which an activation that nobody called can begin.
+    fn first_locals(&self, function: usize) -> Option<Vec<Vec<u32>>> {
+        let definition = &self.program.functions[function];
+        let live = self.liveness.at(function, definition.entry);
+        let width = |(v, live): (VariableId, &bool)| match live {
+            true => self.program.variables[v].width,
+            false => 0,
+        };
+        all_values(&definition.frame().zip(live).map(width).collect::<Vec<_>>(), 4096)
+    }
+
     /// The shared values with which `init` can end, found by the same search with `init` alone.
     fn after_init(
         &mut self,
@@ -187,17 +199,22 @@ impl Proof<'_> {
         watch: &Watch<'_>,
     ) -> Result<Vec<Vec<u32>>, Stop> {
         let function = &self.program.functions[init];
-        let locals = vec![0; function.frame().count()];
         let private = vec![0; self.program.private.len()];
+        let Some(locals) = self.first_locals(init) else {
+            self.gave_up = true;
+            return Ok(Vec::new());
+        };
         for shared in shared {
-            let top = Some(Top {
-                function: init as u32,
-                node: function.entry as u32,
-                locals: locals.clone(),
-                call: None,
-            });
-            let threads = vec![Rc::new(Local { private: private.clone(), top })];
-            self.add(State { shared, threads });
+            for locals in &locals {
+                let top = Some(Top {
+                    function: init as u32,
+                    node: function.entry as u32,
+                    locals: locals.clone(),
+                    call: None,
+                });
+                let threads = vec![Rc::new(Local { private: private.clone(), top })];
+                self.add(State { shared: shared.clone(), threads });
+            }
         }
         self.run(watch)?;
         let mut ended: Vec<Vec<u32>> = std::mem::take(&mut self.known)

@@ -5,12 +5,13 @@
 //! stacks stay bounded; beyond, every counterexample is replayed and the engines judge each other.
 
 use crate::check::{Method, Options, Switches, check};
-use crate::explicit::{Layers, Machine, search};
+use crate::direct::{self, Extent, Remember, is_call_free};
+use crate::explicit::{self, Layers, Machine, search};
 use crate::limits::{Limits, Watch};
 use crate::proof::holds_for_every_number;
-use crate::sequentialize::solve;
-use crate::{Dialect, Program, parse, sequentialize};
-use preempt_core::Verdict;
+use crate::sequentialize::is_reachable;
+use crate::{Dialect, Program, parse, sequentialize, witness};
+use preempt_core::{Stop, Verdict};
 use std::fmt::Write;
 
 struct Random(u64);
@@ -160,7 +161,7 @@ impl Generator {
 }
 
 /// A random program; `recursive` allows functions that call themselves.
-fn program(seed: u64, recursive: bool) -> String {
+pub(crate) fn program(seed: u64, recursive: bool) -> String {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     for _ in 0..5 {
         random.below(2);
@@ -263,12 +264,15 @@ fn program(seed: u64, recursive: bool) -> String {
     g.out
 }
 
-/// The smallest number of switches up to `max`, by plain search; `Err` if it is not known.
-fn judge(program: &Program, max: u32) -> Result<Option<u32>, ()> {
+/// The smallest number of switches (or of rounds after the first) up to `max`, by plain search;
+/// `Err` if it is not known.
+fn judge(program: &Program, max: u32, rounds: bool) -> Result<Option<u32>, ()> {
     let watch = Watch::new(Limits::default());
     let machine = Machine::new(program, None, 7).map_err(|_| ())?;
     let mut layers = Layers::default();
-    search(&machine, max, 60_000, true, false, &watch, &mut layers).map_err(|_| ())?;
+    let (states, everywhere, full) = (60_000, true, false);
+    let extent = explicit::Extent { switches: max, rounds, states, everywhere, full };
+    search(&machine, extent, &watch, &mut layers).map_err(|_| ())?;
     match &layers.found {
         // With a truncated stack there may be a simpler one.
         Some(_) if layers.truncated.is_none() => Ok(Some(layers.states.len() as u32 - 1)),
@@ -277,63 +281,126 @@ fn judge(program: &Program, max: u32) -> Result<Option<u32>, ()> {
     }
 }
 
-fn smallest(source: &str, program: &Program, method: Method, max: u32) -> Option<u32> {
-    let options = Options {
-        method: Some(method),
-        switches: Switches::AtMost(max),
-        max_frames: 7,
-        ..Options::default()
-    };
+/// The switches of the violation that the method finds, replayed; `Err` if it gives up.
+fn smallest(source: &str, program: &Program, method: Method, max: u32) -> Result<Option<u32>, ()> {
+    let limits = Limits { memory_bytes: Some(64 << 20), ..Limits::default() };
+    let switches = Switches::AtMost(max);
+    let options =
+        Options { method: Some(method), switches, max_frames: 7, limits, ..Options::default() };
     let report = check(program, &options).unwrap();
-    assert!(report.claim.notes.is_empty(), "{:?}\n{source}", report.claim.notes);
+    assert!(report.claim.notes.is_empty(), "{method:?} {:?}\n{source}", report.claim.notes);
     match report.claim.verdict {
         Verdict::Violated => {
             assert!(report.switches.is_some_and(|s| s <= max), "{method:?}\n{source}");
-            report.switches
+            Ok(report.switches)
         }
-        Verdict::Holds | Verdict::HoldsWithinBound(_) => None,
+        Verdict::Holds | Verdict::HoldsWithinBound(_) => Ok(None),
+        Verdict::Inconclusive(Stop::Memory) => Err(()),
         Verdict::Inconclusive(stop) => panic!("{method:?}: {stop}\n{source}"),
     }
 }
 
-fn campaign(seeds: std::ops::Range<u64>, recursive: bool, methods: &[Method]) -> [usize; 8] {
-    let mut first = [0; 8];
+/// The smallest number of switches by the direct engine in both its forms.
+pub(crate) fn directly(source: &str, program: &Program, max: u32) -> Option<u32> {
+    let targets = program.targets(None).unwrap();
+    let watch = Watch::new(Limits::default());
+    let mut answers = Vec::new();
+    for by in [Remember::Interfaces, Remember::WholeStates] {
+        if by == Remember::WholeStates && !is_call_free(program) {
+            continue;
+        }
+        let extent = Extent { switches: max, rounds: false, nodes: usize::MAX, full: false };
+        let outcome = direct::search(program, &targets, by, extent, &watch);
+        assert!(outcome.stop.is_none(), "{by:?} {:?}\n{source}", outcome.stop);
+        answers.push(outcome.found.map(|schedule| {
+            let shown = witness::execution(program, &targets, &schedule, &watch);
+            let shown = shown.unwrap_or_else(|e| panic!("{by:?} {e:?}\n{source}"));
+            shown.trace.cost().switches
+        }));
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "{answers:?}\n{source}");
+    answers[0]
+}
+
+/// What a campaign met.
+#[derive(Debug, Default)]
+struct Met {
+    /// Programs first violated with so many switches.
+    first: [usize; 5],
+    not_violated: usize,
+    proven: usize,
+    /// Of those not violated, proven by listing all states.
+    safe: usize,
+    /// Not decided by plain search.
+    not_judged: usize,
+    /// Answers of a translation, and those given up for lack of memory.
+    translated: usize,
+    given_up: usize,
+}
+
+fn campaign(seeds: std::ops::Range<u64>, recursive: bool) -> Met {
+    let mut met = Met::default();
     for seed in seeds {
         let source = program(seed, recursive);
         let (parsed, _) = parse(&source, "random.bp", Dialect::Slam)
             .unwrap_or_else(|e| panic!("seed {seed}: {}\n{source}", e[0]));
-        let direct = smallest(&source, &parsed, Method::Direct, 4);
-        let targets = parsed.targets(None).unwrap();
-        let watch = Watch::new(Limits::default());
-        let proven = holds_for_every_number(&parsed, &targets, 20_000, &watch).unwrap();
+        let direct = directly(&source, &parsed, 4);
+        let proven = is_proven(&source, &parsed);
         assert!(!(proven && direct.is_some()), "seed {seed}: a wrong proof\n{source}");
-        first[5] += usize::from(proven);
-        match judge(&parsed, 4) {
+        met.proven += usize::from(proven);
+        match judge(&parsed, 4, false) {
             Ok(judged) => {
                 assert_eq!(judged, direct, "seed {seed}: judge, direct\n{source}");
                 let explicit = smallest(&source, &parsed, Method::Explicit, 4);
-                assert_eq!(judged, explicit, "seed {seed}: judge, reduced explicit\n{source}");
+                assert_eq!(Ok(judged), explicit, "seed {seed}: judge, explicit\n{source}");
             }
-            Err(()) => first[7] += 1,
+            Err(()) => met.not_judged += 1,
         }
-        first[direct.map_or(6, |k| k as usize)] += 1;
-        for &method in methods {
-            for k in 0..=if seed % 4 == 0 { 3 } else { 2 } {
-                let found = smallest(&source, &parsed, method, k);
-                let wanted = direct.filter(|d| *d <= k);
-                assert_eq!(
-                    found.is_some(),
-                    wanted.is_some(),
-                    "seed {seed} {method:?} {k}\n{source}"
-                );
-                if k < 3 {
+        // All states, all switches: what is proven must be safe.
+        match judge(&parsed, u32::MAX, false) {
+            Ok(Some(switches)) => {
+                assert!(!proven, "seed {seed}: violated with {switches}\n{source}");
+            }
+            Ok(None) => met.safe += 1,
+            Err(()) => {}
+        }
+        match direct {
+            Some(k) => met.first[k as usize] += 1,
+            None => met.not_violated += 1,
+        }
+        for method in [Method::Lazy, Method::Eager] {
+            for k in 0..=4 {
+                let wanted = direct.is_some_and(|d| d <= k);
+                met.translated += 1;
+                match smallest(&source, &parsed, method, k) {
+                    Ok(found) => {
+                        assert_eq!(found.is_some(), wanted, "seed {seed} {method:?} {k}\n{source}")
+                    }
+                    Err(()) => met.given_up += 1,
+                }
+                if k < 3 || seed % 8 == 0 && k == 3 {
                     let again = reread(&parsed, method, k);
-                    assert_eq!(again, wanted.is_some(), "seed {seed} {method:?} {k}\n{source}");
+                    assert_eq!(again, wanted, "seed {seed} {method:?} {k}\n{source}");
                 }
             }
         }
     }
-    first
+    met
+}
+
+/// Whether one of the proofs for every number of switches succeeds; they must not contradict.
+fn is_proven(source: &str, program: &Program) -> bool {
+    let targets = program.targets(None).unwrap();
+    let watch = Watch::new(Limits::default());
+    let visible = holds_for_every_number(program, &targets, 20_000, &watch).unwrap();
+    if !is_call_free(program) {
+        return visible;
+    }
+    let extent = Extent { switches: u32::MAX, rounds: false, nodes: 1 << 21, full: false };
+    let outcome = direct::search(program, &targets, Remember::WholeStates, extent, &watch);
+    assert!(!(visible && outcome.found.is_some()), "a wrong proof\n{source}");
+    visible || outcome.exhausted
 }
 
 /// The answer of the translation after it was printed and read again.
@@ -345,24 +412,64 @@ fn reread(program: &Program, method: Method, switches: u32) -> bool {
     assert_eq!(sequential.thread_count(), 1);
     let targets = sequential.targets(None).unwrap();
     let watch = Watch::new(Limits::default());
-    solve(&sequential, &targets, false, &watch).unwrap().reachable
+    is_reachable(&sequential, &targets, &watch).unwrap()
 }
 
-/// How many programs: a few in the suite, more when asked for.
-fn cases(few: u64) -> u64 {
-    std::env::var("PREEMPT_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(few)
+/// Which programs: a few in the suite, `PREEMPT_CASES` many from `PREEMPT_SEED` on when asked for.
+pub(crate) fn seeds(few: u64) -> std::ops::Range<u64> {
+    let read = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let first = read("PREEMPT_SEED").unwrap_or(1);
+    first..first + read("PREEMPT_CASES").unwrap_or(few)
 }
 
 #[test]
 fn engines_agree_on_programs_without_recursion() {
-    let first = campaign(1..1 + cases(60), false, &[Method::Lazy, Method::Eager]);
-    eprintln!("first violated with 0 to 4 switches, proven, not violated, not judged: {first:?}");
-    assert!(first[1..5].iter().sum::<usize>() > 8, "{first:?}");
+    let met = campaign(seeds(40), false);
+    eprintln!("without recursion: {met:?}");
+    assert!(met.first[1..].iter().sum::<usize>() > 5, "{met:?}");
+    assert!(met.safe > 5 && met.proven > 5 && met.given_up * 20 < met.translated, "{met:?}");
 }
 
 #[test]
 fn engines_agree_on_recursive_programs() {
-    let first = campaign(1..1 + cases(40), true, &[Method::Lazy, Method::Eager]);
-    eprintln!("first violated with 0 to 4 switches, proven, not violated, not judged: {first:?}");
-    assert!(first[1..5].iter().sum::<usize>() > 5, "{first:?}");
+    let met = campaign(seeds(25), true);
+    eprintln!("recursive: {met:?}");
+    assert!(met.first[1..].iter().sum::<usize>() > 3, "{met:?}");
+    assert!(met.proven > 2 && met.given_up * 10 < met.translated, "{met:?}");
+}
+
+/// The same number of rounds by plain search, by reduced search, and by the direct engine.
+#[test]
+fn engines_agree_on_rounds() {
+    let mut met = [0; 4];
+    for (seed, recursive) in seeds(40).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let source = program(seed, recursive);
+        let (parsed, _) = parse(&source, "random.bp", Dialect::Slam).unwrap();
+        let Ok(judged) = judge(&parsed, 2, true) else { continue };
+        met[judged.map_or(3, |k| k as usize)] += 1;
+        for rounds in 1..=if recursive { 2 } else { 3 } {
+            for method in [Method::Explicit, Method::Direct] {
+                let limits = Limits { memory_bytes: Some(64 << 20), ..Limits::default() };
+                let options = Options {
+                    method: Some(method),
+                    switches: Switches::Rounds(rounds),
+                    max_frames: 7,
+                    limits,
+                    ..Options::default()
+                };
+                let claim = check(&parsed, &options).unwrap().claim;
+                assert!(claim.notes.is_empty(), "{seed} {method:?} {:?}\n{source}", claim.notes);
+                let found = match claim.verdict {
+                    Verdict::Violated => true,
+                    Verdict::Inconclusive(Stop::Memory) => continue,
+                    Verdict::Inconclusive(stop) => panic!("{method:?}: {stop}\n{source}"),
+                    Verdict::Holds | Verdict::HoldsWithinBound(_) => false,
+                };
+                let wanted = judged.is_some_and(|k| k < rounds);
+                assert_eq!(found, wanted, "seed {seed} {method:?} {rounds}\n{source}");
+            }
+        }
+    }
+    eprintln!("violated in 1 to 3 rounds, not violated: {met:?}");
+    assert!(met[1] + met[2] > 2, "{met:?}");
 }

@@ -38,6 +38,11 @@ fn mistakes_have_codes_and_places() {
         ("B0017", 1, "decl a; void main() begin a, a := T, F; end"),
         ("B0018", 1, "thread a(x) begin end"),
         ("B0018", 1, "void main(x) begin end"),
+        (
+            "B0020",
+            2,
+            "thread_local decl p; decl g; void init() begin\n  g := p;\nend thread a() begin end",
+        ),
     ];
     for (code, line, source) in cases {
         let errors = parse(source, "bad.bp", Dialect::Slam).map(|_| ()).unwrap_err();

@@ -98,8 +98,17 @@ impl Answer {
 /// Turns a finding into an answer about `property`. The counterexample is replayed on `system` to
 /// tell its story; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
-    let Finding { counterexample, simplest, stop, bound, statistics, coverage, unreached, notes } =
-        finding;
+    let Finding {
+        counterexample,
+        simplest,
+        stop,
+        bound,
+        mut statistics,
+        coverage,
+        unreached,
+        notes,
+    } = finding;
+    statistics.complete &= stop.is_none();
     let violation = counterexample.as_ref().map(|found| violation(system, found, simplest));
     let verdict = match (&violation, stop, bound) {
         (Some(_), _, _) => Verdict::Violated,
@@ -147,12 +156,13 @@ fn usual_message<S: System + ?Sized>(
     state: Option<&[u8]>,
 ) -> String {
     match (kind, state) {
-        (ViolationKind::InvalidEnd, Some(state)) => {
-            let processes = system.process_count(state);
-            format!(
-                "deadlock: none of the {processes} processes can move, and not all of them are at a valid end"
-            )
-        }
+        (ViolationKind::InvalidEnd, Some(state)) => match system.process_count(state) {
+            0 => "all processes have ended, but this is not a valid end".into(),
+            1 => "deadlock: the only process cannot move, and this is not a valid end".into(),
+            count => format!(
+                "deadlock: none of the {count} processes can move, and this is not a valid end"
+            ),
+        },
         (ViolationKind::Claim, _) => "the never claim was matched to its end".into(),
         (ViolationKind::AcceptanceCycle, _) => "an acceptance cycle".into(),
         (ViolationKind::NonProgressCycle, _) => "a cycle without progress".into(),

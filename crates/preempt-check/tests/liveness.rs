@@ -3,6 +3,7 @@
 //! The oracle enumerates the whole product with maps and sets, computes components by repeated
 //! forward reachability, and shares no code with the search but the systems themselves.
 
+use cycles::{Graph, graph, reach};
 use preempt_check::property::{
     Fair, Product, Property, PropertyMove, Stutter, Watched, WithinBound,
 };
@@ -15,6 +16,7 @@ use preempt_core::{
 use std::collections::{BTreeMap, BTreeSet};
 use tiny::{Random, sized, tiny};
 
+mod cycles;
 mod tiny;
 
 /// From, a proposition and its value, to.
@@ -63,46 +65,6 @@ fn automaton(random: &mut Random, bits: usize) -> Automaton {
         })
         .collect();
     Automaton { moves, accepting: vec![random.below(states.into()) as u32] }
-}
-
-/// All states, and for each its successors with the process that moves.
-type Graph = BTreeMap<Vec<u8>, Vec<(ProcessId, Vec<u8>)>>;
-
-fn graph<S: System>(system: &S) -> Graph {
-    let mut graph = Graph::new();
-    let mut state = Vec::new();
-    system.initial(&mut state);
-    let mut todo = vec![state];
-    while let Some(mut state) = todo.pop() {
-        let mut enabled = Enabled::new();
-        system.enabled(&mut state, &mut enabled);
-        if graph.contains_key(&state) {
-            continue;
-        }
-        let mut successors = Vec::new();
-        for &step in enabled.steps() {
-            let mut next = state.clone();
-            system.apply(&mut next, step);
-            system.enabled(&mut next, &mut Enabled::new());
-            todo.push(next.clone());
-            successors.push((step.process, next));
-        }
-        graph.insert(state, successors);
-    }
-    graph
-}
-
-fn reach<'g>(graph: &'g Graph, from: &'g Vec<u8>) -> BTreeSet<&'g Vec<u8>> {
-    let mut seen = BTreeSet::new();
-    let mut todo = vec![from];
-    while let Some(state) = todo.pop() {
-        for (_, next) in &graph[state] {
-            if seen.insert(next) {
-                todo.push(next);
-            }
-        }
-    }
-    seen
 }
 
 /// The states on a common cycle with each state that is on a cycle at all.

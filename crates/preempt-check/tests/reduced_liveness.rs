@@ -1,5 +1,6 @@
 //! Reduction with liveness: what is lost without the SI normal form, and that nothing is with it.
 
+use cycles::{accepting_cycles, graph};
 use preempt_check::property::{Buchi, Fair, Product, Property, Stutter, StutterInvariant, Watched};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::Exact;
@@ -8,6 +9,7 @@ use preempt_core::{Locality, System, ViolationKind};
 use preempt_ltl::{Automaton, Cube, Edge, Formula, parse, translate};
 use tiny::{Move, Random, Tiny, tiny};
 
+mod cycles;
 mod tiny;
 
 const V1: Scheme = Scheme::SourceState(Locality::Local);
@@ -134,13 +136,17 @@ fn one_successor_off_the_path_is_not_enough() {
     assert!(violated(&product, V1));
 }
 
-const CASES: u64 = 600;
+/// `PREEMPT_TEST_SYSTEMS` asks for a longer campaign.
+fn cases() -> u64 {
+    let wanted = std::env::var("PREEMPT_TEST_SYSTEMS").ok().and_then(|n| n.parse().ok());
+    wanted.unwrap_or(600)
+}
 
 #[test]
 fn reduction_loses_nothing_on_formulas() {
     let mut random = Random(19);
     let (mut found, mut full_states, mut reduced_states) = (0, 0, 0);
-    for case in 0..CASES {
+    for case in 0..cases() {
         let system = tiny(&mut random);
         let size = 1 + random.below(7);
         let formula = random_formula(&mut random, system.bits as u64, size);
@@ -150,7 +156,8 @@ fn reduction_loses_nothing_on_formulas() {
         let raw = Product::new(&system, &raw, Stutter::Extend);
         let normal = StutterInvariant::new(&automaton, propositions).unwrap();
         let normal = Product::new(&system, &normal, Stutter::Extend);
-        let truth = violated(&raw, Scheme::Full);
+        let truth = !accepting_cycles(&raw, &graph(&raw)).is_empty();
+        assert_eq!(violated(&raw, Scheme::Full), truth, "case {case}: {system:?} {formula:?}");
         assert_eq!(violated(&normal, Scheme::Full), truth, "case {case}: {system:?} {formula:?}");
         let reduced = search(&normal, V1);
         assert_eq!(
@@ -171,7 +178,36 @@ fn reduction_loses_nothing_on_formulas() {
         );
         found += u64::from(truth);
     }
-    assert!(found > CASES / 10 && found < CASES * 9 / 10, "{found}");
+    assert!(found > cases() / 10 && found < cases() * 9 / 10, "{found}");
+    assert!(reduced_states < full_states, "{reduced_states} of {full_states}");
+}
+
+/// As the search for cycles without progress: an execution that ends is no infinite one.
+#[test]
+fn reduction_loses_nothing_where_executions_end() {
+    let mut random = Random(23);
+    let (mut found, mut full_states, mut reduced_states) = (0, 0, 0);
+    let automaton = translate(&Formula::Prop(0).always().eventually()).unwrap();
+    for case in 0..cases() {
+        let system = tiny(&mut random);
+        let normal = StutterInvariant::new(&automaton, vec![0]).unwrap();
+        let normal = Product::new(&system, &normal, Stutter::End);
+        let truth = !accepting_cycles(&normal, &graph(&normal)).is_empty();
+        let reduced = search(&normal, V1);
+        assert_eq!(reduced.counterexample.is_some(), truth, "case {case}: {system:?}");
+        if !truth {
+            full_states += search(&normal, Scheme::Full).statistics.states;
+            reduced_states += reduced.statistics.states;
+        }
+        let fair = Watched::new(&normal, Fair);
+        assert_eq!(
+            run(&fair, V1, |_| 0).counterexample.is_some(),
+            run(&fair, Scheme::Full, |_| 0).counterexample.is_some(),
+            "fair, case {case}: {system:?}"
+        );
+        found += u64::from(truth);
+    }
+    assert!(found > cases() / 20 && found < cases() * 19 / 20, "{found}");
     assert!(reduced_states < full_states, "{reduced_states} of {full_states}");
 }
 

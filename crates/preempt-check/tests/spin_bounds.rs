@@ -14,6 +14,7 @@ use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::LowerOptions;
 use std::collections::HashMap;
 
+/// The model, which notices broken `xr` and `xs`: only Spin's builds with reduction look at them.
 fn model(name: &str) -> Option<Interpreter> {
     let plain = LowerOptions {
         merge: false,
@@ -109,23 +110,31 @@ fn table_1() {
     let (mut compared, mut wrong) = (0, Vec::new());
     for line in include_str!("data/spin-bounded.tsv").lines().skip(1) {
         let cells: Vec<&str> = line.split('\t').collect();
-        let [name, flags, arguments, _, stored, matched, transitions, _, errors, ..] = cells[..]
+        let [name, flags, arguments, _, stored, matched, transitions, depth, errors, ..] =
+            cells[..]
         else {
             panic!("{line}");
         };
         let number = |cell: &str| cell.parse::<u64>().expect("a number");
+        let broken_promise = line.contains("partial order reduction invalid");
+        let most = if broken_promise { most.max(400_000) } else { most };
         let Some(bound) = bound(arguments).filter(|_| number(transitions) <= most) else {
             continue;
         };
-        let system = models.entry(name.to_owned()).or_insert_with(|| model(name));
+        let key = format!("{name} {broken_promise}");
+        let system = models
+            .entry(key)
+            .or_insert_with(|| model(name).map(|model| model.check_promises(broken_promise)));
         let Some(system) = system else { continue };
         let (ours, _) = run(name, system, options(flags, bound, 0));
-        // The depth is not compared: Spin's includes rendezvous offers that nobody takes up.
-        // Nor are reports of broken xr/xs promises, which are no violations of the model.
-        let broken_promise = line.contains("partial order reduction invalid");
-        let errors = if broken_promise { "0" } else { errors };
-        let ours = [ours.states, ours.matched, ours.transitions, ours.errors];
-        let spins = [stored, matched, transitions, errors].map(number);
+        // Spin asks about a promise whenever it looks at a step, also at one that is blocked, so its
+        // number of these errors says nothing; that there are some does.
+        let errors = if broken_promise { ours.errors.max(1) } else { number(errors) };
+        // The worst case has a claim, and Spin counts the claim's own move from the deepest state.
+        let depth = number(depth) - u64::from(name == "worst");
+        let ours = [ours.states, ours.matched, ours.transitions, ours.errors, ours.depth];
+        let [stored, matched, transitions] = [stored, matched, transitions].map(number);
+        let spins = [stored, matched, transitions, errors, depth];
         if std::env::var_os("V").is_some() {
             eprintln!("{name} {flags} L{bound}: {ours:?} {spins:?}");
         }

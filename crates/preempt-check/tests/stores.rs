@@ -168,3 +168,49 @@ fn bitstate_predicts_what_it_misses() {
     let ratio = missed as f64 / expected;
     assert!((0.8..1.25).contains(&ratio), "{missed} missed, {expected} expected");
 }
+
+/// Successors of stored states, found from these, are the states that their bytes say.
+#[test]
+fn a_tree_finds_successors_from_their_predecessors() {
+    for length in [65, 66, 67, 68, 69, 80, 131, 257] {
+        let mut random = Random(length as u64);
+        let mut tree = Tree::new(usize::MAX);
+        let mut known: HashMap<Vec<u8>, StateId> = HashMap::new();
+        let mut order = vec![vec![0; length]];
+        known.insert(order[0].clone(), tree.insert(&order[0]).expect("there is room").id);
+        for at in 0..400 {
+            let parent = order[at % order.len()].clone();
+            let (mut bytes, mut batch, mut states) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..6 {
+                let mut state = parent.clone();
+                if random.below(8) == 0 {
+                    state.resize(length + random.below(9) as usize, 0);
+                }
+                for _ in 0..random.below(4) {
+                    let at = random.below(state.len() as u64) as usize;
+                    state[at] = random.below(3) as u8;
+                }
+                let start = bytes.len();
+                bytes.extend_from_slice(&state);
+                batch.push(Pending::new(0, start, bytes.len()));
+                states.push(state);
+            }
+            tree.hash_successors(known[&parent], &bytes, &mut batch).expect("there is room");
+            tree.insert_batch(&bytes, &mut batch).expect("there is room");
+            for (state, pending) in states.into_iter().zip(batch) {
+                let is_new = !known.contains_key(&state);
+                assert_eq!(pending.inserted.new, is_new, "length {length}, round {at}");
+                if is_new {
+                    order.push(state.clone());
+                }
+                assert_eq!(*known.entry(state).or_insert(pending.inserted.id), pending.inserted.id);
+            }
+        }
+        let mut out = Vec::new();
+        for (state, id) in known {
+            assert!(tree.load(id, &mut out));
+            assert_eq!(out, state);
+            assert_eq!(tree.lookup(&state), Some(id));
+        }
+    }
+}

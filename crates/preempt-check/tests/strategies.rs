@@ -15,7 +15,7 @@ fn options(search: Search) -> Options {
 #[test]
 fn strategies_find_only_what_is_there() {
     let (mut violated, mut found) = (0, [0; 3]);
-    for seed in 0..12 {
+    for seed in 0..60 {
         let system = random_system(seed);
         let Some(truth) = truth(&system, 30, 20_000) else { continue };
         let expected = truth.simplest.is_some();
@@ -40,7 +40,8 @@ fn strategies_find_only_what_is_there() {
             *found += u32::from(verdict == Verdict::Violated);
         }
     }
-    assert!(violated > 0 && found[0] == violated, "{violated}: {found:?}");
+    // On systems this small they find nearly everything.
+    assert!(violated > 20 && found.iter().all(|found| *found * 10 >= violated * 9), "{found:?}");
 }
 
 #[test]

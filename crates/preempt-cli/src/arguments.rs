@@ -1,7 +1,8 @@
 //! The command line: one table from which help, man page and completions come.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Finds concurrency bugs by searching executions in the order of the preemptions they need.
@@ -27,9 +28,29 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   preempt check models/peterson.pml
   preempt check models/philosophers.pml -D N=5 --bound 1
-  preempt check models/traffic_light.pml --ltl safe --json
-  preempt check models/big.pml --store tree --memory 8G --time 10m --threads 2
-  preempt check models/boolean/bluetooth_2a1s.bp --switches 4 --method lazy";
+  preempt check models/traffic_light.pml --ltl never_both --json
+  preempt check models/philosophers.pml -D N=9 --store tree --memory 8G --time 10m
+  preempt check models/boolean/bluetooth-2-1.bp --switches 4 --method lazy";
+
+/// Options whose value may be left out.
+const OPTIONAL_VALUES: [&str; 2] = ["--json", "--iterate"];
+
+/// `check --json model.pml` means the model, not a file for the report: an option whose value may be
+/// left out moves behind a model that follows it.
+pub(crate) fn with_model_first(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    let is_model = |word: &OsString| {
+        let extension = Path::new(word).extension();
+        extension.is_some_and(|extension| extension == "pml" || extension == "bp")
+    };
+    for at in (1..words.len().saturating_sub(1)).rev() {
+        let optional = OPTIONAL_VALUES.iter().any(|option| words[at] == *option);
+        if optional && is_model(&words[at + 1]) {
+            words.swap(at, at + 1);
+        }
+    }
+    words
+}
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
@@ -181,6 +202,9 @@ pub(crate) struct CheckArguments {
     /// Ignore invalid end states
     #[arg(long, help_heading = "Properties")]
     pub(crate) no_deadlock: bool,
+    /// Count an end as valid only if all channels are empty (Spin's -q)
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) empty_channels: bool,
     /// Ignore assertions
     #[arg(long, help_heading = "Properties")]
     pub(crate) no_assert: bool,
@@ -188,6 +212,15 @@ pub(crate) struct CheckArguments {
     /// At most K context switches of any kind
     #[arg(long, value_name = "K", help_heading = "Boolean programs")]
     pub(crate) switches: Option<u32>,
+    /// At most R rounds: in each, every thread may run once, in order
+    #[arg(
+        long,
+        value_name = "R",
+        value_parser = clap::value_parser!(u32).range(1..),
+        conflicts_with_all = ["switches", "iterate", "bound"],
+        help_heading = "Boolean programs"
+    )]
+    pub(crate) rounds: Option<u32>,
     /// How to solve it
     #[arg(long, value_enum, help_heading = "Boolean programs")]
     pub(crate) method: Option<Method>,
@@ -213,6 +246,15 @@ pub(crate) struct CheckArguments {
     /// Print the report as JSON, or write it to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = "Output")]
     pub(crate) json: Option<Option<PathBuf>>,
+    /// The form of the report on standard output
+    #[arg(
+        long,
+        value_enum,
+        value_name = "plain|spin",
+        default_value = "plain",
+        help_heading = "Output"
+    )]
+    pub(crate) report: ReportForm,
     /// Only the verdict
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
@@ -293,6 +335,14 @@ pub(crate) struct LtlArguments {
 pub(crate) enum Switch {
     On,
     Off,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportForm {
+    /// The counterexample in lanes, the verdict, the numbers
+    Plain,
+    /// As Spin's verifier prints it
+    Spin,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -377,6 +427,20 @@ mod tests {
     #[test]
     fn the_table_of_options_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_model_is_never_the_value_of_an_option() {
+        let ordered = |line: &str| {
+            let words = with_model_first(line.split(' ').map(OsString::from));
+            words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            ordered("preempt check --json --iterate m.pml"),
+            "preempt check m.pml --json --iterate"
+        );
+        let usual = "preempt check m.pml --json out.json --iterate 3";
+        assert_eq!(ordered(usual), usual);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Boolean programs: `preempt check program.bp` and `preempt sequentialize`.
 
-use crate::arguments::{CheckArguments, Method, SequentializeArguments, Translation};
+use crate::arguments::{CheckArguments, Method, SequentializeArguments, Switch, Translation};
 use crate::failure::Failure;
 use crate::output::{self, Report, print};
 use crate::terminal::{self, INTERRUPTED};
@@ -8,7 +8,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use preempt_bool::{
     Diagnostic, Dialect, Limits, Machine, Options, Program, Severity, Switches, check, parse,
 };
-use preempt_check::{Check, Preemptions};
+use preempt_check::{Check, Preemptions, Reduction};
 use preempt_report::Source;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         None => within_switches(&program, arguments, &text)?,
     };
     let sources = [Source { file: file.to_string_lossy().into_owned(), text }];
-    output::report(&Report { arguments, claims: &[claim], sources: &sources })
+    output::report(&Report { arguments, claims: &[claim], sources: &sources, headings: &[] })
 }
 
 /// LMP09's question: at most so many context switches of any kind.
@@ -49,7 +49,13 @@ fn within_switches(
             );
         }
     };
+    let translation = matches!(arguments.method, Some(Method::Lazy | Method::Eager));
+    if arguments.rounds.is_some() && translation {
+        let message = "--rounds needs --method direct or explicit: the translations know no rounds";
+        return Err(Failure::Input(message.into()));
+    }
     let switches = match (arguments.switches, arguments.iterate) {
+        _ if arguments.rounds.is_some() => Switches::Rounds(arguments.rounds.unwrap_or(1)),
         (Some(most), None) => Switches::AtMost(most),
         (most, Some(last)) => Switches::Iterate(last.or(most).unwrap_or(DEFAULT_SWITCHES)),
         (None, None) => Switches::Iterate(DEFAULT_SWITCHES),
@@ -86,6 +92,11 @@ fn within_bound(
     bound: u32,
     text: &str,
 ) -> Result<preempt_core::Claim, Failure> {
+    if arguments.switches.is_some() || !matches!(arguments.method, None | Some(Method::Explicit)) {
+        let message = "--bound counts preemptions, and states are listed one by one for it: it \
+                       goes with neither --switches nor another --method than explicit";
+        return Err(Failure::Input(message.into()));
+    }
     let machine =
         Machine::new(program, arguments.target.as_deref(), MOST_FRAMES).map_err(|diagnostic| {
             show_all(&[diagnostic], text);
@@ -95,6 +106,10 @@ fn within_bound(
         property: "no target reached, no assertion violated".into(),
         preemptions: Preemptions::AtMost(bound),
         deadlocks: false,
+        reduction: match arguments.por {
+            Some(Switch::Off) => Reduction::None,
+            _ => Reduction::Full,
+        },
         memory: arguments.memory.map(|bytes| bytes as usize),
         time: arguments.time,
         threads: arguments.threads,

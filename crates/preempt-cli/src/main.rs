@@ -23,11 +23,18 @@ use std::process::ExitCode;
 
 /// A bug in preempt.
 const BUG: u8 = 101;
+/// The answer could not be written.
+const LOST: u8 = 2;
 
 fn main() -> ExitCode {
     terminal::listen_for_interrupts();
     // A panic is a bug in preempt; the default message stays, the exit code says so.
-    std::panic::catch_unwind(|| run(Cli::parse())).unwrap_or(ExitCode::from(BUG))
+    let line = || Cli::parse_from(arguments::with_model_first(std::env::args_os()));
+    match std::panic::catch_unwind(|| run(line())) {
+        Ok(_) if output::is_lost() => ExitCode::from(LOST),
+        Ok(code) => code,
+        Err(_) => ExitCode::from(BUG),
+    }
 }
 
 fn run(cli: Cli) -> ExitCode {

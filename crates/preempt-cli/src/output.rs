@@ -1,20 +1,24 @@
 //! Reports on standard output and in files.
 
-use crate::arguments::CheckArguments;
+use crate::arguments::{CheckArguments, ReportForm};
 use crate::failure::Failure;
 use crate::terminal;
 use preempt_core::Claim;
 use preempt_report::json::{self, Subject};
+use preempt_report::spin::{self, Heading};
 use preempt_report::{Page, SavedTrace, Source, chart, lanes, page, summary};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a check came to.
 pub(crate) struct Report<'a> {
     pub(crate) arguments: &'a CheckArguments,
     pub(crate) claims: &'a [Claim],
     pub(crate) sources: &'a [Source],
+    /// What was asked, claim by claim; for reports in Spin's form.
+    pub(crate) headings: &'a [Heading],
 }
 
 /// Steps of one process in a row that are shown in full.
@@ -85,7 +89,15 @@ pub(crate) fn options(arguments: &CheckArguments) -> Vec<String> {
 fn text(report: &Report<'_>) -> String {
     let look = terminal::look();
     let mut text = String::new();
-    for claim in report.claims {
+    for (at, claim) in report.claims.iter().enumerate() {
+        if let (ReportForm::Spin, Some(heading)) =
+            (report.arguments.report, report.headings.get(at))
+        {
+            let trail = report.arguments.trace.as_ref().map(|path| path.to_string_lossy());
+            text.push_str(&spin::render(claim, heading, trail.as_deref()));
+            text.push('\n');
+            continue;
+        }
         if report.claims.len() > 1 {
             text.push_str(&format!("{}\n", claim.property));
         }
@@ -105,10 +117,25 @@ fn text(report: &Report<'_>) -> String {
     text
 }
 
-/// Prints, and does not mind if nobody listens any more.
+/// Whether something could not be printed.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints, and does not mind if nobody listens any more. Any other obstacle is told, and makes the
+/// command [fail](is_lost) in the end.
 pub(crate) fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    let _ = std::io::stdout().flush();
+    let mut stdout = std::io::stdout();
+    let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    if let Err(error) = printed
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+        && !LOST.swap(true, Ordering::Relaxed)
+    {
+        anstream::eprintln!("error: cannot write to standard output: {error}");
+    }
+}
+
+/// Whether a part of the answer could not be printed.
+pub(crate) fn is_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
 }
 
 /// Writes a file whole.

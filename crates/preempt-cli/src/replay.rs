@@ -3,7 +3,8 @@
 use crate::arguments::ReplayArguments;
 use crate::failure::Failure;
 use crate::output::{print, write};
-use crate::promela::{self, Beside};
+use crate::promela;
+use crate::simulate::interactive;
 use crate::terminal;
 use preempt_core::{Claim, ProcessId, Statistics, Step, Stop, Verdict, replay};
 use preempt_report::{Page, SavedTrace, lanes, page};
@@ -16,7 +17,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let saved = SavedTrace::from_json(&text)
         .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
     let model = promela::load(&arguments.model, true)?;
-    let interpreter = promela::interpreter(&model, &arguments.model, Beside::Nothing, false)?;
+    let interpreter = promela::observed(&model, &arguments.model)?;
     let steps: Vec<Step> = saved
         .trace
         .raw
@@ -31,6 +32,13 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
             arguments.model.file.display()
         ))
     })?;
+    if arguments.interactive {
+        interactive::run(&interpreter, steps, 1);
+        return Ok(ExitCode::SUCCESS);
+    }
+    for truncation in promela::truncations_along(&interpreter, &steps) {
+        eprintln!("{truncation}");
+    }
     trace.cycle_start = saved.trace.cycle_start.filter(|start| *start < trace.steps.len());
     if arguments.json {
         let saved = SavedTrace { trace: trace.clone(), ..saved.clone() };

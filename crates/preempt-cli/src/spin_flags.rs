@@ -60,7 +60,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-nN", "--seed N"),
     ("-uN", "--steps N"),
     ("-i (simulation)", "--interactive"),
-    ("-q (with -run)", "not available: the end states of channels are not judged"),
+    ("-run -q", "--empty-channels"),
 ];
 
 /// Translates the words after `preempt spin`.
@@ -100,6 +100,7 @@ pub(crate) fn translate(words: &[String]) -> Result<Vec<String>, UnknownFlag> {
             "-collapse" | "-DCOLLAPSE" => add(&["--store", "tree"]),
             "-bcs" | "-DBCS" => bounded = bounded.or(Some("0")),
             "-E" => add(&["--no-deadlock"]),
+            "-q" if verify => add(&["--empty-channels"]),
             "-A" => add(&["--no-assert"]),
             "-o1" => add(&["--no-reset"]),
             "-o2" => add(&["--no-hide"]),
@@ -143,7 +144,9 @@ fn assemble(job: Job, file: String, bounded: Option<&str>, flags: Vec<String>) -
         Job::Simulate => line.extend(["simulate".into(), file]),
         Job::Verify => {
             let trail = format!("{file}.trail");
+            let form = ["--report".into(), "spin".into()];
             line.extend(["check".into(), file, "--trace".into(), trail]);
+            line.extend(form);
         }
         Job::GuidedSimulation => {
             let trail = format!("{file}.trail");
@@ -177,15 +180,15 @@ mod tests {
     fn common_lines() {
         assert_eq!(
             line("-run -a -ltl p1 -DN=3 m.pml"),
-            "preempt check m.pml --trace m.pml.trail --acceptance --ltl p1 -D N=3"
+            "preempt check m.pml --trace m.pml.trail --report spin --acceptance --ltl p1 -D N=3"
         );
         assert_eq!(
             line("-run -bcs -L2 -noreduce -c0 -m1000000 m.pml"),
-            "preempt check m.pml --trace m.pml.trail --por off --max-errors 0 --bound 2"
+            "preempt check m.pml --trace m.pml.trail --report spin --por off --max-errors 0 --bound 2"
         );
         assert_eq!(
             line("-search -bitstate -w28 -k5 -E m.pml"),
-            "preempt check m.pml --trace m.pml.trail --store bitstate --bits 28 --hashes 5 --no-deadlock"
+            "preempt check m.pml --trace m.pml.trail --report spin --store bitstate --bits 28 --hashes 5 --no-deadlock"
         );
         assert_eq!(line("-p -g -l -n7 -u20 m.pml"), "preempt simulate m.pml --seed 7 --steps 20");
         assert_eq!(line("-t -p m.pml"), "preempt replay m.pml m.pml.trail");

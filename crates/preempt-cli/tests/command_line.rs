@@ -63,6 +63,37 @@ fn a_bound_is_stated_in_words() {
 }
 
 #[test]
+fn a_search_that_counts_all_violations_is_complete() {
+    let first = json(&preempt(&["check", "peterson_no_turn.pml", "--json"]));
+    assert_eq!((&first["verdict"], &first["complete"]), (&"violated".into(), &false.into()));
+    let all = json(&preempt(&["check", "peterson_no_turn.pml", "--json", "--max-errors", "0"]));
+    assert_eq!((&all["verdict"], &all["complete"]), (&"violated".into(), &true.into()));
+    assert!(all["states"].as_u64() > first["states"].as_u64(), "{all}");
+}
+
+/// Spin's `-q`: both processes end, one message is left behind. (Spin 6.5.2: no error without the
+/// flag, an invalid end state with it.)
+#[test]
+fn messages_left_behind_matter_on_request() {
+    let model = file(
+        "left_behind.pml",
+        "chan c = [2] of { byte };\n\
+         active proctype sender() { c!1; c!2 }\n\
+         active proctype receiver() { byte x; c?x }\n",
+    );
+    let model = model.to_str().unwrap();
+    assert_eq!(code(&preempt(&["check", model, "-q"])), 0);
+    for backend in ["native", "interp"] {
+        let report =
+            json(&preempt(&["check", model, "--json", "--empty-channels", "--backend", backend]));
+        assert_eq!(report["violation"]["kind"], "invalid_end_state", "{report}");
+    }
+    let spin = preempt(&["spin", "-run", "-q", model]);
+    assert_eq!(code(&spin), 1);
+    assert!(stdout(&spin).starts_with("pan:1: invalid end state (at depth "), "{}", stdout(&spin));
+}
+
+#[test]
 fn iterating_finds_the_least_bound() {
     let report = json(&preempt(&["check", "peterson_no_turn.pml", "--iterate", "--json"]));
     assert_eq!(report["verdict"], "violated");
@@ -141,12 +172,41 @@ fn an_interactive_simulation_follows_commands() {
         .spawn()
         .unwrap();
     use std::io::Write;
-    child.stdin.take().unwrap().write_all(b"1\nv\nb\nt\nr 3\n99\nq\n").unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"1\nv\nb\nt\nr 3\n99\nb 9\nbreak 17\nc\np\nv turn\nclear 5\nwhat\nq\n")
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0);
     let text = stdout(&output);
     assert!(text.contains("wants[") || text.contains("turn"), "{text}");
-    assert!(text.contains("there is no such step"), "{text}");
+    for said in [
+        "there is no such step",
+        "at the start",
+        "breakpoints before line 17",
+        "before line 17\n",
+        "there is no breakpoint at line 5",
+        "not understood",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+#[test]
+fn values_that_are_cut_are_told_once() {
+    let model = file(
+        "cut.pml",
+        "byte x; int i;\nactive proctype A() {\n  do :: i < 3 -> i++;\n    x = i + 300\n  :: else -> break od;\n  assert(x == 1)\n}\n",
+    );
+    let model = model.to_str().unwrap();
+    let simulated = preempt(&["simulate", model, "--seed", "1"]);
+    let said = stderr(&simulated);
+    assert_eq!(said.matches("cut.pml:4: value 301 is cut to 45 (8 bits)").count(), 1, "{said}");
+    assert_eq!(said.matches("P0084").count(), 1, "{said}");
+    let checked = preempt(&["check", model]);
+    assert!(stdout(&checked).contains("value 301 is cut to 45"), "{}", stdout(&checked));
 }
 
 /// More states than any test has time for. What is never read would not be part of the state.

@@ -1,7 +1,8 @@
 //! Random models and random formulas without `X`: the verdict with reduction is the verdict without,
 //! and where Spin is installed, that of Spin without its reduction.
 //!
-//! `PREEMPT_MODELS` sets the number of models, `PREEMPT_SEED` the first seed. How often Spin *with* its
+//! `PREEMPT_MODELS` sets the number of models, `PREEMPT_FORMULAS` how many formulas each has,
+//! `PREEMPT_SEED` the first seed. How often Spin *with* its
 //! reduction is wrong is printed, not judged.
 
 use std::path::{Path, PathBuf};
@@ -76,7 +77,10 @@ fn formula(random: &mut Random, depth: u32) -> String {
     }
 }
 
-const FORMULAS: usize = 6;
+/// Formulas per model: compiling Spin's checker costs more than running it.
+fn formulas() -> usize {
+    setting("PREEMPT_FORMULAS", 6) as usize
+}
 
 /// A model with several formulas.
 fn model(random: &mut Random) -> String {
@@ -88,7 +92,7 @@ fn model(random: &mut Random) -> String {
         let body = if random.below(2) == 0 { format!("do :: {body} od") } else { body };
         text.push_str(&format!("active proctype P{number}() {{ bit x; {body} }}\n"));
     }
-    for number in 0..FORMULAS {
+    for number in 0..formulas() {
         text.push_str(&format!("ltl f{number} {{ {} }}\n", formula(random, 2)));
     }
     text
@@ -157,7 +161,7 @@ fn reduction_changes_no_verdict_and_spin_without_it_agrees() {
         std::fs::write(&path, &text).unwrap();
         let unreduced_spin = spin(&folder, "m.pml", &["-DNOREDUCE"]);
         let reduced_spin = unreduced_spin.as_ref().and_then(|_| spin(&folder, "m.pml", &[]));
-        for at in 0..FORMULAS {
+        for at in 0..formulas() {
             let name = format!("f{at}");
             let full = ours(&path, &["--ltl", &name, "--por", "off"]);
             let reduced = ours(&path, &["--ltl", &name]);

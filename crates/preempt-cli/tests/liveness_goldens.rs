@@ -112,16 +112,22 @@ fn compare(row: &Row) -> Result<(), String> {
     if *verdict != expected {
         return Err(format!("verdict {verdict}, Spin has {} errors", row.errors));
     }
-    let counted = row.mode == "A0" && !UNEXPLAINED.contains(&row.claim.as_str());
-    if counted && row.stored.is_some_and(|stored| report["states"] != stored) {
-        return Err(format!("{} states, Spin stores {:?}", report["states"], row.stored));
+    if row.mode != "A0" {
+        return Ok(());
+    }
+    let miscounted = MISCOUNTED.iter().find(|(claim, _)| *claim == row.claim);
+    let stored = miscounted.map(|(_, stored)| *stored).or(row.stored);
+    if stored.is_some_and(|stored| report["states"] != stored) {
+        return Err(format!("{} states, Spin stores {stored:?}", report["states"]));
     }
     Ok(())
 }
 
-/// Violated claims of LTL/train.pml: the verdict agrees, but we store about 0.1 to 0.4 % fewer states
-/// than Spin does when it goes on behind an error. The cause is not known yet.
-const UNEXPLAINED: [&str; 3] = ["c2", "c3", "c4"];
+/// Violated claims of LTL/train.pml, whose states Spin miscounts when it goes on behind an error: where
+/// its second search closes a cycle at a state of the first, `pan.c` does `nShadow--`, as if that state
+/// had been counted twice, and "stored" is all visits less `nShadow`. These are its numbers for the same
+/// claims built with `-DSAFETY`, which has no second search.
+const MISCOUNTED: [(&str, u64); 3] = [("c2", 114_857), ("c3", 114_945), ("c4", 114_963)];
 
 fn run(wanted: impl Fn(&Row) -> bool) {
     let mut wrong = Vec::new();
@@ -151,6 +157,41 @@ fn debian_examples_have_spins_verdicts() {
         return;
     }
     run(|row| !row.model.starts_with("micro/"));
+}
+
+/// Claims watched by a search for safety alone, as Spin built with `-DSAFETY -DNOREDUCE` does: the claim
+/// Spin makes of an ltl block, the errors and the stored states of the search that goes on.
+#[test]
+fn claims_without_cycles_store_what_spin_stores() {
+    if !Path::new(EXAMPLES).exists() {
+        println!("skipped: Debian's examples of Spin are not installed");
+        return;
+    }
+    let mut wrong = Vec::new();
+    for line in include_str!("data/spin-safety-claims.tsv").lines().skip(1) {
+        let cells: Vec<&str> = line.split('\t').collect();
+        let row = Row {
+            model: cells[0].into(),
+            mode: "S0".into(),
+            claim: cells[1].into(),
+            errors: cells[2].parse().unwrap(),
+            stored: cells[3].parse().ok(),
+            first_error: String::new(),
+        };
+        let Some((path, claim)) = prepare(&row) else { continue };
+        let mut arguments = vec!["--por", "off", "--max-errors", "0"];
+        arguments.extend(claim.iter().flat_map(|name| ["--claim", name.as_str()]));
+        match check(&path, &arguments) {
+            Ok(report) => {
+                let ours = (report["errors"].as_u64(), report["states"].as_u64());
+                if ours != (Some(row.errors), row.stored) {
+                    wrong.push(format!("{line}: {ours:?}"));
+                }
+            }
+            Err(complaint) => wrong.push(format!("{line}: {complaint}")),
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 /// [S19] Fig. 2: the model on which Spin's reduction loses the violation.

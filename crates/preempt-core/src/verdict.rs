@@ -170,6 +170,8 @@ pub struct Statistics {
     pub revisits: u64,
     /// Violations met.
     pub errors: u64,
+    /// Nothing ended the search early, not even a violation: `errors` and `states` are all there are.
+    pub complete: bool,
     /// Bytes that the store uses per state.
     pub bytes_per_state: f64,
     /// Peak memory of the search.

@@ -14,6 +14,7 @@ use Parameter::{Address, Number};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{Move, Op, Program};
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU32;
 
 /// `(state) -> truth`
 pub(crate) type Proposition = extern "C" fn(*const u8) -> u32;
@@ -71,7 +72,7 @@ pub(crate) struct Expanding {
 
 pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
     let program = reference.program();
-    refuse(program, reference.checks_promises())?;
+    refuse(program)?;
     let shape = Box::new(Shape::new(program));
     let layout = &program.layout;
     let tables = Box::new(Tables {
@@ -82,6 +83,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
             .collect(),
         capacities: layout.channel_types.iter().map(|t| t.capacity).collect(),
         shape: std::ptr::from_ref(&*shape).cast(),
+        checks_promises: reference.checks_promises(),
     });
     let mut assembly = Assembly::new(&HELPERS)?;
     let propositions = propositions(&mut assembly, program, &tables)?;
@@ -94,7 +96,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
     };
     let growth: Vec<_> = program.moves.iter().map(|m| growth(program, m)).collect();
     let most_growth = growth.iter().flatten().copied().max().unwrap_or(0);
-    let meeting = Box::new(meeting(program, &code, &halves, most_growth));
+    let meeting = Box::new(meeting(program, &tables, &code, &halves, most_growth));
     let most_moves = program.proctypes.iter().flat_map(|p| &p.states).map(|s| s.moves.len()).max();
     Ok(Native {
         reference,
@@ -108,6 +110,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
         // A joint step may create processes in both halves.
         most_growth: 2 * most_growth as usize,
         most_successors: most_successors(most_moves.unwrap_or(0), support::has_rendezvous(program)),
+        asked: AtomicU32::new(0),
         stepping: OnceLock::new(),
         expanding: OnceLock::new(),
         _code: code,
@@ -115,13 +118,11 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
 }
 
 /// Programs whose every step needs the interpreter.
-fn refuse(program: &Program, checks_promises: bool) -> Result<(), CodeError> {
+fn refuse(program: &Program) -> Result<(), CodeError> {
     let most_fields = program.layout.channel_types.iter().map(|t| t.fields.len()).max();
     let states = || program.proctypes.iter().flat_map(|p| &p.states);
     let why = if program.layout.has_priorities {
         "it uses priorities"
-    } else if checks_promises {
-        "a reduction relies on its xr and xs, which are checked at every step"
     } else if program.trace.is_some() {
         "it has a trace automaton"
     } else if states().any(|s| s.moves.len() > MOST_MOVES) {
@@ -150,7 +151,8 @@ fn propositions(
 ) -> Result<Vec<Option<FunctionId>>, CodeError> {
     let mut functions = Vec::new();
     for &id in &program.propositions {
-        let support = Support { program, own_channels: &[] };
+        let checks_promises = tables.checks_promises;
+        let support = Support { program, own_channels: &[], checks_promises };
         if !support.expr(id) || value::can_fault(program, id) {
             functions.push(None);
             continue;
@@ -208,10 +210,17 @@ fn halves(
     Ok(all)
 }
 
-fn meeting(program: &Program, code: &Executable, halves: &[Halves], growth: u32) -> Meeting {
+fn meeting(
+    program: &Program,
+    tables: &Tables,
+    code: &Executable,
+    halves: &[Halves],
+    growth: u32,
+) -> Meeting {
     let support = |m: &Move| Support {
         program,
         own_channels: &program.proctypes[usize::from(m.proctype.0)].frame.channels,
+        checks_promises: tables.checks_promises,
     };
     // SAFETY: `halves` made the functions with these very signatures, and they live as long as
     // `code`, which the owner of the result keeps.

@@ -3,7 +3,7 @@
 //! [`Native`] is a [`System`] like the reference interpreter and gives the same answers, step for
 //! step; it only gives them faster. What has no machine code it passes on to the interpreter it was
 //! made from, process by process and step by step. Translation takes milliseconds and needs no C
-//! compiler; what a search does not use is not translated.
+//! compiler; what a search does not use, or hardly uses, is not translated.
 //!
 //! **Invariant:** every vector handed to machine code was produced by this system or its interpreter,
 //! so offsets computed from it stay inside it.
@@ -34,7 +34,12 @@ use preempt_promela::ir::Program;
 use room::{ASK_STEP, Entry, Meeting, PIECE, Room, both_halves};
 use shape::{Frame, Shape, length_of};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use value::Tables;
+
+/// So many questions are left to the interpreter, which answers them in about the time that a
+/// translation takes.
+const PATIENCE: u32 = 1000;
 
 /// A program as machine code, with the interpreter for the rest.
 pub struct Native<'p> {
@@ -50,6 +55,8 @@ pub struct Native<'p> {
     most_growth: usize,
     /// The most entries that one process can have.
     most_successors: usize,
+    /// How often something was asked before it was translated.
+    asked: AtomicU32,
     stepping: OnceLock<Option<Stepping>>,
     expanding: OnceLock<Option<Expanding>>,
     _code: Executable,
@@ -66,17 +73,43 @@ impl<'p> Native<'p> {
         build::native(reference)
     }
 
-    /// Translates everything now; otherwise what a search needs is translated when it needs it.
+    /// Translates everything now; otherwise what a search needs is translated once it has asked
+    /// often.
     pub fn prepare(&self) {
-        self.stepping();
-        self.expanding();
+        self.translate_stepping();
+        self.translate_expanding();
     }
 
+    #[inline]
     fn stepping(&self) -> Option<&Stepping> {
+        match self.stepping.get() {
+            Some(stepping) => stepping.as_ref(),
+            None if self.is_early() => None,
+            None => self.translate_stepping(),
+        }
+    }
+
+    #[inline]
+    fn expanding(&self) -> Option<&Expanding> {
+        match self.expanding.get() {
+            Some(expanding) => expanding.as_ref(),
+            None if self.is_early() => None,
+            None => self.translate_expanding(),
+        }
+    }
+
+    /// Whether so little was asked yet that the interpreter answers sooner than code is made.
+    fn is_early(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) < PATIENCE
+    }
+
+    #[cold]
+    fn translate_stepping(&self) -> Option<&Stepping> {
         self.stepping.get_or_init(|| Stepping::new(self.program, &self.tables).ok()).as_ref()
     }
 
-    fn expanding(&self) -> Option<&Expanding> {
+    #[cold]
+    fn translate_expanding(&self) -> Option<&Expanding> {
         self.expanding.get_or_init(|| Expanding::new(self.program, &self.tables).ok()).as_ref()
     }
 
@@ -169,12 +202,13 @@ impl<'p> Native<'p> {
         &self,
         expanding: &Expanding,
         room: &mut Room,
+        most_bytes: usize,
         (state, pid, timeout): (&[u8], usize, bool),
         (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
     ) -> bool {
         let frame = room.frame(pid);
         let expand = expanding.expand[usize::from(frame.proctype)];
-        out.bytes.reserve(Room::reserve_for(state.len(), self.most_successors, self.most_growth));
+        out.bytes.reserve(most_bytes);
         let start = out.bytes.len();
         // SAFETY: the reserved bytes begin there, and `frame` is a frame of this vector.
         let at = unsafe {
@@ -185,15 +219,18 @@ impl<'p> Native<'p> {
         let Ok(count) = usize::try_from(count) else {
             return self.expand_by_reference((state, pid, timeout), (enabled, scratch, out));
         };
+        if count == 0 {
+            return false;
+        }
         let first = out.list.len();
         let (mut end, mut ask) = (start, false);
-        for at in 0..count {
+        out.list.extend((0..count).map(|at| {
             let entry = room.entry(at);
             let begin = end;
             end += entry.length as usize;
             ask |= entry.result == ASK_STEP;
-            out.list.push((step_of(pid, entry), outcome(entry.result), begin..end));
-        }
+            (step_of(pid, entry), outcome(entry.result), begin..end)
+        }));
         // SAFETY: machine code wrote as many bytes as its entries tell, within what was reserved.
         unsafe { out.bytes.set_len(end) };
         if ask {
@@ -204,7 +241,7 @@ impl<'p> Native<'p> {
                 }
             }
         }
-        count > 0
+        true
     }
 
     #[cold]
@@ -318,8 +355,10 @@ impl System for Native<'_> {
         };
         // States are copied in whole pieces: what lies behind this one must at least be readable.
         state.reserve(PIECE);
+        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
         self.rounds(state, |room, state, pid, timeout| {
-            self.expand_process(expanding, room, (state, pid, timeout), (enabled, scratch, out))
+            let process = (state.as_slice(), pid, timeout);
+            self.expand_process(expanding, room, most_bytes, process, (enabled, scratch, out))
         });
     }
 
@@ -356,6 +395,8 @@ impl System for Native<'_> {
 
     fn is_valid_end(&self, state: &[u8]) -> bool {
         self.frames(state).all(|frame| self.control.is_end(state, frame))
+            && (!self.reference.empties_channels() || self.reference.is_valid_end(state))
+            && self.reference.may_trace_end(state)
     }
 
     fn has_label(&self, state: &[u8], label: Label) -> bool {

@@ -31,7 +31,11 @@ pub(crate) struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     pub(crate) fn support(&self) -> Support<'a> {
-        Support { program: self.program, own_channels: &self.proctype.frame.channels }
+        Support {
+            program: self.program,
+            own_channels: &self.proctype.frame.channels,
+            checks_promises: self.tables.checks_promises,
+        }
     }
 
     pub(crate) fn scope(

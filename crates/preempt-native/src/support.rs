@@ -11,6 +11,8 @@ use preempt_promela::ir::{
 pub(crate) struct Support<'a> {
     pub(crate) program: &'a Program,
     pub(crate) own_channels: &'a [ChannelSlot],
+    /// Whether the use of channels is checked against `xr` and `xs`, which the interpreter does.
+    pub(crate) checks_promises: bool,
 }
 
 /// What a channel can be, as far as the text says.
@@ -42,9 +44,25 @@ pub(crate) fn has_rendezvous(program: &Program) -> bool {
     program.layout.channel_types.iter().any(|ty| ty.capacity == 0)
 }
 
+/// Whether the move sends or receives.
+fn uses_channels(kind: &MoveKind) -> bool {
+    match kind {
+        MoveKind::Send { .. } | MoveKind::Receive { .. } => true,
+        MoveKind::Compound { blocks } => blocks.iter().flat_map(|b| &b.options).any(|option| {
+            matches!(option.kind, BlockGuard::Send { .. } | BlockGuard::Receive { .. })
+        }),
+        _ => false,
+    }
+}
+
 impl Support<'_> {
     fn values(&self, values: ArgumentRange) -> bool {
         self.program.arguments[values.indices()].iter().all(|id| self.expr(*id))
+    }
+
+    /// Whether the interpreter checks that this move was the only one (`D_proctype`).
+    fn is_watched(&self, candidate: &Move) -> bool {
+        self.program.proctypes[usize::from(candidate.proctype.0)].deterministic.is_some()
     }
 
     /// Whether and how a move may answer an offer.
@@ -83,6 +101,7 @@ impl Support<'_> {
     /// Whether machine code can take the sender's half of a rendezvous.
     pub(crate) fn gives(&self, candidate: &Move) -> bool {
         match &candidate.kind {
+            _ if self.checks_promises || self.is_watched(candidate) => false,
             MoveKind::Send { channel, values, .. } => {
                 let fit = self.fit(channel, values.indices().len());
                 let possible = match fit {
@@ -99,6 +118,8 @@ impl Support<'_> {
     /// Whether machine code can take the receiver's half of a rendezvous.
     pub(crate) fn accepts(&self, candidate: &Move) -> bool {
         matches!(candidate.kind, MoveKind::Receive { .. })
+            && !self.checks_promises
+            && !self.is_watched(candidate)
             && self.reply(candidate) == Reply::Maybe
             && candidate.ops.iter().all(|op| self.op(op))
     }
@@ -154,9 +175,13 @@ impl Support<'_> {
 
     /// Whether machine code can take the move, once it is enabled.
     pub(crate) fn effect(&self, candidate: &Move) -> bool {
+        if self.is_watched(candidate) {
+            return false;
+        }
         let kind = match &candidate.kind {
             MoveKind::Plain { guard } => self.expr(*guard),
             MoveKind::Else | MoveKind::End => true,
+            kind if self.checks_promises && uses_channels(kind) => false,
             MoveKind::Send { channel, values, .. } => {
                 matches!(self.fit(channel, values.indices().len()), Fit::Buffered | Fit::Unknown)
                     && self.values(*values)

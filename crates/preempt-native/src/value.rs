@@ -59,6 +59,8 @@ pub(crate) struct Tables {
     pub(crate) capacities: Box<[u32]>,
     /// Address of what the helpers need.
     pub(crate) shape: *const u8,
+    /// Whether every use of a channel is checked against `xr` and `xs`.
+    pub(crate) checks_promises: bool,
 }
 
 /// The helpers, in the order in which they are declared.

@@ -100,17 +100,28 @@ fn on_every_model_there_is() {
     models(&here.join("../preempt-promela/tests/data"), &mut paths);
     models(Path::new("/usr/share/doc/spin"), &mut paths);
     paths.sort();
-    let (mut compared, mut states) = (0, 0);
+    let (mut compared, mut states, mut promises) = (0, 0, 0);
     for path in &paths {
         for options in [LowerOptions::default(), LowerOptions::plain()] {
             let text = std::fs::read(path).expect("the model can be read");
             let Some(reference) = interpreter(path, text, options) else { continue };
             let Ok(native) = Native::new(&reference) else { continue };
+            native.prepare();
             states += compare(&path.to_string_lossy(), &reference, &native);
             compared += 1;
+            drop(native);
+            let checked = reference.check_promises(true);
+            if checked.checks_promises() {
+                let native = Native::new(&checked).expect("promises have machine code");
+                native.prepare();
+                compare(&path.to_string_lossy(), &checked, &native);
+                promises += 1;
+            }
         }
     }
-    println!("{compared} programs, {states} states");
+    println!("{compared} programs, {states} states, {promises} with promises");
+    let examples = Path::new("/usr/share/doc/spin");
+    assert!(promises > 0 || !examples.exists(), "no model has promises");
     assert!(compared >= 20, "only {compared} programs");
 }
 
@@ -120,13 +131,14 @@ fn on_random_models() {
     let wanted = wanted.unwrap_or(60);
     let (mut compared, mut states) = (0, 0);
     for seed in 1..=wanted {
-        let text = random::make(&mut random::Random::new(seed)).text();
+        let text = random::make(&mut random::Random::new(seed), None).text();
         for options in [LowerOptions::default(), LowerOptions::plain()] {
             let path = Path::new("random.pml");
             let Some(reference) = interpreter(path, text.clone().into_bytes(), options) else {
                 continue;
             };
             let Ok(native) = Native::new(&reference) else { continue };
+            native.prepare();
             states += compare(&format!("seed {seed}:\n{text}"), &reference, &native);
             compared += 1;
         }

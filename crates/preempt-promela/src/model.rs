@@ -247,6 +247,9 @@ pub struct Stmt {
     pub kind: StmtKind,
     /// Where.
     pub span: Span,
+    /// As traces show it: on one line, the arguments of inlines put in; of a `for` only its head.
+    /// Empty for what is no step by itself.
+    pub text: String,
 }
 
 /// A label. One that an inline defines more than once in a process is told apart by a suffix
@@ -367,8 +370,10 @@ pub enum StmtKind {
     ExclusiveReceive(Vec<Place>),
     /// `xs c, d`: this process is the only writer.
     ExclusiveSend(Vec<Place>),
-    /// `set_priority(pid, value)`; also `_priority = value` for the process itself.
+    /// `set_priority(pid, value)`
     SetPriority(Expr, Expr),
+    /// `_priority = value`
+    OwnPriority(Expr),
     /// A declaration inside a body. Initialisation happens when the process starts, unless the
     /// variable is an unsigned or scalar with a non-constant initialiser: then here, as in Spin.
     Declare(Vec<LocalId>),

@@ -27,7 +27,7 @@ fn refused(files: &[PathBuf]) -> Vec<(PathBuf, String)> {
 #[test]
 fn probes_are_accepted() {
     let files = models_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/micro"));
-    assert_eq!(files.len(), 20);
+    assert_eq!(files.len(), 24);
     let refused = refused(&files);
     assert!(refused.is_empty(), "{refused:#?}");
 }

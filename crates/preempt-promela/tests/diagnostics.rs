@@ -112,3 +112,21 @@ fn formulas_apart_from_the_model() {
     }
     insta::assert_snapshot!(shown);
 }
+
+#[test]
+fn errors_of_all_kinds_show_at_once() {
+    insta::assert_snapshot!(show(
+        "byte count;\nmtype:colour = { red };\nbyte lost lost2;\n\
+         proctype P(byte n) {\n\tcount = nn;\n\tcount = = 2;\n\tlost2 = 1;\n\tgoto nowhere\n}\n\
+         init {\n\tbyte x;\n\tx = ;\n\trun P();\n\tconut = 1;\n\tx.field = 2\n}\n"
+    ));
+}
+
+#[test]
+fn sets_channels_and_numbers_mixed_up() {
+    insta::assert_snapshot!(show(
+        "mtype:colour = { red };\nmtype:size = { big };\nmtype:colour c;\nmtype:size s;\n\
+         chan q = [1] of { mtype:colour, chan };\nchan p;\nproctype P(mtype:colour x; chan y) { x == red; y!1 }\n\
+         init {\n\tc = big;\n\tc = s;\n\tc == big;\n\tq!s,1;\n\tq?s,c;\n\tp = 1;\n\trun P(big, q);\n\tq?c,c\n}\n"
+    ));
+}

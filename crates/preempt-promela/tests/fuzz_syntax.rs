@@ -1,5 +1,6 @@
 //! A random mutator over preprocessor, parser and checker: whatever the bytes, parsing ends, in time
-//! and without a panic, and every message can be shown.
+//! and without a panic, and every message can be shown. What is accepted is translated and run for
+//! some steps, too.
 //!
 //! Runs a few seconds in the suite; `PREEMPT_FUZZ_SECONDS=600` makes it ten minutes.
 
@@ -8,6 +9,10 @@ mod support;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use preempt_core::{Enabled, Outcome, System};
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::{LowerOptions, lower};
+use preempt_promela::model::Model;
 use preempt_promela::syntax::{parse_formula, render::render_all};
 use support::{models_below, parse_bytes};
 
@@ -163,6 +168,31 @@ fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
+/// Translates a model in one of the ways there are, and takes random steps.
+fn run_some_steps(model: &Model, random: &mut Random) {
+    let options =
+        if random.below(2) == 0 { LowerOptions::default() } else { LowerOptions::plain() };
+    let Ok(program) = lower(model, options) else { return };
+    let system = Interpreter::new(program);
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    let mut outcome = system.initial(&mut state);
+    for _ in 0..20 {
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+            assert!(!system.fault(fault).message.is_empty());
+            return;
+        }
+        enabled.clear();
+        system.enabled(&mut state, &mut enabled);
+        if enabled.is_empty() {
+            return;
+        }
+        let step = enabled.steps()[random.below(enabled.steps().len())];
+        let _ = (system.describe(&state, step), system.output(&state, step));
+        let _ = (system.variables(&state), system.truncations(&state, step));
+        outcome = system.apply(&mut state, step);
+    }
+}
+
 #[test]
 fn mutated_models_end_in_a_model_or_a_diagnostic() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -176,15 +206,17 @@ fn mutated_models_end_in_a_model_or_a_diagnostic() {
     let started = Instant::now();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut accepted = 0u32;
+    let mut slowest = (Duration::ZERO, 0);
     for case in 0u64.. {
         let enough = match long {
             Some(seconds) => started.elapsed() >= Duration::from_secs(seconds),
             None => case >= 3_000,
         };
         if enough {
-            println!("{case} cases, {accepted} accepted");
+            println!("{case} cases, {accepted} accepted, slowest {slowest:?}");
             break;
         }
+        let begun = Instant::now();
         let text = mutate(&mut random, &seeds);
         let parsed = parse_bytes(text);
         let shown = render_all(&parsed.diagnostics, &parsed.sources, case % 2 == 0);
@@ -194,9 +226,11 @@ fn mutated_models_end_in_a_model_or_a_diagnostic() {
         assert_eq!(parsed.model.is_none(), errors > 0);
         if let Some(model) = parsed.model {
             accepted += 1;
+            run_some_steps(&model, &mut random);
             let formula = mutate(&mut random, &seeds);
             let _ = parse_formula(&String::from_utf8_lossy(&formula), &model);
         }
+        slowest = slowest.max((begun.elapsed(), case));
     }
     assert!(long.is_some() || accepted > 50, "mutants must also reach the checker: {accepted}");
 }

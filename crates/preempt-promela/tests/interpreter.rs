@@ -201,3 +201,84 @@ fn footprints_of_independent_steps_do_not_conflict() {
     let future = system.future(&state, ProcessId(1)).expect("known");
     assert!(!a.commutes_with(future));
 }
+
+/// The values and the numbers of bits are those of Spin 6.5.2's messages "value (300->44 (8))
+/// truncated in assignment" for this model, in its order.
+#[test]
+fn values_that_do_not_fit_are_noticed() {
+    let system = interpreter(
+        "byte x = 200;\nchan c = [2] of { byte, bit };\n\
+         init {\n int i = 300;\n x = i;\n x = x + 100;\n c!i,i;\n byte y; bit b; short s;\n c?y,b;\n\
+         s = 70000 + x - x;\n c!300,3;\n c?i,b;\n x = 255;\n x++;\n x = 255 + i - i;\n x++;\n\
+         run P(i + 300 - i)\n}\nproctype P(byte q) { printf(\"%d\\n\", q) }",
+    );
+    let (steps, ..) = run(&system, 100);
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    system.initial(&mut state);
+    let mut found = Vec::new();
+    for step in steps {
+        enabled.clear();
+        system.enabled(&mut state, &mut enabled);
+        let cut = system.truncations(&state, step);
+        found.extend(cut.into_iter().map(|t| (t.line, t.value, t.kept, t.bits)));
+        system.apply(&mut state, step);
+    }
+    let wanted = [
+        (5, 300, 44, 8),
+        (7, 300, 44, 8),
+        (7, 300, 0, 1),
+        (10, 70000, 4464, 16),
+        (11, 300, 44, 8),
+        (11, 3, 1, 1),
+        (14, 256, 0, 8),
+        (16, 256, 0, 8),
+        (17, 300, 44, 8),
+    ];
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn statements_are_shown_whole() {
+    let system = interpreter(
+        "#define MAX 3\n#define inc(v) v = v + 1\n#define wait(s) atomic { s > 0 -> s = s - 1 }\n\
+         #define ok (x < MAX)\nbyte x, sem = 1;\n\
+         inline bump(v, n) { v = (v + n) % MAX; v < n }\n\
+         active proctype P() {\n byte i;\nL:\n x = (x + 1) % MAX; /* why */\n inc(x);\n ok -> bump(x, 1 + 1);\n\
+         wait(sem);\n for (i : 0 .. MAX - 3) { x = i }\n x = (x\n + MAX) % MAX;\n byte z = x;\n\
+         assert(ok && z == x);\n goto L\n}",
+    );
+    let (steps, ..) = run(&system, 16);
+    let (trace, ..) = replay(&system, &steps).expect("the steps can be taken");
+    let texts: Vec<(u32, &str)> = trace.steps.iter().map(|s| (s.line, s.text.as_str())).collect();
+    let wanted = [
+        (10, "x = (x + 1) % MAX"),
+        (11, "x = x + 1"),
+        (12, "ok"),
+        (12, "x = (x + 1 + 1) % MAX"),
+        (12, "x < 1 + 1"),
+        (13, "sem > 0"),
+        (13, "sem = sem - 1"),
+        (14, "for (i : 0 .. MAX - 3)"),
+        (14, "for (i : 0 .. MAX - 3)"),
+        (14, "x = i"),
+        (14, "for (i : 0 .. MAX - 3)"),
+        (14, "else"),
+        (15, "x = (x + MAX) % MAX"),
+        (17, "byte z = x"),
+        (18, "assert(ok && z == x)"),
+        (10, "x = (x + 1) % MAX"),
+    ];
+    assert_eq!(texts, wanted);
+}
+
+#[test]
+fn a_process_cannot_ask_whether_it_is_enabled() {
+    for text in [
+        "active proctype A() { enabled(0) }",
+        "active proctype A() { enabled(1) } active proctype B() { enabled(0) }",
+    ] {
+        let (kind, message, line) = fault_of(text);
+        assert_eq!((kind, line), (FaultKind::Runtime, 1));
+        assert!(message.contains("enabled"), "{message}");
+    }
+}

@@ -54,7 +54,7 @@ fn self_reference_stops() {
     assert!(parsed.model.is_some(), "{:?}", parsed.diagnostics);
     let parsed = parse_text("int a, b;\n#define a b\n#define b a\ninit { a = b }");
     assert!(parsed.model.is_some(), "{:?}", parsed.diagnostics);
-    assert_eq!(codes(&parse_text("#define x x x\ninit { x }"))[0], "P0022");
+    assert!(codes(&parse_text("#define x x x\ninit { x }")).contains(&"P0022"));
 }
 
 #[test]
@@ -142,7 +142,8 @@ fn huge_numbers_and_sizes_are_reported() {
 #[test]
 fn several_errors_are_found_but_not_hundreds() {
     let text = "byte x;\ninit { x = ; y = 1; if :: x == -> skip :: else -> z = 2 fi; x = 1 }";
-    assert_eq!(codes(&parse_text(text)).len(), 2);
+    // Of the grammar and of names: `y` and `z` are declared nowhere.
+    assert_eq!(codes(&parse_text(text)), ["P0020", "P0040", "P0020", "P0040"]);
     let text =
         "byte x;\ninit { y = 1; x = u; if :: w == 0 -> skip :: else -> z = 2 fi; goto there }";
     assert_eq!(codes(&parse_text(text)), ["P0040", "P0040", "P0040", "P0040", "P0042"]);

@@ -95,15 +95,27 @@ fn compare(row: &Row, path: &Path, wrong: &mut Vec<String>) {
         errors: row.errors,
         stopped: got.stopped,
     };
-    if row.model == "LTL/ltl_example.pml" {
-        // The claim asks for the length of a channel that was never made. Spin reports every such
-        // evaluation; for us the proposition is false.
+    if row.model == "LTL/ltl_example.pml" && row.errors > 0 {
+        // The claim asks twice for the length of a channel that was never made. Spin says "ref to
+        // uninitialized chan name (len)" for each of the two in each of the three evaluations, and reads
+        // memory in front of its channels for a length (`qptr(-1)` in pan.c); for us the proposition
+        // is false.
+        assert_eq!(row.errors, 2 * 3);
         want.errors = got.errors;
     }
     if (row.model.as_str(), row.mode.as_str()) == ("LTL/salesman2.pml", "S0-raw") {
         // Spin does not store inside the claim's atomic sequence, so a claim that goes on alone at a
-        // dead end runs into the depth limit ten million times.
+        // dead end runs into the depth limit. With `pan -m1000`, `-m2000` and `-m4000` Spin counts
+        // 13,856, 29,856 and 61,856 errors and always 798 states: its numbers measure the limit, which
+        // was a million for this table.
+        let limit = 1_000_000;
+        assert_eq!((row.errors, row.matched), (16 * limit - 2144, 16 * limit - 2015));
         (want.matched, want.errors) = (got.matched, got.errors);
+    }
+    if row.model == "m21_deterministic.pml" && row.mode == "S0" {
+        // Spin counts an error for each statement of a merged step of a D_proctype, we one per step.
+        assert!(got.errors > 0);
+        want.errors = got.errors;
     }
     if got != want {
         wrong.push(format!(
@@ -140,6 +152,10 @@ fn debian_examples_have_spins_counts() {
     }
     let mut wrong = Vec::new();
     for row in rows("spin-examples.tsv", true) {
+        // Searches that Spin itself gave up. The channel of wordcount.pml is never made: Spin complains
+        // three times about the one receive (length, receiving, "qrecv bad queue"), we once.
+        // Book_1991/p108.pml outgrows Spin's state vector (1024 bytes); with a larger one it ends in its
+        // assertion after millions of states.
         if row.note == "incomplete" {
             continue;
         }

@@ -121,6 +121,7 @@ fn control_states_are_spins() {
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let wrong: Vec<String> = files
         .iter()
+        .inspect(|file| println!("{}", file.display()))
         .filter_map(|file| compare(file, &[], LowerOptions::default(), &folder))
         .inspect(|difference| println!("{difference}"))
         .collect();

@@ -2,7 +2,7 @@
 //!
 //! Promela reuses ids, so one lane may have carried several names.
 
-use preempt_core::Trace;
+use preempt_core::{ProcessId, Trace};
 use std::collections::BTreeMap;
 
 /// One process of a trace.
@@ -34,6 +34,12 @@ impl Cast {
             cast.names.entry(partner).or_default();
         }
         cast
+    }
+
+    /// Without the lane of what belongs to no process.
+    pub(crate) fn processes_only(mut self) -> Self {
+        self.names.remove(&ProcessId::PROPERTY.index());
+        self
     }
 
     /// Adds a process. Returns whether it changes a lane.
@@ -75,7 +81,8 @@ impl Cast {
     }
 }
 
-/// A name people can tell apart: `P (0)`; `process 0` stays as it is, for it says its id already.
+/// A name people can tell apart: `P (0)`; `process 0` stays as it is, for it says its id already,
+/// and so does what has none.
 fn label(name: &str, pid: usize) -> String {
     let digits = pid.to_string();
     let says_it = name
@@ -83,6 +90,7 @@ fn label(name: &str, pid: usize) -> String {
         .is_some_and(|rest| rest.ends_with(|c: char| !c.is_ascii_digit()));
     match name {
         "" => format!("process {pid}"),
+        _ if pid == ProcessId::PROPERTY.index() => name.to_string(),
         _ if says_it || name.ends_with(&format!("({digits})")) => name.to_string(),
         _ => format!("{name} ({pid})"),
     }
@@ -98,6 +106,7 @@ mod tests {
         assert_eq!(label("process 0", 0), "process 0");
         assert_eq!(label("worker 10", 0), "worker 10 (0)");
         assert_eq!(label("", 3), "process 3");
+        assert_eq!(label("property", ProcessId::PROPERTY.index()), "property");
     }
 
     #[test]

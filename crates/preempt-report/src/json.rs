@@ -101,7 +101,7 @@ impl<'a> ReportJson<'a> {
         let (bound, complete, stop) = match claim.verdict {
             Verdict::Holds => (subject.bound, true, None),
             Verdict::HoldsWithinBound(bound) => (Some(bound), true, None),
-            Verdict::Violated => (subject.bound, false, None),
+            Verdict::Violated => (subject.bound, s.complete, None),
             Verdict::Inconclusive(stop) => (subject.bound, false, Some(stop_name(stop))),
         };
         ReportJson {

@@ -15,11 +15,11 @@ use crate::message::halves;
 use crate::{Cast, Look, fit};
 use cell::{change_texts, net_changes};
 use layout::Layout;
-use preempt_core::{Change, Switch, Trace, TraceStep, Violation};
+use preempt_core::{Change, ProcessId, Switch, Trace, TraceStep, Violation};
 
 /// Draws a whole trace, with the failure at its end.
 pub fn render(trace: &Trace, violation: Option<&Violation>, look: &Look) -> String {
-    let mut lanes = Lanes::new(Cast::of(trace), look);
+    let mut lanes = Lanes::new(Cast::of(trace).processes_only(), look);
     lanes.layout = Layout::for_trace(trace, &lanes.cast, look);
     let mut out = start_values(trace, look);
     if trace.steps.is_empty() {
@@ -76,6 +76,9 @@ impl Lanes {
 
     /// One more step. A process that was not known gets a lane, under a new header.
     pub fn step(&mut self, step: &TraceStep) -> String {
+        if step.pid == ProcessId::PROPERTY.index() {
+            return self.interlude(step);
+        }
         let mut out = self.admit(step);
         out.push_str(&self.arrow(step));
         let shown = match step.partner {
@@ -102,6 +105,15 @@ impl Lanes {
         out.push_str(&self.row(step, &number, &cell, &step.changes));
         self.last = Some(step.partner.unwrap_or(step.pid));
         out
+    }
+
+    /// A step of nobody, across all lanes: time passes, and no process moves.
+    fn interlude(&mut self, step: &TraceStep) -> String {
+        self.shown += 1;
+        let text = fit::clean(&step.text);
+        let room = self.look.width.saturating_sub(self.layout.number + 4);
+        let text = self.look.paint(Tone::Faint, &fit::cut(&text, room, "..."));
+        format!("{}{text}\n", self.margin(&self.shown.to_string()))
     }
 
     /// Steps of one process in a row, shortened if the look asks for it.

@@ -1,8 +1,8 @@
 //! One trace, many looks.
 //!
 //! Engines hand over a [`preempt_core::Claim`]; this crate turns it into something a person or a
-//! program can read: [`summary`] (the verdict and Spin's familiar block of numbers), [`lanes`] (a
-//! column per process in a terminal), [`json`] and [`SavedTrace`] (machine-readable, schema version
+//! program can read: [`summary`] (the verdict and Spin's familiar block of numbers), [`spin`] (all of
+//! Spin's report), [`lanes`] (a column per process in a terminal), [`json`] and [`SavedTrace`] (machine-readable, schema version
 //! 1), [`chart`] (message sequence charts), [`graph`] (small state graphs) and [`page`] (one
 //! self-contained HTML page). Everything is text in, text out: no IO, no terminal detection, no
 //! environment variables; the caller decides about width and colour.
@@ -42,6 +42,7 @@ mod message;
 mod moment;
 mod page;
 mod saved;
+pub mod spin;
 pub mod summary;
 mod xml;
 

@@ -1,22 +1,26 @@
 //! The direct symbolic engine: context by context, without a translation.
 //!
-//! A thread depends on the rest of an execution only through the shared values at the start and
-//! the end of its contexts, (a1, b1, …, a_m). Its class (threads that run the same code) answers
-//! the question "with which shared values can the m-th context end", and keeps the answers as one
-//! relation. The driver keeps R_c, the possible schedules of c contexts with the shared values at
-//! all their boundaries, and extends it by every thread in turn. Positions of earlier contexts are
-//! handled as patterns; answers are reused across positions, schedules and identical threads.
+//! Two ways to remember what happened, [`Remember`]. By *interfaces*: a thread depends on the rest
+//! of an execution only through the shared values at the start and the end of its contexts,
+//! (a1, b1, …, a_m). Its class (threads that run the same code) answers the question "with which
+//! shared values can the m-th context end", and keeps the answers as one relation. The driver
+//! keeps R_c, the possible schedules of c contexts with the shared values at all their boundaries,
+//! and extends it by every thread in turn. Positions of earlier contexts are handled as patterns;
+//! answers are reused across positions, schedules and identical threads. Threads without recursion
+//! resume where they were ([`resume`]); recursive ones are run again from the start through the
+//! recorded boundaries ([`restart`]), as in the paper's lazy scheme.
 //!
-//! Threads without recursion resume where they were ([`resume`]); recursive ones are run again
-//! from the start through the recorded boundaries ([`restart`]), as in the paper's lazy scheme.
+//! By *whole states* ([`whole`]): only without recursion, but then the number of switches costs
+//! little, and the search can end with a proof for every number.
 
 pub(crate) mod registers;
 pub(crate) mod restart;
 mod resume;
+mod whole;
 
 use crate::flow::{Program, Targets, VariableId};
 use crate::limits::Watch;
-use crate::symbolic::code::Builder;
+use crate::symbolic::code::{Builder, Code};
 use crate::symbolic::diagram::{Diagram, Diagrams};
 use crate::symbolic::engine::Engine;
 use crate::symbolic::levels::{Levels, Moment};
@@ -59,39 +63,138 @@ pub(crate) trait Class {
     fn hits(&self, m: usize, first: bool) -> Result<Diagram, Stop>;
 }
 
-/// Searches up to `max` switches; stops at the first violation unless `full`.
+/// What the direct engine remembers of an execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Remember {
+    /// The schedule, and the shared values at its switches.
+    Interfaces,
+    /// The state of every thread; not possible with recursion.
+    WholeStates,
+}
+
+impl Remember {
+    /// What is faster: the cost of schedules grows with the switches, that of whole states with
+    /// the threads. With few switches most of many threads have not run at all.
+    pub(crate) fn choose(program: &Program, extent: Extent) -> Self {
+        let switches = u64::from(extent.contexts(program) - 1);
+        let many_threads = program.threads.len() as u64 > 2 * switches && !extent.rounds;
+        if many_threads || !is_call_free(program) {
+            Remember::Interfaces
+        } else {
+            Remember::WholeStates
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Remember::Interfaces => "schedules with the shared values at their switches",
+            Remember::WholeStates => "sets of whole states",
+        }
+    }
+}
+
+/// Whether all calls can be replaced by what they call.
+pub(crate) fn is_call_free(program: &Program) -> bool {
+    let Ok(targets) = program.targets(None) else { return false };
+    let mut builder = Builder::new(program, &targets, true);
+    program.threads.iter().for_each(|t| {
+        builder.root(&[t.function]);
+    });
+    builder.build().procedures.iter().all(|p| p.function.is_none())
+}
+
+/// How far a search may go.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    /// Most switches, or rounds after the first.
+    pub(crate) switches: u32,
+    /// In a round, every thread may run once, in the order of the threads.
+    pub(crate) rounds: bool,
+    /// Most nodes of diagrams in memory, garbage included.
+    pub(crate) nodes: usize,
+    /// Goes on behind the first violation.
+    pub(crate) full: bool,
+}
+
+impl Extent {
+    /// Most contexts of a schedule.
+    fn contexts(&self, program: &Program) -> u32 {
+        let runs = self.switches.saturating_add(1);
+        if self.rounds { runs.saturating_mul(program.threads.len() as u32) } else { runs }
+    }
+}
+
+/// Searches; `by` must be possible for the program.
 pub(crate) fn search(
     program: &Program,
     targets: &Targets,
-    max: u32,
-    full: bool,
+    by: Remember,
+    extent: Extent,
     watch: &Watch<'_>,
 ) -> Outcome {
-    let max = max.min(MAX_SWITCHES);
     let mut outcome = Outcome::default();
-    let diagrams = Diagrams::new(watch);
-    let result = run(program, targets, max, full, watch, &diagrams, &mut outcome);
+    let diagrams = Diagrams::with_limit(watch, extent.nodes);
+    let run = match by {
+        Remember::Interfaces => by_interfaces,
+        Remember::WholeStates => whole::search,
+    };
+    let result = run(program, targets, extent, watch, &diagrams, &mut outcome);
     (outcome.nodes, outcome.bytes) = diagrams.peak();
     outcome.stop = result.err();
     outcome
 }
 
-fn run(
+/// The thread classes, the code with a root for each, and the root of `init` with its last node.
+struct Roots {
+    classes: Vec<usize>,
+    roots: Vec<usize>,
+    init: Option<(usize, usize)>,
+}
+
+fn build(program: &Program, targets: &Targets) -> (Code, Roots) {
+    let mut builder = Builder::new(program, targets, true);
+    let init = program.init.map(|f| (builder.root(&[f]), builder.last_node()));
+    let classes: Vec<usize> =
+        (0..program.threads.len()).filter(|t| program.class_of(*t) == *t).collect();
+    let roots = classes.iter().map(|t| builder.root(&[program.threads[*t].function])).collect();
+    (builder.build(), Roots { classes, roots, init })
+}
+
+/// The shared values with which the threads begin, or the violation in `init` itself.
+fn initial_values(
+    program: &Program,
+    code: &Code,
+    init: Option<(usize, usize)>,
+    levels: &Levels,
+    diagrams: &Diagrams<'_>,
+) -> Result<Result<Diagram, Schedule>, Stop> {
+    let Some((root, last)) = init else { return Ok(Ok(diagrams.constant(true))) };
+    let mut engine = Engine::new(code, diagrams, levels, false)?;
+    engine.seed(root, &diagrams.constant(true))?;
+    engine.run()?;
+    if engine.hit.is_some() {
+        let (threads, boundaries) = (Vec::new(), Vec::new());
+        return Ok(Err(Schedule { threads, boundaries, in_init: true }));
+    }
+    let unshared = (0..code.variables.len()).filter(|v| !program.shared.contains(v));
+    let gone = unshared.flat_map(|v| levels.of(v, Moment::Now).collect::<Vec<_>>());
+    let cube = diagrams.cube(gone.collect::<Vec<_>>())?;
+    Ok(Ok(diagrams.exists(engine.reached(root, last), &cube)?))
+}
+
+fn by_interfaces(
     program: &Program,
     targets: &Targets,
-    max: u32,
-    full: bool,
+    extent: Extent,
     watch: &Watch<'_>,
     diagrams: &Diagrams<'_>,
     outcome: &mut Outcome,
 ) -> Result<(), Stop> {
-    let mut builder = Builder::new(program, targets, true);
-    let init_root = program.init.map(|f| (builder.root(&[f]), builder.last_node()));
-    let classes: Vec<usize> =
-        (0..program.threads.len()).filter(|t| program.class_of(*t) == *t).collect();
-    let roots: Vec<usize> =
-        classes.iter().map(|t| builder.root(&[program.threads[*t].function])).collect();
-    let mut code = builder.build();
+    let max = extent.contexts(program).saturating_sub(1).min(MAX_SWITCHES);
+    if extent.rounds && max < extent.contexts(program).saturating_sub(1) {
+        return Err(Stop::Depth);
+    }
+    let (mut code, Roots { classes, roots, init }) = build(program, targets);
     let registers = Registers::new(&mut code, program, max as usize);
     let recursive = code.procedures.iter().any(|p| p.function.is_some());
     let control = recursive.then(|| restart::Control::new(&mut code, &registers));
@@ -102,19 +205,11 @@ fn run(
         .chain(control.iter().flat_map(restart::Control::variables))
         .collect();
     let levels = Levels::new(&code, &top, &|v| registers.copies(v));
-    let initial = match init_root {
-        None => diagrams.constant(true),
-        Some((root, last)) => {
-            let mut engine = Engine::new(&code, diagrams, &levels, false)?;
-            engine.seed(root, &diagrams.constant(true))?;
-            engine.run()?;
-            if engine.hit.is_some() {
-                let (threads, boundaries) = (Vec::new(), Vec::new());
-                outcome.found = Some(Schedule { threads, boundaries, in_init: true });
-                return Ok(());
-            }
-            let gone = registers.unshared_levels(&code, &levels);
-            diagrams.exists(engine.reached(root, last), &diagrams.cube(gone)?)?
+    let initial = match initial_values(program, &code, init, &levels, diagrams)? {
+        Ok(initial) => initial,
+        Err(violation) => {
+            outcome.found = Some(violation);
+            return Ok(());
         }
     };
     let mut answers: Vec<Box<dyn Class + '_>> = Vec::new();
@@ -129,7 +224,7 @@ fn run(
         });
     }
     let mut driver = Driver { program, diagrams, levels: &levels, registers: &registers };
-    driver.extend(&classes, &mut answers, max as usize, full, watch, outcome)
+    driver.extend(&classes, &mut answers, max as usize, extent, watch, outcome)
 }
 
 struct Driver<'a, 'w> {
@@ -140,73 +235,126 @@ struct Driver<'a, 'w> {
 }
 
 impl Driver<'_, '_> {
+    /// Extends the schedules by a context until none is left or the extent is reached. With rounds
+    /// there is a set of schedules for each number of rounds after the first.
     fn extend(
         &mut self,
         classes: &[usize],
         answers: &mut [Box<dyn Class + '_>],
         max: usize,
-        full: bool,
+        extent: Extent,
         watch: &Watch<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), Stop> {
         let d = self.diagrams;
-        let mut schedules = d.constant(true);
+        let kinds = if extent.rounds { extent.switches as usize + 1 } else { 1 };
+        let mut schedules = vec![d.constant(false); kinds];
+        schedules[0] = d.constant(true);
+        let mut fewest_rounds = usize::MAX;
         for c in 0..=max {
             watch.switches.set(c as u32);
             watch.check(0)?;
-            let mut longer = d.constant(false);
+            let mut longer = vec![d.constant(false); kinds];
             for thread in 0..self.program.threads.len() {
                 let class = self.program.class_of(thread);
                 let Some(class) = classes.iter().position(|t| *t == class) else { continue };
-                let allowed = self.in_order(&schedules, thread, c)?;
-                for pattern in patterns(c) {
-                    let before = self.with_pattern(&allowed, thread, &pattern, c)?;
-                    if before.is_false() {
-                        continue;
-                    }
-                    let (m, first) = (pattern.len() + 1, pattern.first().unwrap_or(&c) == &0);
-                    let to_registers = self.boundary_pairs(&pattern, c);
-                    let asked = self.asked(&before, &pattern, c)?;
+                for round in 0..kinds {
+                    let allowed = if extent.rounds {
+                        self.in_round(&schedules, thread, c, round)?
+                    } else {
+                        self.in_order(&schedules[0], thread, c)?
+                    };
                     let answer = &mut answers[class];
-                    answer.ask(m, first, &asked)?;
-                    let back = self.renaming(to_registers.iter().map(|(g, r)| (*r, *g)));
-                    if outcome.found.is_none() {
-                        let hits = d.rename(&answer.hits(m, first)?, &back)?;
-                        let hits = d.and(&before, &hits)?;
-                        if let Some(values) = d.pick(&hits) {
-                            outcome.found = Some(self.schedule(&values, thread, c));
-                            if !full {
-                                return Ok(());
-                            }
+                    let wanted = round < fewest_rounds;
+                    let (hit, ends) =
+                        self.context(answer.as_mut(), &allowed, thread, c, wanted, c < max)?;
+                    if hit.is_some() {
+                        outcome.found = hit;
+                        fewest_rounds = round;
+                        if !extent.full && (!extent.rounds || round == 0) {
+                            return Ok(());
                         }
                     }
-                    if c < max {
-                        let moved = self.renaming(
-                            to_registers.iter().map(|(g, r)| (*r, *g)).chain(
-                                self.program
-                                    .shared
-                                    .iter()
-                                    .enumerate()
-                                    .map(|(i, v)| (*v, self.registers.boundaries[c][i])),
-                            ),
-                        );
-                        let ends = d.rename(&answer.ends(m, first)?, &moved)?;
-                        let new = d.and(&before, &ends)?;
-                        let new = d.and(&new, &self.runs(thread, c)?)?;
-                        longer = d.or(&longer, &new)?;
-                    }
+                    longer[round] = d.or(&longer[round], &ends)?;
                 }
             }
-            if outcome.found.is_none() {
+            if outcome.found.is_none() && !extent.rounds {
                 outcome.covered = Some(c as u32);
             }
             schedules = longer;
-            if c < max && schedules.is_false() {
-                outcome.exhausted = outcome.found.is_none();
-                return Ok(());
+            if c < max && schedules.iter().all(Diagram::is_false) {
+                outcome.exhausted = outcome.found.is_none() && !extent.rounds;
+                break;
             }
         }
+        if outcome.found.is_none() && extent.rounds {
+            outcome.covered = Some(extent.switches);
+        }
         Ok(())
+    }
+
+    /// Lets a thread run after the allowed schedules: a schedule that reaches a target, if that is
+    /// wanted, and the longer schedules, if they are.
+    fn context(
+        &self,
+        answer: &mut dyn Class,
+        allowed: &Diagram,
+        thread: usize,
+        c: usize,
+        wanted: bool,
+        extend: bool,
+    ) -> Result<(Option<Schedule>, Diagram), Stop> {
+        let d = self.diagrams;
+        let mut hit = None;
+        let mut longer = d.constant(false);
+        for pattern in patterns(c) {
+            let before = self.with_pattern(allowed, thread, &pattern, c)?;
+            if before.is_false() {
+                continue;
+            }
+            let (m, first) = (pattern.len() + 1, pattern.first().unwrap_or(&c) == &0);
+            let to_registers = self.boundary_pairs(&pattern, c);
+            let asked = self.asked(&before, &pattern, c)?;
+            answer.ask(m, first, &asked)?;
+            let back = to_registers.iter().map(|(g, r)| (*r, *g));
+            if wanted && hit.is_none() {
+                let hits = d.rename(&answer.hits(m, first)?, &self.renaming(back.clone()))?;
+                let hits = d.and(&before, &hits)?;
+                hit = d.pick(&hits).map(|values| self.schedule(&values, thread, c));
+            }
+            if extend {
+                let shared = self.program.shared.iter().enumerate();
+                let shared = shared.map(|(i, v)| (*v, self.registers.boundaries[c][i]));
+                let moved = self.renaming(back.chain(shared));
+                let ends = d.rename(&answer.ends(m, first)?, &moved)?;
+                let new = d.and(&before, &ends)?;
+                longer = d.or(&longer, &d.and(&new, &self.runs(thread, c)?)?)?;
+            }
+        }
+        Ok((hit, longer))
+    }
+
+    /// Schedules that are in the given round when the thread runs next.
+    fn in_round(
+        &self,
+        schedules: &[Diagram],
+        thread: usize,
+        c: usize,
+        round: usize,
+    ) -> Result<Diagram, Stop> {
+        let d = self.diagrams;
+        if c == 0 {
+            return Ok(schedules[round].clone());
+        }
+        let mut smaller = d.constant(false);
+        for other in 0..thread {
+            smaller = d.or(&smaller, &self.runs(other, c - 1)?)?;
+        }
+        let same = d.and(&schedules[round], &smaller)?;
+        match round.checked_sub(1) {
+            Some(last) => d.or(&same, &d.minus(&schedules[last], &smaller)?),
+            None => Ok(same),
+        }
     }
 
     fn renaming(

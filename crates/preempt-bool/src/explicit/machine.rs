@@ -408,7 +408,7 @@ fn count(possible: impl Iterator<Item = Possible>) -> u64 {
 }
 
 /// Shared variables that something may read before anything has written them.
-fn unset_shared(program: &Program) -> Vec<VariableId> {
+pub(crate) fn unset_shared(program: &Program) -> Vec<VariableId> {
     let mut read = vec![false; program.variables.len()];
     for edge in program.functions.iter().flat_map(|f| &f.edges) {
         edge.operation.each_read(&mut |v| read[v] = true);

@@ -7,5 +7,5 @@ mod search;
 mod store;
 
 pub use machine::Machine;
-pub(crate) use machine::show;
-pub(crate) use search::{Layers, search};
+pub(crate) use machine::{show, unset_shared};
+pub(crate) use search::{Extent, Layers, search};

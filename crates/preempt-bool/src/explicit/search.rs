@@ -3,7 +3,8 @@
 //! A search state is a program state with the thread that has the processor. Staying costs a step,
 //! handing the processor over costs a switch; states are settled in the order (switches, steps), so
 //! the first counterexample is the simplest one. All switches count, also forced ones, as in the
-//! paper.
+//! paper. With rounds, a thread with a larger number may go on for free: that is a round-robin
+//! schedule in which threads may pass.
 //!
 //! With `everywhere` a thread may be interrupted at every state; this is the plain engine that all
 //! others are compared with. Without, only behind a step that touches shared data: steps that do
@@ -47,17 +48,28 @@ struct Search {
     processes: usize,
 }
 
-/// Explores up to `max_switches` switches, at most `max_states` search states; goes on behind the
-/// first violation if `full`. What was finished stays in `layers` when a limit ends the search.
+/// How far a search may go.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    /// Most switches, or rounds after the first.
+    pub(crate) switches: u32,
+    /// Handing over to a thread with a larger number is free.
+    pub(crate) rounds: bool,
+    /// Most search states.
+    pub(crate) states: u64,
+    pub(crate) everywhere: bool,
+    /// Goes on behind the first violation.
+    pub(crate) full: bool,
+}
+
+/// Explores. What was finished stays in `layers` when a limit ends the search.
 pub(crate) fn search(
     machine: &Machine<'_>,
-    max_switches: u32,
-    max_states: u64,
-    everywhere: bool,
-    full: bool,
+    extent: Extent,
     watch: &Watch<'_>,
     layers: &mut Layers,
 ) -> Result<(), Stop> {
+    let Extent { everywhere, full, .. } = extent;
     let mut initial = Vec::new();
     machine.initial(&mut initial);
     let processes = machine.process_count(&initial);
@@ -71,7 +83,7 @@ pub(crate) fn search(
         search.put(&mut layer, Entry { state, active, steps: 0, parent: u32::MAX, step: None });
     }
     let (mut scratch, mut state, mut enabled) = (Vec::new(), Vec::new(), Enabled::new());
-    for switches in 0..=max_switches {
+    for switches in 0..=extent.switches {
         watch.switches.set(switches);
         let mut next: Vec<Vec<Entry>> = Vec::new();
         let mut bucket = 0;
@@ -88,7 +100,7 @@ pub(crate) fn search(
                         return Err(Stop::Memory);
                     }
                 }
-                if u64::from(at) >= max_states {
+                if u64::from(at) >= extent.states {
                     return Err(Stop::Memory);
                 }
                 search.entries.push(entry);
@@ -138,7 +150,9 @@ pub(crate) fn search(
                             if machine.may_matter(step.map_or(0, |s| s.transition), &scratch) {
                                 for other in (1..processes as u16).filter(|o| *o != active) {
                                     let entry = Entry { active: other, ..successor };
-                                    search.put(&mut next, entry);
+                                    let same_round = extent.rounds && other > active;
+                                    let to = if same_round { &mut layer } else { &mut next };
+                                    search.put(to, entry);
                                 }
                             }
                         }
@@ -147,11 +161,15 @@ pub(crate) fn search(
                 if active > 0 && everywhere {
                     for (other, _) in enabled.by_process().filter(|(p, _)| p.0 != active) {
                         let entry = Entry { active: other.0, parent: at, step: None, ..entry };
-                        search.put(&mut next, entry);
+                        let same_round = extent.rounds && other.0 > active;
+                        search.put(if same_round { &mut layer } else { &mut next }, entry);
                     }
                 }
             }
-            bucket += 1;
+            // Within a round, the processor is handed over without a step.
+            if layer[bucket].is_empty() {
+                bucket += 1;
+            }
         }
         layers.states.push(search.entries.len() as u64);
         layers.bytes = search.memory();

@@ -5,6 +5,8 @@
 //! operand by operand, and nobody has to enumerate choices.
 
 use super::VariableId;
+use super::domain::Domain;
+use std::convert::Infallible;
 
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub(crate) enum Expr {
@@ -82,38 +84,16 @@ impl Expr {
         current: &dyn Fn(VariableId) -> u64,
         next: &dyn Fn(VariableId) -> u64,
     ) -> Possible {
-        let value = |e: &Expr| match e.possible(current, next) {
-            Possible::One(value) => value,
-            Possible::All(_) | Possible::None => 0,
-        };
-        match self {
-            Expr::Constant { value, .. } => Possible::One(*value),
-            Expr::Any { width } => Possible::All(*width),
-            Expr::Variable(v) => Possible::One(current(*v)),
-            Expr::Next(v) => Possible::One(next(*v)),
-            Expr::Not(a) => {
-                let (f, t) = a.truths(current, next);
-                possible_truths(t, f)
-            }
-            Expr::And(a, b) => {
-                let ((af, at), (bf, bt)) = (a.truths(current, next), b.truths(current, next));
-                possible_truths(af || bf, at && bt)
-            }
-            Expr::Or(a, b) => {
-                let ((af, at), (bf, bt)) = (a.truths(current, next), b.truths(current, next));
-                possible_truths(af && bf, at || bt)
-            }
-            Expr::Equal(a, b) if a.is_boolean() || b.is_boolean() => {
-                let ((af, at), (bf, bt)) = (a.truths(current, next), b.truths(current, next));
-                possible_truths(af && bt || at && bf, af && bf || at && bt)
-            }
-            Expr::Equal(a, b) => Possible::One(u64::from(value(a) == value(b))),
-            Expr::Less(a, b) => Possible::One(u64::from(value(a) < value(b))),
-            Expr::Plus(a, b, width) => Possible::One((value(a) + value(b)) & mask(*width)),
-            Expr::Minus(a, b, width) => {
-                Possible::One(value(a).wrapping_sub(value(b)) & mask(*width))
-            }
+        let values = Values { current, next };
+        if let Expr::Any { width } = self {
+            return Possible::All(*width);
         }
+        if self.is_number() {
+            let Ok(value) = values.number(self);
+            return Possible::One(value);
+        }
+        let Ok(truths) = values.truths(self);
+        possible_truths(truths.0, truths.1)
     }
 
     /// Whether it can be false, and whether it can be true.
@@ -122,18 +102,20 @@ impl Expr {
         current: &dyn Fn(VariableId) -> u64,
         next: &dyn Fn(VariableId) -> u64,
     ) -> (bool, bool) {
-        match self.possible(current, next) {
-            Possible::One(value) => (value == 0, value != 0),
-            Possible::All(_) => (true, true),
-            Possible::None => (false, false),
-        }
+        let Ok(truths) = Values { current, next }.truths(self);
+        truths
     }
 
-    /// Contains an operator or `*` that makes it Boolean whatever its operands are. A variable of
-    /// one bit need not be recognised: comparing it as a number gives the same.
-    fn is_boolean(&self) -> bool {
-        matches!(self, Expr::Not(_) | Expr::And(..) | Expr::Or(..) | Expr::Any { width: 1 })
-            || matches!(self, Expr::Equal(..) | Expr::Less(..))
+    /// Has one value, perhaps of several bits.
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Expr::Variable(_)
+                | Expr::Next(_)
+                | Expr::Constant { .. }
+                | Expr::Plus(..)
+                | Expr::Minus(..)
+        )
     }
 
     pub(crate) fn each_variable(&self, visit: &mut dyn FnMut(VariableId)) {
@@ -155,37 +137,99 @@ impl Expr {
 
     /// The same expression over other variables.
     pub(crate) fn map(&self, rename: &dyn Fn(VariableId) -> VariableId) -> Expr {
-        let both = |a: &Expr, b: &Expr| (Box::new(a.map(rename)), Box::new(b.map(rename)));
-        match self {
-            Expr::Constant { .. } | Expr::Any { .. } => self.clone(),
+        self.with_leaves(&|leaf| match leaf {
             Expr::Variable(v) => Expr::Variable(rename(*v)),
             Expr::Next(v) => Expr::Next(rename(*v)),
-            Expr::Not(a) => Expr::Not(Box::new(a.map(rename))),
-            Expr::And(a, b) => {
-                let (a, b) = both(a, b);
-                Expr::And(a, b)
+            other => other.clone(),
+        })
+    }
+
+    /// Of a constraint: the next value of a variable that is not assigned is its value.
+    pub(crate) fn about_assigned(&self, assigned: &[VariableId]) -> Expr {
+        self.with_leaves(&|leaf| match leaf {
+            Expr::Next(v) if !assigned.contains(v) => Expr::Variable(*v),
+            other => other.clone(),
+        })
+    }
+
+    fn with_leaves(&self, change: &dyn Fn(&Expr) -> Expr) -> Expr {
+        let new = |e: &Expr| Box::new(e.with_leaves(change));
+        match self {
+            Expr::Constant { .. } | Expr::Any { .. } | Expr::Variable(_) | Expr::Next(_) => {
+                change(self)
             }
-            Expr::Or(a, b) => {
-                let (a, b) = both(a, b);
-                Expr::Or(a, b)
-            }
-            Expr::Equal(a, b) => {
-                let (a, b) = both(a, b);
-                Expr::Equal(a, b)
-            }
-            Expr::Less(a, b) => {
-                let (a, b) = both(a, b);
-                Expr::Less(a, b)
-            }
-            Expr::Plus(a, b, width) => {
-                let (a, b) = both(a, b);
-                Expr::Plus(a, b, *width)
-            }
-            Expr::Minus(a, b, width) => {
-                let (a, b) = both(a, b);
-                Expr::Minus(a, b, *width)
-            }
+            Expr::Not(a) => Expr::Not(new(a)),
+            Expr::And(a, b) => Expr::And(new(a), new(b)),
+            Expr::Or(a, b) => Expr::Or(new(a), new(b)),
+            Expr::Equal(a, b) => Expr::Equal(new(a), new(b)),
+            Expr::Less(a, b) => Expr::Less(new(a), new(b)),
+            Expr::Plus(a, b, width) => Expr::Plus(new(a), new(b), *width),
+            Expr::Minus(a, b, width) => Expr::Minus(new(a), new(b), *width),
         }
+    }
+}
+
+/// Evaluation over values.
+struct Values<'a> {
+    current: &'a dyn Fn(VariableId) -> u64,
+    next: &'a dyn Fn(VariableId) -> u64,
+}
+
+impl Domain for Values<'_> {
+    type Truth = bool;
+    type Number = u64;
+    type Error = Infallible;
+
+    fn truth(&self, value: bool) -> bool {
+        value
+    }
+
+    fn and(&self, a: &bool, b: &bool) -> Result<bool, Infallible> {
+        Ok(*a && *b)
+    }
+
+    fn or(&self, a: &bool, b: &bool) -> Result<bool, Infallible> {
+        Ok(*a || *b)
+    }
+
+    fn not(&self, a: &bool) -> bool {
+        !a
+    }
+
+    fn constant(&self, value: u64, _width: u8) -> u64 {
+        value
+    }
+
+    fn variable(&self, v: VariableId) -> Result<u64, Infallible> {
+        Ok((self.current)(v))
+    }
+
+    fn next(&self, v: VariableId) -> Result<u64, Infallible> {
+        Ok((self.next)(v))
+    }
+
+    fn plus(&self, a: &u64, b: &u64, width: u8) -> Result<u64, Infallible> {
+        Ok(a.wrapping_add(*b) & mask(width))
+    }
+
+    fn minus(&self, a: &u64, b: &u64, width: u8) -> Result<u64, Infallible> {
+        Ok(a.wrapping_sub(*b) & mask(width))
+    }
+
+    fn equal(&self, a: &u64, b: &u64) -> Result<bool, Infallible> {
+        Ok(a == b)
+    }
+
+    fn less(&self, a: &u64, b: &u64) -> Result<bool, Infallible> {
+        Ok(a < b)
+    }
+
+    fn bit(&self, truth: bool) -> u64 {
+        u64::from(truth)
+    }
+
+    fn is_not_zero(&self, a: &u64) -> Result<bool, Infallible> {
+        Ok(*a != 0)
     }
 }
 

@@ -3,6 +3,7 @@
 //! This is what all engines work on. An edge is one indivisible step; a thread may be interrupted
 //! at every node. Conditions are two edges, a failing assertion is an edge to a node of its own.
 
+mod domain;
 mod elaborate;
 mod expression;
 mod liveness;
@@ -12,6 +13,7 @@ use crate::diagnostic::{Diagnostic, Lines};
 use crate::syntax::ast::{Module, Span};
 use crate::syntax::{Dialect, parse_module};
 
+pub(crate) use domain::Domain;
 pub(crate) use expression::{Expr, Possible};
 pub(crate) use liveness::Liveness;
 
@@ -130,7 +132,16 @@ pub fn parse(
     let (module, warnings) = parse_module(source, dialect, &lines)?;
     let elaborated = elaborate::elaborate(module, dialect, &lines)?;
     let program = lower::lower(elaborated, file, &lines)?;
-    Ok((program, warnings))
+    match program.thread_variable_in_init() {
+        Some((line, name)) => {
+            let message =
+                format!("`init` uses the thread variable `{name}`, which it does not have");
+            let note = "every thread has its own: give it a value where the thread starts, or at \
+                        its declaration";
+            Err(vec![lines.error("B0020", &lines.start_of(line), message).note(note)])
+        }
+        None => Ok((program, warnings)),
+    }
 }
 
 impl Program {
@@ -139,6 +150,28 @@ impl Program {
         let lines = Lines::new("", "");
         let elaborated = elaborate::elaborate(module, Dialect::Slam, &lines)?;
         lower::lower(elaborated, "", &lines)
+    }
+
+    /// Where `init`, or what it calls, uses a variable of the threads.
+    fn thread_variable_in_init(&self) -> Option<(u32, &str)> {
+        let init = self.init?;
+        let mut functions = self.calls_from(init);
+        functions.push(init);
+        for edge in functions.iter().flat_map(|f| &self.functions[*f].edges) {
+            let mut used = None;
+            let mut visit = |v: VariableId| {
+                let hidden = self.atomic == Some(v);
+                if self.variables[v].owner == Owner::Thread && !hidden {
+                    used = Some(v);
+                }
+            };
+            edge.operation.each_read(&mut visit);
+            edge.operation.each_write(&mut visit);
+            if let Some(v) = used {
+                return Some((edge.line, &self.variables[v].name));
+            }
+        }
+        None
     }
 
     /// How many threads run.

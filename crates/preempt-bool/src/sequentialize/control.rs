@@ -24,6 +24,8 @@ pub(super) struct Translation<'p> {
     pub(super) terminate: String,
     pub(super) context_switch: String,
     pub(super) init: Option<String>,
+    /// The functions that run before the threads.
+    pub(super) plain: Vec<String>,
     pub(super) cx: String,
     /// The thread that runs in each context, counted from 1; 0 is none.
     pub(super) schedule: Vec<String>,
@@ -110,6 +112,7 @@ impl<'p> Translation<'p> {
             terminate: String::new(),
             context_switch: String::new(),
             init: None,
+            plain: Vec::new(),
             cx: String::new(),
             schedule: Vec::new(),
             old_main: String::new(),
@@ -249,6 +252,7 @@ impl<'p> Translation<'p> {
             };
             names.insert(name.clone(), new);
         }
+        self.plain = names.values().cloned().collect();
         for id in plain {
             let mut copy = program.module.functions[id].clone();
             copy.name = Name::made(&names[&copy.name.text]);

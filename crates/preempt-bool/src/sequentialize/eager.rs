@@ -6,12 +6,13 @@
 //! run on after the target, which loses executions that reach it and then have too few statements
 //! left to switch. Neighbouring contexts belong to different threads.
 
+use super::Translated;
 use super::control::{Translation, assume, bits_for, call, cases, equal, is, note, set, stmt};
 use crate::flow::Program;
 use crate::syntax::ast::*;
 
 #[doc(alias = "LMP09 Fig. 2")]
-pub(super) fn translate(program: &Program, switches: usize, target: Option<&str>) -> Module {
+pub(super) fn translate(program: &Program, switches: usize, target: Option<&str>) -> Translated {
     let mut t = Translation::new(program, switches);
     let (goal, last) = (t.fresh("goal"), t.fresh("last"));
     let labels = program.labels();
@@ -55,7 +56,14 @@ pub(super) fn translate(program: &Program, switches: usize, target: Option<&str>
     let mut functions = t.functions();
     functions.push(context_switch(&t, &last));
     functions.push(main(&t, &goal, &last, target));
-    Module { globals, functions }
+    Translated {
+        module: Module { globals, functions },
+        schedule: t.schedule,
+        copies: t.copies,
+        plain: t.plain,
+        last,
+        explored: None,
+    }
 }
 
 /// At a switch: the context must end as guessed, and the thread goes on in its next one.

@@ -6,6 +6,7 @@
 //! thread of a context is chosen when the context starts, differs from the one before, and
 //! identical threads come in order; copies that are not used yet, or no longer, are zero.
 
+use super::Translated;
 use super::control::{
     Translation, assume, bits_for, call, cases, equal, is, note, set, stmt, zero,
 };
@@ -13,7 +14,7 @@ use crate::flow::Program;
 use crate::syntax::ast::*;
 
 #[doc(alias = "LMP09 Fig. 4")]
-pub(super) fn translate(program: &Program, switches: usize) -> Module {
+pub(super) fn translate(program: &Program, switches: usize, forgets: bool) -> Translated {
     let mut t = Translation::new(program, switches);
     let ic = t.fresh("ic");
     let mut globals = Vec::new();
@@ -35,8 +36,15 @@ pub(super) fn translate(program: &Program, switches: usize) -> Module {
     globals.extend(t.shared_declarations());
     let mut functions = t.functions();
     functions.push(context_switch(&t, &ic));
-    functions.push(main(&t, &ic));
-    Module { globals, functions }
+    functions.push(main(&t, &ic, forgets));
+    Translated {
+        module: Module { globals, functions },
+        schedule: t.schedule,
+        copies: t.copies,
+        plain: t.plain,
+        last: ic,
+        explored: Some(t.cx),
+    }
 }
 
 /// At a switch: the explored context ends, or an earlier one does as it is recorded.
@@ -58,7 +66,7 @@ fn context_switch(t: &Translation<'_>, ic: &str) -> FunctionDef {
     function
 }
 
-fn main(t: &Translation<'_>, ic: &str) -> FunctionDef {
+fn main(t: &Translation<'_>, ic: &str, forgets: bool) -> FunctionDef {
     let k = t.switches;
     let mut body = vec![note("nothing is chosen or stored yet")];
     let numbers = [t.cx.clone(), ic.to_string()];
@@ -76,7 +84,7 @@ fn main(t: &Translation<'_>, ic: &str) -> FunctionDef {
         body.push(note(format!("context {c}")));
         body.extend(choose(t, c));
         body.push(set(std::slice::from_ref(&t.cx), vec![Expr::number(c as u64)]));
-        if c == k {
+        if c == k && forgets {
             body.extend(forget(t));
         }
         body.extend(start(t, ic, c));

@@ -2,7 +2,7 @@
 
 use super::diagram::{Diagram, Diagrams, Level, Renaming};
 use super::levels::{Levels, Moment};
-use crate::flow::{Expr, VariableId};
+use crate::flow::{Domain, Expr, VariableId};
 use preempt_core::Stop;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -40,7 +40,7 @@ impl<'a, 'w> Compiler<'a, 'w> {
             let no = d.and(&d.not(&bit), &can_be_false)?;
             return d.or(&yes, &no);
         }
-        let bits = self.bits(expr)?;
+        let bits = self.number(expr)?;
         let mut all = d.constant(true);
         // From the bottom up, so that intermediate results stay small.
         for (level, bit) in levels.iter().zip(&bits) {
@@ -75,104 +75,98 @@ impl<'a, 'w> Compiler<'a, 'w> {
         });
         self.diagrams.renaming(pairs.collect::<Vec<_>>())
     }
+}
 
-    fn truths(&self, expr: &Expr) -> Result<(Diagram, Diagram), Stop> {
-        let d = self.diagrams;
-        let simple = matches!(expr, Expr::Constant { .. } | Expr::Any { .. } | Expr::Variable(_));
-        if !simple && let Some((f, t)) = self.truths.borrow().get(expr) {
-            return Ok((f.clone(), t.clone()));
-        }
-        let sure = |t: Diagram| (d.not(&t), t);
-        let result = match expr {
-            Expr::Constant { value, .. } => sure(d.constant(*value != 0)),
-            Expr::Any { .. } => (d.constant(true), d.constant(true)),
-            Expr::Variable(_) | Expr::Next(_) | Expr::Plus(..) | Expr::Minus(..) => {
-                let bits = self.bits(expr)?;
-                let mut any = d.constant(false);
-                for bit in &bits {
-                    any = d.or(&any, bit)?;
-                }
-                sure(any)
-            }
-            Expr::Not(a) => {
-                let (f, t) = self.truths(a)?;
-                (t, f)
-            }
-            Expr::And(a, b) => {
-                let ((af, at), (bf, bt)) = (self.truths(a)?, self.truths(b)?);
-                (d.or(&af, &bf)?, d.and(&at, &bt)?)
-            }
-            Expr::Or(a, b) => {
-                let ((af, at), (bf, bt)) = (self.truths(a)?, self.truths(b)?);
-                (d.and(&af, &bf)?, d.or(&at, &bt)?)
-            }
-            Expr::Equal(a, b) if self.is_number(a) && self.is_number(b) => {
-                let (a, b) = (self.bits(a)?, self.bits(b)?);
-                let mut all = d.constant(true);
-                for (a, b) in a.iter().zip(&b) {
-                    let equal = d.equal(a, b)?;
-                    all = d.and(&all, &equal)?;
-                }
-                sure(all)
-            }
-            Expr::Equal(a, b) => {
-                let ((af, at), (bf, bt)) = (self.truths(a)?, self.truths(b)?);
-                let unequal = d.or(&d.and(&af, &bt)?, &d.and(&at, &bf)?)?;
-                let equal = d.or(&d.and(&af, &bf)?, &d.and(&at, &bt)?)?;
-                (unequal, equal)
-            }
-            Expr::Less(a, b) => {
-                let (a, b) = (self.bits(a)?, self.bits(b)?);
-                let mut less = d.constant(false);
-                for (a, b) in a.iter().zip(&b) {
-                    let here = d.and(&d.not(a), b)?;
-                    let same = d.equal(a, b)?;
-                    less = d.or(&here, &d.and(&same, &less)?)?;
-                }
-                sure(less)
-            }
-        };
-        if !simple {
-            self.truths.borrow_mut().insert(expr.clone(), result.clone());
-        }
-        Ok(result)
+impl Domain for Compiler<'_, '_> {
+    type Truth = Diagram;
+    /// The bits, lowest first.
+    type Number = Vec<Diagram>;
+    type Error = Stop;
+
+    fn truth(&self, value: bool) -> Diagram {
+        self.diagrams.constant(value)
     }
 
-    fn is_number(&self, expr: &Expr) -> bool {
-        matches!(
-            expr,
-            Expr::Variable(_)
-                | Expr::Next(_)
-                | Expr::Constant { .. }
-                | Expr::Plus(..)
-                | Expr::Minus(..)
-        )
+    fn and(&self, a: &Diagram, b: &Diagram) -> Made {
+        self.diagrams.and(a, b)
     }
 
-    /// The bits of a number, lowest first.
-    fn bits(&self, expr: &Expr) -> Result<Vec<Diagram>, Stop> {
+    fn or(&self, a: &Diagram, b: &Diagram) -> Made {
+        self.diagrams.or(a, b)
+    }
+
+    fn not(&self, a: &Diagram) -> Diagram {
+        self.diagrams.not(a)
+    }
+
+    fn constant(&self, value: u64, width: u8) -> Vec<Diagram> {
+        (0..width).map(|i| self.diagrams.constant(value >> i & 1 == 1)).collect()
+    }
+
+    fn variable(&self, v: VariableId) -> Result<Vec<Diagram>, Stop> {
+        self.levels.of(v, Moment::Now).map(|l| self.diagrams.variable(l)).collect()
+    }
+
+    fn next(&self, v: VariableId) -> Result<Vec<Diagram>, Stop> {
+        self.levels.of(v, Moment::Next).map(|l| self.diagrams.variable(l)).collect()
+    }
+
+    fn plus(&self, a: &Vec<Diagram>, b: &Vec<Diagram>, _: u8) -> Result<Vec<Diagram>, Stop> {
+        self.sum(a, b, self.diagrams.constant(false))
+    }
+
+    /// Adds the complement and one.
+    fn minus(&self, a: &Vec<Diagram>, b: &Vec<Diagram>, _: u8) -> Result<Vec<Diagram>, Stop> {
+        let complement: Vec<Diagram> = b.iter().map(|b| self.diagrams.not(b)).collect();
+        self.sum(a, &complement, self.diagrams.constant(true))
+    }
+
+    fn equal(&self, a: &Vec<Diagram>, b: &Vec<Diagram>) -> Made {
         let d = self.diagrams;
-        match expr {
-            Expr::Constant { value, width } => {
-                Ok((0..*width).map(|i| d.constant(value >> i & 1 == 1)).collect())
-            }
-            Expr::Variable(v) => self.levels.of(*v, Moment::Now).map(|l| d.variable(l)).collect(),
-            Expr::Next(v) => self.levels.of(*v, Moment::Next).map(|l| d.variable(l)).collect(),
-            Expr::Plus(a, b, _) | Expr::Minus(a, b, _) => {
-                let subtract = matches!(expr, Expr::Minus(..));
-                let (a, b) = (self.bits(a)?, self.bits(b)?);
-                // Subtraction adds the complement and one.
-                let mut carry = d.constant(subtract);
-                let mut sum = Vec::new();
-                for (a, b) in a.iter().zip(&b) {
-                    let b = if subtract { d.not(b) } else { b.clone() };
-                    let half = d.xor(a, &b)?;
-                    sum.push(d.xor(&half, &carry)?);
-                    carry = d.or(&d.and(a, &b)?, &d.and(&half, &carry)?)?;
-                }
-                Ok(sum)
-            }
-            _ => Ok(vec![self.condition(expr)?]),
+        let mut all = d.constant(true);
+        for (a, b) in a.iter().zip(b) {
+            all = d.and(&all, &d.equal(a, b)?)?;
         }
+        Ok(all)
+    }
+
+    fn less(&self, a: &Vec<Diagram>, b: &Vec<Diagram>) -> Made {
+        let d = self.diagrams;
+        let mut less = d.constant(false);
+        for (a, b) in a.iter().zip(b) {
+            let here = d.and(&d.not(a), b)?;
+            let same = d.equal(a, b)?;
+            less = d.or(&here, &d.and(&same, &less)?)?;
+        }
+        Ok(less)
+    }
+
+    fn bit(&self, truth: Diagram) -> Vec<Diagram> {
+        vec![truth]
+    }
+
+    fn is_not_zero(&self, a: &Vec<Diagram>) -> Made {
+        a.iter().try_fold(self.diagrams.constant(false), |any, bit| self.diagrams.or(&any, bit))
+    }
+
+    fn remembered(&self, expr: &Expr) -> Option<(Diagram, Diagram)> {
+        self.truths.borrow().get(expr).cloned()
+    }
+
+    fn remember(&self, expr: &Expr, truths: &(Diagram, Diagram)) {
+        self.truths.borrow_mut().insert(expr.clone(), truths.clone());
+    }
+}
+
+impl Compiler<'_, '_> {
+    fn sum(&self, a: &[Diagram], b: &[Diagram], mut carry: Diagram) -> Result<Vec<Diagram>, Stop> {
+        let d = self.diagrams;
+        let mut sum = Vec::new();
+        for (a, b) in a.iter().zip(b) {
+            let half = d.xor(a, b)?;
+            sum.push(d.xor(&half, &carry)?);
+            carry = d.or(&d.and(a, b)?, &d.and(&half, &carry)?)?;
+        }
+        Ok(sum)
     }
 }

@@ -18,6 +18,8 @@ type Edge = u32;
 const TRUE: Edge = 0;
 const FALSE: Edge = 1;
 const NONE: u32 = u32::MAX;
+/// As many as edges can name.
+pub(crate) const MAX_NODES: usize = 1 << 30;
 /// The level of the constant node, below all variables.
 const BOTTOM: u32 = u32::MAX;
 
@@ -108,6 +110,7 @@ struct Core<'w> {
     buckets: Vec<u32>,
     cache: Vec<Cached>,
     watch: &'w Watch<'w>,
+    limit: usize,
     /// Nodes in use when the next collection is due.
     collect_at: usize,
     operations: Cell<u32>,
@@ -117,6 +120,11 @@ struct Core<'w> {
 
 impl<'w> Diagrams<'w> {
     pub(crate) fn new(watch: &'w Watch<'w>) -> Self {
+        Self::with_limit(watch, MAX_NODES)
+    }
+
+    /// Operations fail when there are more nodes than this, garbage included.
+    pub(crate) fn with_limit(watch: &'w Watch<'w>, nodes: usize) -> Self {
         let constant = Node { level: BOTTOM, high: TRUE, low: TRUE, next: NONE };
         let core = Core {
             nodes: vec![constant],
@@ -125,6 +133,7 @@ impl<'w> Diagrams<'w> {
             buckets: vec![NONE; 1 << 12],
             cache: vec![EMPTY; 1 << 12],
             watch,
+            limit: nodes.min(MAX_NODES),
             collect_at: 1 << 17,
             operations: Cell::new(0),
             renamings: 0,
@@ -315,7 +324,7 @@ impl Core<'_> {
             self.nodes[index as usize] = node;
             index
         } else {
-            if self.nodes.len() >= 1 << 30 || self.bytes() > self.watch.memory() {
+            if self.nodes.len() >= self.limit || self.bytes() > self.watch.memory() {
                 return Err(Stop::Memory);
             }
             self.nodes.push(node);

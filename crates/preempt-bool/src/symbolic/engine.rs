@@ -14,6 +14,7 @@ use super::diagram::{Diagram, Diagrams, Level, Renaming};
 use super::levels::{Levels, Moment};
 use crate::flow::{NodeId, Owner, VariableId};
 use preempt_core::Stop;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -97,6 +98,8 @@ pub(crate) struct Engine<'a, 'w> {
     /// Keep rings, from which executions are read off.
     keep_rings: bool,
     clock: u32,
+    /// The context that began with what was added at this time.
+    pub(super) started: FxHashMap<u32, u32>,
     /// What was reached at target nodes first: procedure and node.
     pub(crate) hit: Option<(usize, NodeId)>,
     pub(crate) stop_at_hit: bool,
@@ -152,11 +155,16 @@ impl<'a, 'w> Engine<'a, 'w> {
             priority,
             keep_rings,
             clock: 0,
+            started: FxHashMap::default(),
             hit: None,
             stop_at_hit: false,
             fresh: Vec::new(),
             report_fresh: false,
         })
+    }
+
+    pub(crate) fn code(&self) -> &'a Code {
+        self.code
     }
 
     pub(crate) fn diagrams(&self) -> &'a Diagrams<'w> {
@@ -176,6 +184,31 @@ impl<'a, 'w> Engine<'a, 'w> {
     /// More states at some node of a root.
     pub(crate) fn inject(&mut self, root: usize, node: NodeId, set: Diagram) -> Result<(), Stop> {
         self.add(root, node, set)
+    }
+
+    /// States in which a context begins at some node of a root.
+    pub(crate) fn start_at(
+        &mut self,
+        root: usize,
+        node: NodeId,
+        set: Diagram,
+        context: u32,
+    ) -> Result<(), Stop> {
+        let before = self.clock;
+        self.add(root, node, set)?;
+        if self.clock > before {
+            self.started.insert(self.clock, context);
+        }
+        Ok(())
+    }
+
+    /// Gives up the possibility to read off executions.
+    pub(crate) fn forget_rings(&mut self) {
+        self.keep_rings = false;
+        for state in &mut self.states {
+            state.rings.iter_mut().for_each(Vec::clear);
+            state.summary_rings.clear();
+        }
     }
 
     /// Runs until nothing changes, or a target is hit if that is asked for.
@@ -365,7 +398,7 @@ impl<'a, 'w> Engine<'a, 'w> {
             before = d.and(&c.takes(*v, Moment::Next, e)?, &before)?;
         }
         if let Some(condition) = constrain {
-            let condition = about_assigned(condition, lhs);
+            let condition = condition.about_assigned(lhs);
             before = d.and(&c.condition(&condition)?, &before)?;
         }
         let next = Some(c.renaming(lhs, Moment::Next, Moment::Now));
@@ -455,45 +488,6 @@ impl<'a, 'w> Engine<'a, 'w> {
         }
         let forget = c.cube(&gone, Moment::Now)?;
         Ok(Action::Return(Box::new(ReturnPlan { give, forget, shape: d.renaming(pairs) })))
-    }
-}
-
-/// In a constraint, the next value of a variable that is not assigned is its value.
-pub(crate) fn about_assigned(
-    condition: &crate::flow::Expr,
-    lhs: &[VariableId],
-) -> crate::flow::Expr {
-    use crate::flow::Expr;
-    let both =
-        |a: &Expr, b: &Expr| (Box::new(about_assigned(a, lhs)), Box::new(about_assigned(b, lhs)));
-    match condition {
-        Expr::Next(v) if !lhs.contains(v) => Expr::Variable(*v),
-        Expr::Not(a) => Expr::Not(Box::new(about_assigned(a, lhs))),
-        Expr::And(a, b) => {
-            let (a, b) = both(a, b);
-            Expr::And(a, b)
-        }
-        Expr::Or(a, b) => {
-            let (a, b) = both(a, b);
-            Expr::Or(a, b)
-        }
-        Expr::Equal(a, b) => {
-            let (a, b) = both(a, b);
-            Expr::Equal(a, b)
-        }
-        Expr::Less(a, b) => {
-            let (a, b) = both(a, b);
-            Expr::Less(a, b)
-        }
-        Expr::Plus(a, b, width) => {
-            let (a, b) = both(a, b);
-            Expr::Plus(a, b, *width)
-        }
-        Expr::Minus(a, b, width) => {
-            let (a, b) = both(a, b);
-            Expr::Minus(a, b, *width)
-        }
-        other => other.clone(),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::code::{CodeOperation, Origin};
 use super::diagram::{Diagram, Level};
-use super::engine::{Engine, about_assigned};
+use super::engine::Engine;
 use super::levels::Moment;
 use crate::flow::{NodeId, VariableId};
 use crate::replay::Action;
@@ -22,6 +22,13 @@ pub(crate) enum Walked {
     Resume,
     /// A first activation begins: its function, and the values of its frame and all globals.
     Start(usize, Vec<(VariableId, u64)>),
+}
+
+/// A state with which a context begins.
+pub(crate) struct Start {
+    pub(crate) node: NodeId,
+    pub(crate) context: u32,
+    pub(crate) values: HashMap<Level, bool>,
 }
 
 /// Values of levels; what is absent is false.
@@ -58,6 +65,30 @@ impl Engine<'_, '_> {
             };
             (procedure, node, time, point) = caller;
         }
+    }
+
+    /// Where the context began in which a state of `goal` was reached at the node of a root.
+    pub(crate) fn walk_to_start(
+        &self,
+        root: usize,
+        mut node: NodeId,
+        goal: &Diagram,
+    ) -> Result<Option<Start>, Stop> {
+        let mut at = self.earliest(root, node, goal, u32::MAX)?;
+        let mut unused = Vec::new();
+        while let Some((time, point)) = at {
+            if let Some(context) = self.started.get(&time) {
+                return Ok(Some(Start { node, context: *context, values: point.values }));
+            }
+            at = None;
+            if let Some((edge, before, older)) =
+                self.before(root, node, &point, time, &mut unused)?
+            {
+                node = self.code.procedures[root].edges[edge].from;
+                at = Some((older, before));
+            }
+        }
+        Ok(None)
     }
 
     fn value(&self, point: &Point, variable: VariableId, moment: Moment) -> u64 {
@@ -200,7 +231,7 @@ impl Engine<'_, '_> {
                         set = d.and(&set, &d.and(&takes, &c.is(*v, Moment::Next, value)?)?)?;
                     }
                     if let Some(condition) = constrain {
-                        set = d.and(&set, &c.condition(&about_assigned(condition, lhs))?)?;
+                        set = d.and(&set, &c.condition(&condition.about_assigned(lhs))?)?;
                     }
                     set = d.exists(&set, &c.cube(lhs, Moment::Next)?)?;
                     if let Some(guard) = guard {

@@ -12,13 +12,15 @@ use std::cell::RefCell;
 /// A Büchi automaton whose proposition `i` is proposition `propositions[i]` of the system.
 pub struct Buchi {
     automaton: Automaton,
+    mask: u64,
     propositions: Vec<usize>,
 }
 
 impl Buchi {
     /// An automaton that accepts what must not happen.
     pub fn new(automaton: Automaton, propositions: Vec<usize>) -> Self {
-        Buchi { automaton, propositions }
+        let mask = automaton.proposition_mask();
+        Buchi { automaton, mask, propositions }
     }
 
     /// The state before anything was read: all initial states at once.
@@ -49,7 +51,7 @@ impl Property for Buchi {
         holds: &mut dyn FnMut(usize) -> bool,
         emit: &mut dyn FnMut(PropertyMove),
     ) {
-        let letter = valuation(self.automaton.proposition_mask(), &self.propositions, holds);
+        let letter = valuation(self.mask, &self.propositions, holds);
         let from = [state];
         let sources =
             if state == self.start() { self.automaton.initial() } else { from.as_slice() };
@@ -78,6 +80,7 @@ pub struct StutterInvariant {
 
 thread_local! {
     static NEXT: RefCell<Vec<PropertyState>> = const { RefCell::new(Vec::new()) };
+    static AGAIN: RefCell<Vec<PropertyState>> = const { RefCell::new(Vec::new()) };
 }
 
 impl StutterInvariant {
@@ -86,6 +89,25 @@ impl StutterInvariant {
     pub fn new(automaton: &Automaton, propositions: Vec<usize>) -> Option<Self> {
         let form = NormalForm::new(automaton).ok()?;
         Some(StutterInvariant { form, mask: automaton.proposition_mask(), propositions })
+    }
+
+    /// Puts the state "nothing but this letter, for ever" in front: behind it there is little to
+    /// search, and every cycle is a violation.
+    fn constant_first(&self, letter: Valuation, next: &mut [PropertyState]) {
+        if next.len() < 2 {
+            return;
+        }
+        let constant = next.iter().position(|&state| {
+            self.form.accepting(state)
+                && AGAIN.with_borrow_mut(|again| {
+                    again.clear();
+                    self.form.next(state, letter, again);
+                    again.contains(&state)
+                })
+        });
+        if let Some(at) = constant {
+            next.swap(0, at);
+        }
     }
 
     /// The state of an automaton that accepts nothing.
@@ -110,6 +132,7 @@ impl Property for StutterInvariant {
         NEXT.with_borrow_mut(|next| {
             next.clear();
             self.form.next(PropertyState(state), letter, next);
+            self.constant_first(letter, next);
             for target in next.iter() {
                 emit(PropertyMove::To(target.0));
             }

@@ -87,16 +87,13 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         }
         let mut holds = |index| self.system.proposition(state, index);
         self.property.moves(automaton, &mut holds, &mut |found| match found {
+            PropertyMove::To(to) if targets.contains(&to) => {}
             PropertyMove::To(to) => targets.push(to),
             PropertyMove::Violates { to, assertion } => {
                 alone(property_step(VIOLATE, to, assertion))
             }
             PropertyMove::Complete => alone(property_step(COMPLETE, automaton, 0)),
         });
-        if targets.len() > 1 {
-            targets.sort_unstable();
-            targets.dedup();
-        }
         if nothing_moves && self.stutter == Stutter::Extend {
             for &to in &targets {
                 alone(property_step(STUTTER, to, 0));

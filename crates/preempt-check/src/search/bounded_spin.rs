@@ -287,6 +287,8 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             return Ok(());
         }
         if self.system.is_transient(&self.state) {
+            // Inside a sequence Spin goes down before it sees that the sequence is blocked.
+            self.tally.depth = self.tally.depth.max(depth);
             self.ask();
             if self.system.is_transient(&self.state) {
                 self.tally.atomic_steps += 1;

@@ -14,7 +14,7 @@ use super::frontier::{Frontier, Links};
 use super::tally::Tally;
 use super::trace;
 use crate::reduce::{EVERYTHING, Selector};
-use crate::store::{Pending, StateId, Store, StoreFull};
+use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Outcome, Step, Stop, System};
 
@@ -39,7 +39,6 @@ pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
         head: 0,
         selector: Selector::new(options),
         expander: Expander::new(),
-        pending: Vec::new(),
         state: Vec::new(),
         tries: Vec::new(),
         states: Vec::new(),
@@ -63,7 +62,6 @@ struct BreadthFirst<'a, S: System + ?Sized, T> {
     head: usize,
     selector: Selector,
     expander: Expander,
-    pending: Vec<Pending>,
     state: Vec<u8>,
     /// The states of the batch whose selection must still pass the proviso.
     tries: Vec<Try>,
@@ -174,7 +172,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     /// Expands states of the present level until there are enough successors; inserts these.
     fn batch(&mut self, level_end: usize) -> Result<(), StoreFull> {
         self.expander.clear();
-        self.pending.clear();
+        let at_once = self.links.is_used() || self.store.hashes_near();
         while self.head < level_end && self.expander.arrivals.len() < BATCH {
             self.next_state();
             let first = self.expander.arrivals.len();
@@ -182,13 +180,13 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
             if steps == 0 {
                 self.check_end();
             }
-            if self.links.is_used() {
-                self.collect(first);
+            if at_once {
+                self.collect(first)?;
             }
         }
         // Bytes that were just written one by one are slow to read in words: hash them later.
-        if !self.links.is_used() {
-            self.collect(0);
+        if !at_once {
+            self.collect(0)?;
         }
         self.insert()
     }
@@ -196,10 +194,9 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     /// As [`Self::batch`], with a selection of each state's steps.
     fn reduced_batch(&mut self, level_end: usize) -> Result<(), StoreFull> {
         self.expander.clear();
-        self.pending.clear();
         self.tries.clear();
         self.states.clear();
-        while self.head < level_end && self.pending.len() < BATCH {
+        while self.head < level_end && self.expander.arrivals.len() < BATCH {
             self.next_state();
             let number = self.head - 1;
             let start = self.states.len();
@@ -210,7 +207,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         }
         self.insert()?;
         loop {
-            let pending = std::mem::take(&mut self.pending);
+            let pending = &self.expander.arrivals;
             self.tries.retain(|attempt| {
                 let accepted =
                     pending[attempt.pending.0..attempt.pending.1].iter().any(|arrival| {
@@ -221,12 +218,10 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                     });
                 attempt.pick != EVERYTHING && !accepted
             });
-            self.pending = pending;
             if self.tries.is_empty() {
                 return Ok(());
             }
             self.expander.clear();
-            self.pending.clear();
             for at in 0..self.tries.len() {
                 let Try { number, pick, state: (start, end), .. } = self.tries[at];
                 self.events.at = number;
@@ -248,40 +243,38 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
             self.check_end();
         }
         let pick = self.selector.next(self.system, &self.state, &self.expander.enabled, from);
-        let (first, start) = (self.expander.arrivals.len(), self.pending.len());
+        let first = self.expander.arrivals.len();
         let steps = self.selector.selected();
         self.expander.expand_selected(self.system, &self.state, steps, &mut self.events)?;
-        self.collect(first);
-        Ok((pick, (start, self.pending.len())))
+        self.collect(first)?;
+        Ok((pick, (first, self.expander.arrivals.len())))
     }
 
     /// Replaces `self.state` by the state at the head of the queue.
     #[inline]
     fn next_state(&mut self) {
         if !self.frontier.pop(&mut self.state) {
-            self.store.load(StateId(self.head as u32), &mut self.state);
+            self.store.load_parent(StateId(self.head as u32), &mut self.state);
         }
         self.events.at = self.head;
         self.head += 1;
     }
 
-    /// Turns the arrivals from `first` on into pending insertions.
+    /// Hashes the arrivals from `first` on, and fetches what their insertion will need.
     #[inline]
-    fn collect(&mut self, first: usize) {
+    fn collect(&mut self, first: usize) -> Result<(), StoreFull> {
         let bytes = &self.expander.successors.bytes;
-        for arrival in &self.expander.arrivals[first..] {
-            let hash = self.store.hash(&bytes[arrival.start..arrival.end]);
-            self.store.prefetch(hash);
-            self.pending.push(Pending::new(hash, arrival.start, arrival.end));
-            self.links.note_owner(self.events.at);
-        }
+        let arrivals = &mut self.expander.arrivals[first..];
+        self.links.note_owner(self.events.at, arrivals.len());
+        self.store.hash_successors(StateId(self.events.at as u32), bytes, arrivals)
     }
 
     fn insert(&mut self) -> Result<(), StoreFull> {
         let before = self.store.len();
-        self.store.insert_batch(&self.expander.successors.bytes, &mut self.pending)?;
+        let arrivals = &mut self.expander.arrivals;
+        self.store.insert_batch(&self.expander.successors.bytes, arrivals)?;
         let new = self.store.len() - before;
-        self.events.tally.matched += (self.pending.len() - new) as u64;
+        self.events.tally.matched += (arrivals.len() - new) as u64;
         if new > 0 {
             self.keep();
         }
@@ -291,15 +284,16 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
 
     /// Queues and links the new states of the batch, where the store does not do it.
     fn keep(&mut self) {
-        let lengths = self.pending.iter().map(|pending| pending.end - pending.start);
+        let arrivals = &self.expander.arrivals;
+        let lengths = arrivals.iter().map(|arrival| arrival.end - arrival.start);
         let longest = &mut self.events.tally.state_bytes;
         *longest = lengths.fold(*longest, usize::max);
         if !self.frontier.is_used() && !self.links.is_used() {
             return;
         }
-        for (at, pending) in self.pending.iter().enumerate().filter(|(_, p)| p.inserted.new) {
-            self.frontier.push(&self.expander.successors.bytes[pending.start..pending.end]);
-            self.links.push(self.links.owner(at), pending.hash);
+        for (at, arrival) in arrivals.iter().enumerate().filter(|(_, a)| a.inserted.new) {
+            self.frontier.push(&self.expander.successors.bytes[arrival.start..arrival.end]);
+            self.links.push(self.links.owner(at), arrival.hash);
         }
     }
 

@@ -10,7 +10,7 @@
 use super::tally::Tally;
 use super::window::{Frame, Window};
 use crate::reduce::{EVERYTHING, Selector};
-use crate::store::{Exact, StateId, Store, StoreFull};
+use crate::store::{Exact, Pending, StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Enabled, Outcome, Step, Stop, System};
 
@@ -36,6 +36,7 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
         long_sequences: Exact::new(budget.memory_limit() / 8),
         sequence_steps: 0,
         enabled: Enabled::new(),
+        near: Vec::new(),
         state: Vec::new(),
         scratch: Vec::new(),
     };
@@ -60,6 +61,8 @@ struct DepthFirst<'a, S: ?Sized, T> {
     /// Steps inside sequences since the last stored state.
     sequence_steps: u32,
     enabled: Enabled,
+    /// Successors that are being hashed.
+    near: Vec<Pending>,
     /// The state that is being entered.
     state: Vec<u8>,
     scratch: Vec<u8>,
@@ -197,7 +200,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             }
         }
         self.frames.push(Frame { id, start, next: 0, count, depth, pick, outside: false });
-        self.hash_section(start);
+        self.hash_section(start, id)?;
         self.window.trim(&mut self.frames);
         if count == 0 && pick == EVERYTHING && self.tally.reports_deadlocks() {
             self.check_end()?;
@@ -239,14 +242,36 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         }
     }
 
-    /// Computes the hashes of a new section, and fetches what their lookups will need.
-    fn hash_section(&mut self, start: u32) {
+    /// Computes the hashes of the new section of a state, and fetches what their lookups will need.
+    fn hash_section(&mut self, start: u32, parent: Option<StateId>) -> Result<(), Ended> {
         self.window.hashes.truncate(start as usize);
+        if let Some(parent) = parent
+            && self.store.hashes_near()
+        {
+            return self.hash_near(start, parent);
+        }
         for (_, _, range) in &self.window.successors.list[start as usize..] {
             let hash = self.store.hash(&self.window.successors.bytes[range.clone()]);
             self.store.prefetch(hash);
             self.window.hashes.push(hash);
         }
+        Ok(())
+    }
+
+    /// As [`Self::hash_section`], where the store makes use of the state before.
+    fn hash_near(&mut self, start: u32, parent: StateId) -> Result<(), Ended> {
+        let Window { successors, hashes, .. } = &mut self.window;
+        // Inside a sequence nothing is stored, so nothing need be known of it.
+        let stored = |bytes: &[u8]| !self.system.is_transient(bytes);
+        self.near.clear();
+        for (_, _, range) in &successors.list[start as usize..] {
+            let end =
+                if stored(&successors.bytes[range.clone()]) { range.end } else { range.start };
+            self.near.push(Pending::new(0, range.start, end));
+        }
+        self.store.hash_successors(parent, &successors.bytes, &mut self.near)?;
+        hashes.extend(self.near.iter().map(|pending| pending.hash));
+        Ok(())
     }
 
     fn matched(&mut self, id: StateId) {
@@ -276,7 +301,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             self.fill_selected();
             let count = self.window.successors.list.len() as u32 - frame.start;
             self.frames[top] = Frame { pick, count, next: 0, ..frame };
-            self.hash_section(frame.start);
+            self.hash_section(frame.start, frame.id)?;
             return Ok(());
         }
         self.frames.pop();
@@ -295,21 +320,21 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         }
         if let Some(lost) = self.window.lost(top) {
             for at in lost {
-                self.refill(at);
+                self.refill(at)?;
             }
         }
         Ok(())
     }
 
     /// Computes again the section of a frame whose successors were dropped.
-    fn refill(&mut self, at: usize) {
+    fn refill(&mut self, at: usize) -> Result<(), Ended> {
         let mut state = std::mem::take(&mut self.state);
         self.window.state_of(&self.frames, at, &mut state);
         self.state = state;
         let start = self.window.successors.list.len() as u32;
         self.fill_again(self.frames[at].pick);
         self.frames[at].start = start;
-        self.hash_section(start);
+        self.hash_section(start, self.frames[at].id)
     }
 
     /// Appends the section of a selection that was made before.

@@ -4,18 +4,8 @@
 //! explored on the spot, depth-first, until the sequence ends or is interrupted. Arrivals refer to
 //! one buffer of bytes that many expansions share.
 
-use crate::store::Exact;
-use crate::store::{Store, StoreFull};
+use crate::store::{Exact, Pending, Store, StoreFull};
 use preempt_core::{Enabled, Outcome, Step, Successors, System};
-
-/// A state that one step, or one indivisible sequence, leads to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    /// Where its bytes begin in the buffer.
-    pub(crate) start: usize,
-    /// Where they end.
-    pub(crate) end: usize,
-}
 
 /// Sequences with more steps than this, over all their branches, are checked for loops.
 const LONG_SEQUENCE: u32 = 1 << 14;
@@ -35,8 +25,8 @@ pub(crate) trait Watch {
 pub(crate) struct Expander {
     /// The bytes of all arrivals, and of successors on the way.
     pub(crate) successors: Successors,
-    /// Where the expansions arrived since the last [`Expander::clear`].
-    pub(crate) arrivals: Vec<Arrival>,
+    /// Where the expansions arrived since the last [`Expander::clear`], not hashed yet.
+    pub(crate) arrivals: Vec<Pending>,
     pub(crate) enabled: Enabled,
     scratch: Vec<u8>,
     /// Steps since the expanded state, while inside a sequence.
@@ -76,7 +66,7 @@ impl Expander {
     pub(crate) fn bytes(&self) -> usize {
         self.successors.bytes.capacity()
             + self.successors.list.capacity() * 56
-            + self.arrivals.capacity() * size_of::<Arrival>()
+            + self.arrivals.capacity() * size_of::<Pending>()
             + self.inner.bytes.capacity()
             + self.long_sequences.as_ref().map_or(0, |store| store.bytes())
     }
@@ -117,15 +107,18 @@ impl Expander {
         watch: &mut impl Watch,
     ) -> Result<usize, StoreFull> {
         let count = self.successors.list.len() - first;
+        self.arrivals.reserve(count);
         for at in first..first + count {
             let (step, outcome, range) = &self.successors.list[at];
             let (step, outcome, start, end) = (*step, *outcome, range.start, range.end);
-            if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-                watch.fault(&[step], fault);
-            }
-            if matches!(outcome, Outcome::Broken(_)) {
-                watch.step(step, false);
-                continue;
+            if outcome != Outcome::Done {
+                if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+                    watch.fault(&[step], fault);
+                }
+                if matches!(outcome, Outcome::Broken(_)) {
+                    watch.step(step, false);
+                    continue;
+                }
             }
             let transient = system.is_transient(&self.successors.bytes[start..end]);
             watch.step(step, transient);
@@ -137,7 +130,7 @@ impl Expander {
                 self.follow_sequence(system, watch)?;
             } else {
                 watch.arrive(&[step], &self.successors.bytes[start..end]);
-                self.arrivals.push(Arrival { start, end });
+                self.arrivals.push(Pending::new(0, start, end));
             }
         }
         Ok(count)
@@ -220,7 +213,7 @@ impl Expander {
         watch.arrive(&self.path, &self.state);
         let start = self.successors.bytes.len();
         self.successors.bytes.extend_from_slice(&self.state);
-        self.arrivals.push(Arrival { start, end: self.successors.bytes.len() });
+        self.arrivals.push(Pending::new(0, start, self.successors.bytes.len()));
     }
 }
 

@@ -77,11 +77,11 @@ impl Links {
         self.used
     }
 
-    /// The next pending state is a successor of this one.
+    /// The next `count` pending states are successors of this one.
     #[inline(always)]
-    pub(crate) fn note_owner(&mut self, owner: usize) {
+    pub(crate) fn note_owner(&mut self, owner: usize, count: usize) {
         if self.used {
-            self.owners.push(owner as u32);
+            self.owners.resize(self.owners.len() + count, owner as u32);
         }
     }
 

@@ -9,6 +9,10 @@
 //! least count of preemptions that allows it, and the work of all phases together is that of one
 //! plain search. When a bucket stays empty, everything was explored and no bound is left.
 //!
+//! A state is expanded once, in full, when it is first visited; what its other processes lead to is
+//! kept as edges (`edges.rs`) until the next bucket runs them. The last bucket takes no step that it may
+//! not run.
+//!
 //! With reduction, the steps of a process that touch nothing but its own data are *transparent*:
 //! they are taken at once, alone, and the last mover stays who it was. That neither loses nor adds
 //! an execution at any bound (unlike the credit of [HF] Fig. 5, which adds some): such a step can be
@@ -18,14 +22,16 @@
 //! visit promises. A transparent step is taken alone only if one of its successors has a visit that
 //! is expanded later than this one, so no process is put off for ever.
 
-use super::chain::{Chain, Event, last_mover};
-use super::marks::{LARGEST_BOUND, Marks, Visit};
-use super::tally::Tally;
-use crate::store::{Pending, StateId, Store};
+use super::edges::{Edge, Edges, Ways};
+use super::expansion::Expander;
+use super::marks::{LARGEST_BOUND, Mark, Marks, Visit};
+use super::retrace::{Mover, retrace};
+use crate::store::{Pending, StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
 use preempt_core::{
-    BoundRow, Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop, System, classify,
+    BoundRow, Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop, System,
 };
+use std::ops::Range;
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
 /// steps alone. The store must give states back.
@@ -46,20 +52,26 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
         system,
         store,
         reduce,
+        last,
         marks: Marks::default(),
         log: Vec::new(),
         bucket: 0,
-        tally: Tally::new(system, options),
+        ways: Ways::new(system, options),
+        states: 0,
         transitions: 1,
         revisits: 0,
-        chain: Chain::default(),
-        enabled: Enabled::new(),
+        edges: Edges::default(),
+        previous: Edges::default(),
+        expander: Expander::new(),
         state: Vec::new(),
-        batch: Batch::default(),
+        enabled: Enabled::new(),
+        selected: Vec::new(),
+        tasks: Vec::new(),
+        pending: Vec::new(),
     };
     let mut rows = Vec::new();
     let mut bound = None;
-    let stop = search.run(last, extra, &mut rows, &mut bound, budget).err();
+    let stop = search.run(extra, &mut rows, &mut bound, budget).err();
     search.finish(rows, bound, stop, budget)
 }
 
@@ -70,6 +82,12 @@ enum End {
     Enough,
 }
 
+impl From<StoreFull> for End {
+    fn from(_: StoreFull) -> Self {
+        End::Limit(Stop::Memory)
+    }
+}
+
 /// A visit: a state, who moved last, and the visit it was reached from.
 #[derive(Clone, Copy)]
 struct Entry {
@@ -78,73 +96,60 @@ struct Entry {
     mover: Mover,
 }
 
-/// The last mover of a visit, and whether the last step was a transparent one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Mover(u32);
-
-impl Mover {
-    const NOBODY: u32 = 0xffff;
-    const TRANSPARENT: u32 = 1 << 16;
-
-    fn new(process: Option<ProcessId>, transparent: bool) -> Self {
-        Mover(
-            process.map_or(Mover::NOBODY, |p| u32::from(p.0))
-                | if transparent { Mover::TRANSPARENT } else { 0 },
-        )
-    }
-
-    fn process(self) -> Option<ProcessId> {
-        match self.0 & Mover::NOBODY {
-            Mover::NOBODY => None,
-            process => Some(ProcessId(process as u16)),
-        }
-    }
-
-    fn is_transparent(self) -> bool {
-        self.0 & Mover::TRANSPARENT != 0
-    }
-}
-
-/// Successors that wait to be stored together, so that their cache misses overlap.
-#[derive(Default)]
-struct Batch {
-    bytes: Vec<u8>,
-    pending: Vec<Pending>,
-    arrivals: Vec<(u32, Mover)>,
-}
-
-const BATCH: usize = 64;
+/// How many successors are stored together, so that their cache misses overlap.
+const BATCH: usize = 96;
 const NO_PARENT: u32 = u32::MAX;
 
 struct Bucketed<'a, S: ?Sized, T> {
     system: &'a S,
     store: &'a mut T,
     reduce: bool,
+    last: u32,
     marks: Marks,
     /// Every visit, in the order of its bucket; at the same time the queue of the present bucket.
     log: Vec<Entry>,
     /// The count of the present bucket.
     bucket: u32,
-    tally: Tally,
+    ways: Ways<'a, S>,
+    /// Distinct states visited; the store also holds some that the next bucket will visit.
+    states: u64,
     transitions: u64,
     revisits: u64,
-    chain: Chain,
-    enabled: Enabled,
+    /// Out of states first visited in the present bucket.
+    edges: Edges,
+    /// Out of those of the bucket before.
+    previous: Edges,
+    expander: Expander,
     state: Vec<u8>,
-    batch: Batch,
+    enabled: Enabled,
+    selected: Vec<Step>,
+    tasks: Vec<Task>,
+    pending: Vec<Pending>,
+}
+
+/// A visit to be dealt with, and what was found out about its state.
+#[derive(Clone)]
+struct Task {
+    visit: u32,
+    /// The ways out of the state; `None` if they were found before.
+    ways: Option<Range<usize>>,
+    invalid_end: bool,
+    /// Whether the last mover can go on.
+    mover_moves: bool,
+    /// Whether anybody else can.
+    others_move: bool,
 }
 
 impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// Fills `rows` with finished phases and `bound` with the last bound searched, if more is left.
     fn run(
         &mut self,
-        last: u32,
         extra: u32,
         rows: &mut Vec<BoundRow>,
         bound: &mut Option<u32>,
         budget: &mut Budget,
     ) -> Result<(), End> {
-        let result = self.start().and_then(|()| self.buckets(last, extra, rows, bound, budget));
+        let result = self.start().and_then(|()| self.buckets(extra, rows, bound, budget));
         if matches!(result, Err(End::Enough)) {
             rows.push(self.row());
         }
@@ -160,40 +165,34 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         if let Outcome::Broken(_) = outcome {
             return Ok(());
         }
-        let inserted = self.store.insert(&initial).map_err(|_| End::Limit(Stop::Memory))?;
-        self.marks.visit(inserted.id, 0, None);
-        self.log.push(Entry {
-            state: inserted.id,
-            parent: NO_PARENT,
-            mover: Mover::new(None, false),
-        });
+        let state = self.store.insert(&initial)?.id;
+        self.arrive(state, NO_PARENT, Mover::new(None, false))?;
         Ok(())
     }
 
     fn buckets(
         &mut self,
-        last: u32,
         extra: u32,
         rows: &mut Vec<BoundRow>,
         bound: &mut Option<u32>,
         budget: &mut Budget,
     ) -> Result<(), End> {
-        let mut waiting = Vec::new();
+        let mut waiting: Vec<u32> = Vec::new();
         let mut cursor = 0;
         loop {
             let mut deferred = Vec::new();
-            for visit in waiting {
-                self.poll(cursor, budget)?;
-                self.expand_deferred(visit)?;
-            }
-            self.flush(&mut Vec::new())?;
-            while cursor < self.log.len() {
-                self.poll(cursor, budget)?;
-                self.expand(cursor as u32, &mut deferred)?;
-                cursor += 1;
-                if cursor == self.log.len() {
-                    self.flush(&mut Vec::new())?;
+            for visits in waiting.chunks(BATCH) {
+                if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
+                    return Err(End::Limit(stop));
                 }
+                self.fetch_deferred(visits);
+                visits.iter().try_for_each(|&visit| self.run_deferred(visit))?;
+            }
+            while cursor < self.log.len() {
+                if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
+                    return Err(End::Limit(stop));
+                }
+                cursor = self.run_batch(cursor, &mut deferred)?;
             }
             // Later visits at the same count may have run all that waited here.
             deferred.retain(|&visit| !self.marks.get(self.log[visit as usize].state).is_free());
@@ -204,11 +203,13 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             if deferred.is_empty() {
                 return Ok(());
             }
-            if self.bucket >= last {
+            if self.bucket >= self.last {
                 *bound = Some(self.bucket);
                 return Ok(());
             }
             self.bucket += 1;
+            std::mem::swap(&mut self.previous, &mut self.edges);
+            self.edges.clear();
             waiting = deferred;
         }
     }
@@ -216,206 +217,391 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     fn row(&self) -> BoundRow {
         BoundRow {
             bound: self.bucket,
-            states: self.store.len() as u64,
+            states: self.states,
             transitions: self.transitions,
-            errors: self.tally.errors,
+            errors: self.ways.tally.errors,
         }
     }
 
-    fn poll(&self, cursor: usize, budget: &mut Budget) -> Result<(), End> {
-        let stop = budget.poll(|| Progress {
-            states: self.store.len() as u64,
+    fn progress(&self, cursor: usize) -> Progress {
+        Progress {
+            states: self.states,
             transitions: self.transitions,
             queue: (self.log.len() - cursor) as u64,
             memory: self.bytes(),
             ..Progress::default()
-        });
-        stop.map_or(Ok(()), |stop| Err(End::Limit(stop)))
+        }
     }
 
     fn bytes(&self) -> usize {
-        self.store.bytes() + self.marks.bytes() + self.log.capacity() * size_of::<Entry>()
+        self.store.bytes()
+            + self.marks.bytes()
+            + self.edges.bytes()
+            + self.previous.bytes()
+            + self.expander.bytes()
+            + self.log.capacity() * size_of::<Entry>()
     }
 
-    fn enough(&self) -> Result<(), End> {
-        if self.tally.is_enough() { Err(End::Enough) } else { Ok(()) }
+    /// Deals with visits from `cursor` on until a batch is full; says where to go on.
+    fn run_batch(&mut self, cursor: usize, deferred: &mut Vec<u32>) -> Result<usize, End> {
+        self.expander.clear();
+        self.ways.clear();
+        self.tasks.clear();
+        self.pending.clear();
+        let mut next = cursor;
+        for entry in self.log[cursor..].iter().take(BATCH) {
+            self.edges.prefetch(entry.state);
+            self.marks.prefetch(entry.state);
+            self.store.prefetch_id(entry.state);
+        }
+        while next < self.log.len() && self.pending.len() < BATCH && self.tasks.len() < BATCH {
+            self.look_at(next as u32)?;
+            next += 1;
+        }
+        // Bytes that were just written one by one are slow to read in words: hash them later.
+        let bytes = &self.expander.successors.bytes;
+        for pending in &mut self.pending {
+            pending.hash = self.store.hash(&bytes[pending.start..pending.end]);
+            self.store.prefetch(pending.hash);
+        }
+        self.store.insert_batch(bytes, &mut self.pending)?;
+        for pending in &self.pending {
+            self.marks.prefetch(pending.inserted.id);
+        }
+        let tasks = std::mem::take(&mut self.tasks);
+        let result = tasks.iter().try_for_each(|task| match &task.ways {
+            Some(ways) => self.act(task, ways.clone(), deferred),
+            None => self.act_again(task.visit),
+        });
+        self.tasks = tasks;
+        result.map(|()| next)
     }
 
-    /// Loads the state of a visit and its steps.
-    fn load(&mut self, entry: Entry) {
+    /// Finds the ways out of the state of a visit, and has those stored that will be needed.
+    fn look_at(&mut self, visit: u32) -> Result<(), End> {
+        let entry = self.log[visit as usize];
+        let mut task =
+            Task { visit, ways: None, invalid_end: false, mover_moves: false, others_move: false };
+        if self.edges.knows(entry.state) {
+            self.tasks.push(task);
+            return Ok(());
+        }
         self.store.load(entry.state, &mut self.state);
+        let first_step = self.expander.successors.list.len();
+        let first = self.ways.list.len();
+        let first_arrival = self.expander.arrivals.len();
+        let mover = entry.mover.process();
+        let is_other = |p: ProcessId| Some(p) != mover && p != ProcessId::PROPERTY;
+        let steps = match mover.filter(|_| self.bucket == self.last) {
+            None => self.expander.expand(self.system, &mut self.state, &mut self.ways)?,
+            Some(mover) => {
+                task.others_move = self.select(mover);
+                let steps = &self.selected;
+                self.expander.expand_selected(self.system, &self.state, steps, &mut self.ways)?
+            }
+        };
+        let list = &self.expander.successors.list[first_step..];
+        let arrivals = self.expander.arrivals.len() - first_arrival;
+        if arrivals < steps {
+            self.ways.add_dead_ends(first, list.iter().map(|(step, ..)| step.process));
+        }
+        task.ways = Some(first..self.ways.list.len());
+        let tally = &mut self.ways.tally;
+        tally.state_bytes = tally.state_bytes.max(self.state.len());
+        task.invalid_end =
+            steps == 0 && tally.reports_deadlocks() && !self.system.is_valid_end(&self.state);
+        for (step, ..) in list {
+            task.mover_moves |= Some(step.process) == mover;
+            task.others_move |= is_other(step.process);
+        }
+        let alone = if self.reduce { self.find_transparent(first) } else { None };
+        for way in &mut self.ways.list[first..] {
+            let wanted = alone.is_none_or(|alone| way.process == alone);
+            if wanted && let Some(arrival) = way.arrival() {
+                let arrival = self.expander.arrivals[arrival];
+                way.pending = Some(self.pending.len() as u32);
+                self.pending.push(Pending::new(0, arrival.start, arrival.end));
+            }
+        }
+        self.tasks.push(task);
+        Ok(())
+    }
+
+    /// Selects, in the last bucket, the steps of `self.state` that may be run: everybody's, if the last
+    /// mover cannot go on. Says whether somebody else has steps.
+    fn select(&mut self, mover: ProcessId) -> bool {
         self.enabled.clear();
         self.system.enabled(&mut self.state, &mut self.enabled);
+        self.selected.clear();
+        let mover_moves = !self.enabled.of(mover).is_empty();
+        let mut others_move = false;
+        for (process, steps) in self.enabled.by_process() {
+            let other = process != mover && process != ProcessId::PROPERTY;
+            others_move |= other;
+            if !other || !mover_moves || self.reduce && self.is_transparent(process) {
+                self.selected.extend_from_slice(steps);
+            }
+        }
+        others_move
+    }
+
+    /// Whether nobody else notices the present steps of a process.
+    fn is_transparent(&self, process: ProcessId) -> bool {
+        self.system.locality(&self.state, process) == Locality::Local
+            && !self.system.is_visible(&self.state, process)
+    }
+
+    /// Marks the ways from `first` on that touch nothing shared; gives the first process that has
+    /// such.
+    fn find_transparent(&mut self, first: usize) -> Option<ProcessId> {
+        let mut found = None;
+        let (system, state) = (self.system, &self.state);
+        for ways in self.ways.list[first..].chunk_by_mut(|a, b| a.process == b.process) {
+            let process = ways[0].process;
+            if system.locality(state, process) == Locality::Local
+                && !system.is_visible(state, process)
+            {
+                ways.iter_mut().for_each(|way| way.transparent = true);
+                found = found.or(Some(process));
+            }
+        }
+        found
     }
 
     /// Runs what a visit of the present bucket adds; a state whose other processes have to wait
     /// goes to `deferred`.
-    fn expand(&mut self, visit: u32, deferred: &mut Vec<u32>) -> Result<(), End> {
-        let entry = self.log[visit as usize];
-        self.load(entry);
+    fn act(&mut self, task: &Task, ways: Range<usize>, deferred: &mut Vec<u32>) -> Result<(), End> {
+        let entry = self.log[task.visit as usize];
         let mark = self.marks.get(entry.state);
         if !mark.is_expanded() {
             self.marks.set_expanded(entry.state);
-            self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
-            if self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
+            if task.invalid_end {
                 let (system, store, log) = (self.system, &*self.store, &self.log);
-                self.tally
-                    .error(|| Counterexample::invalid_end(steps_to(system, store, log, visit)));
+                let story =
+                    || Counterexample::invalid_end(steps_to(system, store, log, task.visit));
+                self.ways.tally.error(story);
                 self.enough()?;
             }
         }
-        let mover = entry.mover.process().filter(|&p| !self.enabled.of(p).is_empty());
-        if self.reduce && self.expand_transparent(visit, mover)? {
+        let mover = entry.mover.process().filter(|_| task.mover_moves);
+        if self.reduce && self.run_transparent(task.visit, ways.clone(), mover)? {
             return Ok(());
         }
         let Some(mover) = mover else {
-            // Nobody is preempted. The processes that moved last in other visits have their own.
-            if entry.mover.process().is_none() || !mark.is_free() {
-                self.marks.set_free(entry.state);
-                self.run_all_but_movers(visit, entry.state)?;
+            if self.goes_free(entry, mark) {
+                self.follow_ways(task.visit, ways.clone(), |marks, p| {
+                    !marks.has_mover(entry.state, p)
+                })?;
+                // The processes that moved last in other visits have their own.
+                let is_left = |marks: &Marks, p| marks.has_mover(entry.state, p);
+                if ways.clone().any(|at| is_left(&self.marks, self.ways.list[at].process)) {
+                    self.keep_edges(entry.state, ways, is_left)?;
+                }
             }
             return Ok(());
         };
-        self.run_process(visit, mover)?;
-        self.run_process(visit, ProcessId::PROPERTY)?;
-        let is_other = |step: &Step| step.process != mover && step.process != ProcessId::PROPERTY;
-        let others = self.enabled.steps().iter().any(is_other);
-        if others && !mark.is_free() && self.marks.defer(entry.state) {
-            deferred.push(visit);
+        self.follow_ways(task.visit, ways.clone(), |_, p| p == mover)?;
+        self.follow_ways(task.visit, ways.clone(), |_, p| p == ProcessId::PROPERTY)?;
+        if task.others_move && !mark.is_free() && self.marks.defer(entry.state) {
+            deferred.push(task.visit);
+            self.keep_edges(entry.state, ways, |_, p| p != mover)?;
         }
         Ok(())
     }
 
-    /// Runs, at one preemption more, the processes that had to wait.
-    fn expand_deferred(&mut self, visit: u32) -> Result<(), End> {
+    /// As [`Self::act`] for a state whose edges are known from an earlier visit.
+    fn act_again(&mut self, visit: u32) -> Result<(), End> {
         let entry = self.log[visit as usize];
-        if self.marks.get(entry.state).is_free() {
+        let mark = self.marks.get(entry.state);
+        let edges = std::mem::take(&mut self.edges);
+        let known = edges.of(entry.state);
+        let mover = entry.mover.process().filter(|p| known.iter().any(|e| e.process == *p));
+        let result = match mover {
+            None if !self.goes_free(entry, mark) => Ok(()),
+            None => self.follow_edges(visit, known, |marks, p| !marks.has_mover(entry.state, p)),
+            Some(mover) => self
+                .follow_edges(visit, known, |_, p| p == mover)
+                .and_then(|()| self.follow_edges(visit, known, |_, p| p == ProcessId::PROPERTY)),
+        };
+        self.edges = edges;
+        result
+    }
+
+    /// Whether a visit whose last mover cannot go on runs everybody at no cost; if so, that is
+    /// noted.
+    fn goes_free(&mut self, entry: Entry, mark: Mark) -> bool {
+        let free = entry.mover.process().is_none() || !mark.is_free();
+        if free {
+            self.marks.set_free(entry.state);
+        }
+        free
+    }
+
+    /// Fetches what running these visits will read, so that they wait for it together.
+    fn fetch_deferred(&self, visits: &[u32]) {
+        let states = || visits.iter().map(|&visit| self.log[visit as usize].state);
+        for state in states() {
+            self.previous.prefetch(state);
+            self.marks.prefetch(state);
+        }
+        states().for_each(|state| self.previous.prefetch_list(state));
+        for edge in states().flat_map(|state| self.previous.of(state)) {
+            self.marks.prefetch(StateId(edge.to));
+        }
+    }
+
+    /// Runs, at one preemption more, the processes that had to wait.
+    fn run_deferred(&mut self, visit: u32) -> Result<(), End> {
+        let state = self.log[visit as usize].state;
+        if self.marks.get(state).is_free() {
             return Ok(());
         }
-        self.load(entry);
-        self.marks.set_free(entry.state);
-        self.enabled.drop_property();
-        self.run_all_but_movers(visit, entry.state)
-    }
-
-    fn run_all_but_movers(&mut self, visit: u32, id: StateId) -> Result<(), End> {
-        let enabled = std::mem::take(&mut self.enabled);
-        let result = enabled.by_process().try_for_each(|(process, steps)| {
-            if self.marks.has_mover(id, process) {
-                return Ok(());
-            }
-            steps.iter().try_for_each(|&step| self.take(visit, step, None))
+        self.marks.set_free(state);
+        let edges = std::mem::take(&mut self.previous);
+        let result = self.follow_edges(visit, edges.of(state), |marks, process| {
+            process != ProcessId::PROPERTY && !marks.has_mover(state, process)
         });
-        self.enabled = enabled;
-        result?;
-        self.flush_if_large()
-    }
-
-    fn run_process(&mut self, visit: u32, process: ProcessId) -> Result<(), End> {
-        let enabled = std::mem::take(&mut self.enabled);
-        let result =
-            (enabled.of(process).iter()).try_for_each(|&step| self.take(visit, step, None));
-        self.enabled = enabled;
-        result?;
-        self.flush_if_large()
+        self.previous = edges;
+        result
     }
 
     /// Takes the steps of one process that touches nothing shared, and no others, if there is one
     /// with a successor that is yet to be expanded.
-    fn expand_transparent(&mut self, visit: u32, mover: Option<ProcessId>) -> Result<bool, End> {
-        let enabled = std::mem::take(&mut self.enabled);
-        let mut result = Ok(false);
-        for (process, steps) in enabled.by_process() {
-            if self.system.locality(&self.state, process) != Locality::Local
-                || self.system.is_visible(&self.state, process)
-            {
-                continue;
+    fn run_transparent(
+        &mut self,
+        visit: u32,
+        ways: Range<usize>,
+        mover: Option<ProcessId>,
+    ) -> Result<bool, End> {
+        let mut at = ways.start;
+        while at < ways.end {
+            let process = self.ways.list[at].process;
+            let transparent = self.ways.list[at].transparent;
+            let mut open = false;
+            while at < ways.end && self.ways.list[at].process == process {
+                if transparent {
+                    let edge = self.edge(at)?;
+                    open |= self.follow(visit, edge, Some(Mover::new(mover, true)))?;
+                }
+                at += 1;
             }
-            let mut arrived = Vec::new();
-            result = (self.flush(&mut Vec::new()))
-                .and_then(|()| {
-                    let label = Mover::new(mover, true);
-                    steps.iter().try_for_each(|&step| self.take(visit, step, Some(label)))
-                })
-                .and_then(|()| self.flush(&mut arrived))
-                .map(|()| arrived.iter().any(|open| *open));
-            if !matches!(result, Ok(false)) {
-                break;
+            if open {
+                return Ok(true);
             }
         }
-        self.enabled = enabled;
-        result
+        Ok(false)
     }
 
-    /// Takes one step of the loaded state. Where it arrives, `label` was the last mover, or else
-    /// who really was.
-    fn take(&mut self, visit: u32, step: Step, label: Option<Mover>) -> Result<(), End> {
-        let mut chain = std::mem::take(&mut self.chain);
-        let before = self.log[visit as usize].mover.process();
-        let mut faults = Vec::new();
-        chain.run(self.system, &self.state, step, &mut |path, event| {
-            match event {
-                Event::Violated(fault) | Event::Broken(fault) => {
-                    faults.push((fault, path.to_vec()));
-                }
-                Event::Arrived(state) => {
-                    for &step in path {
-                        self.tally.take(self.system, step);
-                    }
-                    self.transitions += 1;
-                    let last = last_mover(path, before);
-                    let batch = &mut self.batch;
-                    let start = batch.bytes.len();
-                    batch.bytes.extend_from_slice(state);
-                    let hash = self.store.hash(state);
-                    batch.pending.push(Pending::new(hash, start, batch.bytes.len()));
-                    batch.arrivals.push((visit, label.unwrap_or(Mover::new(last, false))));
-                }
+    fn follow_ways(
+        &mut self,
+        visit: u32,
+        ways: Range<usize>,
+        wanted: impl Fn(&Marks, ProcessId) -> bool,
+    ) -> Result<(), End> {
+        for at in ways {
+            if wanted(&self.marks, self.ways.list[at].process) {
+                let edge = self.edge(at)?;
+                self.follow(visit, edge, None)?;
             }
-            true
+        }
+        Ok(())
+    }
+
+    fn follow_edges(
+        &mut self,
+        visit: u32,
+        edges: &[Edge],
+        wanted: impl Fn(&Marks, ProcessId) -> bool,
+    ) -> Result<(), End> {
+        for &edge in edges {
+            if wanted(&self.marks, edge.process) {
+                self.follow(visit, edge, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the edges of some processes for later visits, which the last bucket does not have.
+    fn keep_edges(
+        &mut self,
+        state: StateId,
+        ways: Range<usize>,
+        wanted: impl Fn(&Marks, ProcessId) -> bool,
+    ) -> Result<(), End> {
+        if self.bucket == self.last {
+            return Ok(());
+        }
+        self.edges.begin(state);
+        for at in ways {
+            if wanted(&self.marks, self.ways.list[at].process) {
+                let edge = self.edge(at)?;
+                self.edges.push(edge);
+            }
+        }
+        self.edges.end(state);
+        Ok(())
+    }
+
+    /// The edge of a way, which has its state stored if it is not yet.
+    fn edge(&mut self, at: usize) -> Result<Edge, End> {
+        let way = self.ways.list[at];
+        let Some(arrival) = way.arrival() else { return Ok(way.edge(way.to)) };
+        if let Some(pending) = way.pending {
+            return Ok(way.edge(self.pending[pending as usize].inserted.id.0));
+        }
+        let arrival = self.expander.arrivals[arrival];
+        let bytes = &self.expander.successors.bytes[arrival.start..arrival.end];
+        Ok(way.edge(self.store.insert(bytes)?.id.0))
+    }
+
+    /// Goes along an edge. Where it arrives, `label` was the last mover, or else who really was.
+    /// Says whether some visit to that state is yet to be expanded.
+    fn follow(&mut self, visit: u32, edge: Edge, label: Option<Mover>) -> Result<bool, End> {
+        if edge.is_dead_end() {
+            return Ok(false);
+        }
+        if let Some((fault, path)) = self.ways.fault(edge) {
+            self.fault(fault, Some(visit), &path)?;
+            return Ok(false);
+        }
+        self.transitions += 1;
+        let before = self.log[visit as usize].mover;
+        let mover = label.unwrap_or_else(|| match edge.mover {
+            ProcessId::PROPERTY => Mover::new(before.process(), false),
+            mover => Mover::new(Some(mover), false),
         });
-        self.chain = chain;
-        faults.into_iter().try_for_each(|(fault, path)| self.fault(fault, Some(visit), &path))
+        self.arrive(StateId(edge.to), visit, mover)
+    }
+
+    /// Notes an arrival; says whether some visit to the state is yet to be expanded.
+    fn arrive(&mut self, state: StateId, parent: u32, mover: Mover) -> Result<bool, End> {
+        match self.marks.visit(state, self.bucket, mover.process()) {
+            Visit::Covered => return Ok(!self.marks.get(state).is_expanded()),
+            Visit::First => self.states += 1,
+            Visit::Again => self.revisits += 1,
+        }
+        if self.log.len() >= NO_PARENT as usize {
+            return Err(End::Limit(Stop::Memory));
+        }
+        self.log.push(Entry { state, parent, mover });
+        Ok(true)
+    }
+
+    fn enough(&self) -> Result<(), End> {
+        if self.ways.tally.is_enough() { Err(End::Enough) } else { Ok(()) }
     }
 
     /// Takes note of a fault at the end of `path` behind a visit.
     fn fault(&mut self, fault: u32, visit: Option<u32>, path: &[Step]) -> Result<(), End> {
         let (system, store, log) = (self.system, &*self.store, &self.log);
-        if self.tally.reports(system, fault) {
-            self.tally.error(|| {
+        if self.ways.tally.reports(system, fault) {
+            self.ways.tally.error(|| {
                 let mut steps = visit.map_or(Vec::new(), |at| steps_to(system, store, log, at));
                 steps.extend_from_slice(path);
                 Counterexample::from_fault(system, steps, fault)
             });
         }
         self.enough()
-    }
-
-    fn flush_if_large(&mut self) -> Result<(), End> {
-        if self.batch.pending.len() >= BATCH { self.flush(&mut Vec::new()) } else { Ok(()) }
-    }
-
-    /// Stores the successors that wait, and visits them. `open` gets, for each, whether some visit
-    /// to it is yet to be expanded.
-    fn flush(&mut self, open: &mut Vec<bool>) -> Result<(), End> {
-        let Batch { bytes, pending, arrivals } = &mut self.batch;
-        self.store.insert_batch(bytes, pending).map_err(|_| End::Limit(Stop::Memory))?;
-        for (pending, &(parent, mover)) in pending.iter().zip(arrivals.iter()) {
-            let state = pending.inserted.id;
-            let visit = self.marks.visit(state, self.bucket, mover.process());
-            if visit != Visit::Covered {
-                self.revisits += u64::from(!pending.inserted.new);
-                if self.log.len() >= NO_PARENT as usize {
-                    return Err(End::Limit(Stop::Memory));
-                }
-                self.log.push(Entry { state, parent, mover });
-            }
-            open.push(visit != Visit::Covered || !self.marks.get(state).is_expanded());
-        }
-        bytes.clear();
-        pending.clear();
-        arrivals.clear();
-        Ok(())
     }
 
     /// The longest execution in the log, counted in visits.
@@ -438,9 +624,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         end: Option<End>,
         budget: &Budget,
     ) -> Finding {
-        let states = self.store.len() as u64;
+        let states = self.states;
         let (memory, depth) = (self.bytes(), self.depth());
-        let mut finding = self.tally.finish(self.system, states);
+        let mut finding = self.ways.tally.finish(self.system, states);
         if let Some(End::Limit(stop)) = end {
             finding.stop = Some(stop);
         }
@@ -475,30 +661,11 @@ fn steps_to<S: System + ?Sized, T: Store>(
         entries.push(log[parent as usize]);
     }
     entries.reverse();
-    let (mut steps, mut state, mut target) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut chain, mut enabled) = (Chain::default(), Enabled::new());
-    for pair in entries.windows(2) {
-        store.load(pair[0].state, &mut state);
-        store.load(pair[1].state, &mut target);
-        enabled.clear();
-        system.enabled(&mut state, &mut enabled);
-        let mut best: Option<(bool, Vec<Step>)> = None;
-        for step in enabled.steps() {
-            let switch = classify(pair[0].mover.process(), &enabled, step);
-            let costs = switch == preempt_core::Switch::Preemption;
-            chain.run(system, &state, *step, &mut |path, event| {
-                if let Event::Arrived(arrived) = event {
-                    let mover = last_mover(path, pair[0].mover.process());
-                    let same = pair[1].mover.is_transparent() || mover == pair[1].mover.process();
-                    let better = best.as_ref().is_none_or(|(worst, _)| *worst && !costs);
-                    if same && better && *arrived == target {
-                        best = Some((costs, path.to_vec()));
-                    }
-                }
-                true
-            });
-        }
-        steps.extend(best.expect("the log holds edges of the system").1);
-    }
-    steps
+    let movers: Vec<Mover> = entries.iter().map(|entry| entry.mover).collect();
+    let mut target = Vec::new();
+    let found = retrace(system, &movers, |at, state| {
+        store.load(entries[at].state, &mut target);
+        target == state
+    });
+    found.expect("the log holds edges of the system")
 }

@@ -14,7 +14,7 @@ use super::chain::{Chain, Event, last_mover};
 use super::marks::{LARGEST_BOUND, Marks, Visit};
 use super::settle::Settler;
 use super::tally::Tally;
-use crate::store::{StateId, Store};
+use crate::store::{StateId, Store, hash};
 use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
 use preempt_core::{
     BoundRow, Enabled, Outcome, ProcessId, Statistics, Step, Stop, Switch, System, classify,
@@ -259,7 +259,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
 
     fn owner(&self, state: &[u8]) -> usize {
         // The high bits choose the slot inside a store.
-        (self.store.hash(state) & 0xffff_ffff) as usize % self.shared.boxes.len()
+        (hash(state) & 0xffff_ffff) as usize % self.shared.boxes.len()
     }
 
     /// Works through the buckets; the first worker also watches the budget.

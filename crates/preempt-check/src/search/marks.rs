@@ -15,7 +15,7 @@
 //! be run) from it at `low`; if `free`, every process was; if not, and `low` is below the bound,
 //! every other process was or will be run at `low + 1`.
 
-use crate::store::StateId;
+use crate::store::{StateId, pages};
 use preempt_core::ProcessId;
 use std::collections::HashSet;
 
@@ -78,8 +78,15 @@ impl Marks {
         self.marks[id.index()]
     }
 
+    /// Asks the processor to fetch the mark of a state.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, id: StateId) {
+        pages::prefetch(&self.marks, id.index());
+    }
+
     /// Decides on a visit with `count` preemptions after a step by `mover`, and notes it. Without
     /// a last mover the visit is free.
+    #[inline]
     pub(super) fn visit(&mut self, id: StateId, count: u32, mover: Option<ProcessId>) -> Visit {
         let at = id.index();
         if at >= self.marks.len() {

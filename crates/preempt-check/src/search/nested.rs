@@ -18,7 +18,7 @@
 //! Differs from the paper: the product is any [`System`]; [`Scheme::IntermediateState`] is V0, which
 //! loses violations and exists to show that Spin does.
 
-use super::nested_path::Path;
+use super::nested_path::{Path, UNHASHED};
 use crate::store::{StateId, Store};
 use crate::{Budget, Counterexample, Finding, Progress};
 use preempt_core::{
@@ -124,8 +124,8 @@ enum Arrival {
     Inside,
     /// To a state that is stored.
     Known(StateId),
-    /// To a state that is not; it is at hand.
-    Unknown,
+    /// To a state that is not, with this hash; it is at hand.
+    Unknown(u64),
 }
 
 impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
@@ -139,7 +139,8 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             }
         }
         self.settle();
-        self.visit(0)?;
+        let hash = self.store.hash(&self.state);
+        self.visit(0, hash)?;
         while let Some(frame) = self.path.frames.last() {
             let depth = frame.depth;
             match self.path.advance() {
@@ -164,14 +165,14 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             Which::First => &self.path,
             Which::Second => &self.red_path,
         };
-        let bytes = path.target(at);
-        if self.system.is_settled(bytes) && !self.system.is_transient(bytes) {
-            if let Some(id) = self.store.lookup(bytes) {
+        let (bytes, hash) = (path.target(at), path.hashes[at]);
+        if hash != UNHASHED {
+            if let Some(id) = self.store.lookup_hashed(hash, bytes) {
                 return Arrival::Known(id);
             }
             self.state.clear();
             self.state.extend_from_slice(bytes);
-            return Arrival::Unknown;
+            return Arrival::Unknown(hash);
         }
         self.state.clear();
         self.state.extend_from_slice(bytes);
@@ -179,7 +180,9 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         if self.system.is_transient(&self.state) {
             return Arrival::Inside;
         }
-        self.store.lookup(&self.state).map_or(Arrival::Unknown, Arrival::Known)
+        let hash = self.store.hash(&self.state);
+        let known = self.store.lookup_hashed(hash, &self.state);
+        known.map_or(Arrival::Unknown(hash), Arrival::Known)
     }
 
     /// Takes a step of the first search.
@@ -193,10 +196,10 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         }
         let depth = depth + u64::from(self.system.depth_of(step));
         match self.arrive(Which::First, at) {
-            Arrival::Unknown => self.visit(depth),
+            Arrival::Unknown(hash) => self.visit(depth, hash),
             Arrival::Inside => {
                 self.finding.statistics.atomic_steps += 1;
-                if self.path.repeats(&self.state) { Ok(()) } else { self.visit(depth) }
+                if self.path.repeats(&self.state) { Ok(()) } else { self.visit(depth, UNHASHED) }
             }
             Arrival::Known(known) => {
                 self.finding.statistics.matched += 1;
@@ -216,8 +219,8 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         self.colours[id.index()] & ACCEPTING != 0
     }
 
-    /// Puts `self.state` on the path.
-    fn visit(&mut self, depth: u64) -> Result<(), Stop> {
+    /// Puts `self.state`, which has this hash if it is to be stored, on the path.
+    fn visit(&mut self, depth: u64, hash: u64) -> Result<(), Stop> {
         if self.options.depth.is_some_and(|limit| depth > limit) {
             self.finding.stop = Some(Stop::Depth);
             return Ok(());
@@ -229,7 +232,8 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             self.expand(Which::First);
             return Ok(());
         }
-        let id = self.store.insert(&self.state).map_err(|_| Stop::Memory)?.id;
+        let inserted = self.store.insert_hashed(hash, &self.state);
+        let id = inserted.map_err(|_| Stop::Memory)?.id;
         numbers.state_bytes = numbers.state_bytes.max(self.state.len() as u64);
         if self.colours.len() <= id.index() {
             self.colours.resize(id.index() + 1, WHITE);
@@ -270,7 +274,19 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             Which::Second => &mut self.red_path,
         };
         let (enabled, scratch) = (&mut self.enabled, &mut self.scratch);
+        let first = path.successors.list.len();
         self.system.expand(&mut self.state, enabled, scratch, &mut path.successors);
+        // Most of the time goes into waiting for the store: let all successors wait together.
+        for (_, _, range) in &path.successors.list[first..] {
+            let bytes = &path.successors.bytes[range.clone()];
+            let is_final = self.system.is_settled(bytes) && !self.system.is_transient(bytes);
+            let hash = if is_final { self.store.hash(bytes) } else { UNHASHED };
+            self.store.prefetch(hash);
+            path.hashes.push(hash);
+        }
+        for &hash in &path.hashes[first..] {
+            self.store.prefetch_state(hash);
+        }
     }
 
     /// The first process whose present steps may be explored alone, and the places of these steps.
@@ -328,12 +344,11 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         if let Outcome::Broken(_) = self.path.step(at).1 {
             return true;
         }
-        let bytes = self.path.target(at);
-        let known = if self.system.is_settled(bytes) {
-            if self.system.is_transient(bytes) {
-                return true;
-            }
-            self.store.lookup(bytes)
+        let (bytes, hash) = (self.path.target(at), self.path.hashes[at]);
+        let known = if hash != UNHASHED {
+            self.store.lookup_hashed(hash, bytes)
+        } else if self.system.is_settled(bytes) {
+            return true;
         } else {
             self.scratch.clear();
             self.scratch.extend_from_slice(bytes);
@@ -432,7 +447,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
                     continue;
                 }
                 // Cut off by the depth limit, the first search may not have stored it.
-                Arrival::Unknown => continue,
+                Arrival::Unknown(_) => continue,
             };
             self.finding.statistics.matched += 1;
             match self.colours[id.index()] & COLOUR {

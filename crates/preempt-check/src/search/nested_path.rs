@@ -25,7 +25,12 @@ pub(super) struct Path {
     pub(super) frames: Vec<Frame>,
     /// The bytes of each state, then those of its successors.
     pub(super) successors: Successors,
+    /// The hash of each successor, or [`UNHASHED`].
+    pub(super) hashes: Vec<u64>,
 }
+
+/// In place of a hash: the successor may not be in its final form.
+pub(super) const UNHASHED: u64 = 0;
 
 impl Path {
     /// Adds a state; its successors are to be pushed onto `successors` next.
@@ -52,6 +57,7 @@ impl Path {
         if let Some(frame) = self.frames.pop() {
             self.successors.bytes.truncate(frame.bytes);
             self.successors.list.truncate(frame.first);
+            self.hashes.truncate(frame.first);
         }
     }
 
@@ -59,6 +65,7 @@ impl Path {
     pub(super) fn clear(&mut self) {
         self.frames.clear();
         self.successors.clear();
+        self.hashes.clear();
     }
 
     /// The next successor of the last state: its place in the list.
@@ -91,10 +98,12 @@ impl Path {
         for at in self.last_successors() {
             if keep(self.successors.list[at].0) {
                 self.successors.list.swap(kept, at);
+                self.hashes.swap(kept, at);
                 kept += 1;
             }
         }
         self.successors.list.truncate(kept);
+        self.hashes.truncate(kept);
     }
 
     pub(super) fn last_state(&self) -> &[u8] {
@@ -127,6 +136,7 @@ impl Path {
         if let Some(frame) = self.frames.last_mut() {
             frame.next = frame.first;
             self.successors.list.truncate(frame.first);
+            self.hashes.truncate(frame.first);
         }
     }
 
@@ -135,5 +145,6 @@ impl Path {
         self.successors.bytes.capacity()
             + self.successors.list.capacity() * size_of::<(Step, Outcome, std::ops::Range<usize>)>()
             + self.frames.capacity() * size_of::<Frame>()
+            + self.hashes.capacity() * 8
     }
 }

@@ -155,7 +155,8 @@ impl<S: System + ?Sized> Team<'_, S> {
             },
             selector: Selector::new(self.options),
             expander: Expander::new(),
-            pending: Vec::new(),
+            parents: Vec::new(),
+            inserted: 0,
             found: Vec::new(),
             state: Vec::new(),
         };
@@ -239,15 +240,6 @@ impl Drop for EndForAll<'_> {
     }
 }
 
-/// A successor that waits to be inserted.
-struct Waiting {
-    hash: u64,
-    start: usize,
-    end: usize,
-    parent: Place,
-    new: bool,
-}
-
 struct Worker<'a, S: System + ?Sized> {
     team: &'a Team<'a, S>,
     number: usize,
@@ -255,7 +247,10 @@ struct Worker<'a, S: System + ?Sized> {
     events: Events<'a, S>,
     selector: Selector,
     expander: Expander,
-    pending: Vec<Waiting>,
+    /// The state from which each arrival was reached.
+    parents: Vec<Place>,
+    /// How many arrivals are inserted.
+    inserted: usize,
     /// New states that are not queued yet.
     found: Vec<Place>,
     state: Vec<u8>,
@@ -272,7 +267,7 @@ impl<S: System + ?Sized> Worker<'_, S> {
                 false => self.expand(place)?,
                 true => self.expand_selections(place)?,
             }
-            if self.pending.len() >= BATCH {
+            if self.expander.arrivals.len() >= BATCH {
                 self.insert()?;
                 self.restart();
             }
@@ -286,16 +281,16 @@ impl<S: System + ?Sized> Worker<'_, S> {
 
     fn restart(&mut self) {
         self.expander.clear();
-        self.pending.clear();
+        self.parents.clear();
+        self.inserted = 0;
     }
 
     fn expand(&mut self, place: Place) -> Result<(), StoreFull> {
-        let first = self.expander.arrivals.len();
         let steps = self.expander.expand(self.team.system, &mut self.state, &mut self.events)?;
         if steps == 0 {
             self.check_end();
         }
-        self.collect(first, place);
+        self.parents.resize(self.expander.arrivals.len(), place);
         Ok(())
     }
 
@@ -319,12 +314,12 @@ impl<S: System + ?Sized> Worker<'_, S> {
                 self.selector.selected(),
                 &mut self.events,
             )?;
-            self.collect(0, place);
+            self.parents.resize(self.expander.arrivals.len(), place);
             if pick == EVERYTHING {
                 return Ok(());
             }
             self.insert()?;
-            if self.pending.iter().any(|waiting| waiting.new) {
+            if self.expander.arrivals.iter().any(|arrival| arrival.inserted.new) {
                 self.restart();
                 return Ok(());
             }
@@ -336,42 +331,31 @@ impl<S: System + ?Sized> Worker<'_, S> {
         }
     }
 
-    #[inline]
-    fn collect(&mut self, first: usize, parent: Place) {
-        let index = self.team.store.index();
-        let bytes = &self.expander.successors.bytes;
-        for arrival in &self.expander.arrivals[first..] {
-            let hash = hash(&bytes[arrival.start..arrival.end]);
-            index.prefetch(hash);
-            let longest = &mut self.events.tally.state_bytes;
-            *longest = (*longest).max(arrival.end - arrival.start);
-            self.pending.push(Waiting {
-                hash,
-                start: arrival.start,
-                end: arrival.end,
-                parent,
-                new: false,
-            });
-        }
-    }
-
-    /// Inserts what is pending and not inserted yet.
+    /// Inserts the arrivals that are not inserted yet.
     fn insert(&mut self) -> Result<(), StoreFull> {
         let store = &self.team.store;
-        let mut next = 0;
-        while next < self.pending.len() {
+        let bytes = &self.expander.successors.bytes;
+        while self.inserted < self.expander.arrivals.len() {
             let (mut new, mut crowded) = (0, false);
             {
+                // Shared by all threads: taken once for the whole batch.
                 let index = store.index();
-                for waiting in &self.pending[next..] {
-                    store.prefetch_state(&index, waiting.hash);
+                let arrivals = &mut self.expander.arrivals[self.inserted..];
+                for arrival in arrivals.iter_mut() {
+                    arrival.hash = hash(&bytes[arrival.start..arrival.end]);
+                    index.prefetch(arrival.hash);
                 }
-                while let Some(waiting) = self.pending.get_mut(next) {
-                    let state = &self.expander.successors.bytes[waiting.start..waiting.end];
+                for arrival in arrivals.iter() {
+                    store.prefetch_state(&index, arrival.hash);
+                }
+                for (arrival, parent) in arrivals.iter_mut().zip(&self.parents[self.inserted..]) {
+                    let state = &bytes[arrival.start..arrival.end];
+                    let longest = &mut self.events.tally.state_bytes;
+                    *longest = (*longest).max(state.len());
                     let local = &mut self.local;
-                    match store.insert(&index, local, waiting.hash, state, waiting.parent)? {
+                    match store.insert(&index, local, arrival.hash, state, *parent)? {
                         Arrived::New(place) => {
-                            waiting.new = true;
+                            arrival.inserted.new = true;
                             new += 1;
                             self.found.push(place);
                         }
@@ -381,7 +365,7 @@ impl<S: System + ?Sized> Worker<'_, S> {
                             break;
                         }
                     }
-                    next += 1;
+                    self.inserted += 1;
                 }
             }
             store.settle(new, crowded)?;

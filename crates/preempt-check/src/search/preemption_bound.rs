@@ -4,13 +4,15 @@ use super::bounded::depth_first;
 use super::bounded_reduced::depth_first_reduced;
 use super::bounded_spin::{Build, depth_first_as_spin};
 use super::iterative::iterative;
+use super::iterative_lossy::iterative_lossy;
 use super::iterative_parallel::iterative_parallel;
+use super::ledger::{Bits, Numbered};
 use super::marks::LARGEST_BOUND;
 use super::shorten::Shortening;
 use super::simplest::simplest;
 use super::visited::{Marked, Replicated, Visited};
 use crate::store::{Exact, Store, Tree};
-use crate::{Budget, Compatibility, Finding, Options, Reduction, Search, Storage};
+use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage};
 use preempt_core::{System, replay};
 
 /// Searches the executions that `options.preemptions` allows.
@@ -47,6 +49,19 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
     }
     if !needs_stack && store.is_exact() {
         return iterative(system, store, options, reduce, budget);
+    }
+    if !needs_stack && matches!(options.preemptions, Preemptions::Iterate { .. }) {
+        let mut finding = match options.storage {
+            Storage::Bitstate { .. } => {
+                iterative_lossy(system, Bits::new(store), options, reduce, budget)
+            }
+            _ => iterative_lossy(system, Numbered::new(store), options, reduce, budget),
+        };
+        if options.threads > 1 {
+            let note = "one thread was used: several iterate over exact stores only";
+            finding.notes.push(note.into());
+        }
+        return finding;
     }
     let finding = match options.storage {
         Storage::Bitstate { .. } => {

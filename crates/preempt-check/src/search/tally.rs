@@ -125,6 +125,7 @@ impl Tally {
                 atomic_steps: self.atomic_steps,
                 depth: self.depth,
                 errors: self.errors,
+                complete,
                 state_bytes: self.state_bytes as u64,
                 ..Statistics::default()
             },

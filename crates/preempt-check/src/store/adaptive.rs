@@ -64,6 +64,31 @@ impl Store for Adaptive {
         }
     }
 
+    fn hash_successors(
+        &mut self,
+        parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
+        match &mut self.inner {
+            Inner::Exact(store) => store.hash_successors(parent, bytes, batch),
+            Inner::Tree(store) => store.hash_successors(parent, bytes, batch),
+        }
+    }
+
+    #[inline]
+    fn hashes_near(&self) -> bool {
+        matches!(self.inner, Inner::Tree(_))
+    }
+
+    #[inline]
+    fn load_parent(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
+        match &mut self.inner {
+            Inner::Exact(store) => store.load(id, out),
+            Inner::Tree(store) => store.load_parent(id, out),
+        }
+    }
+
     #[inline]
     fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         match &mut self.inner {
@@ -103,10 +128,12 @@ impl Store for Adaptive {
         if store.insert_batch(bytes, batch).is_ok() {
             return Ok(());
         }
-        // What was inserted before the store filled up has its number, and keeps it.
-        let done = batch.iter().take_while(|p| p.inserted.id != StateId::UNKNOWN).count();
         self.make_room()?;
-        self.insert_batch(bytes, &mut batch[done..])
+        // What was inserted or found before the store filled up has its number, and keeps it.
+        for pending in batch.iter_mut().filter(|p| p.inserted.id == StateId::UNKNOWN) {
+            pending.inserted = self.insert(&bytes[pending.start..pending.end])?;
+        }
+        Ok(())
     }
 
     #[inline]
@@ -118,7 +145,7 @@ impl Store for Adaptive {
     }
 
     fn loads_fast(&self) -> bool {
-        matches!(self.inner, Inner::Exact(_))
+        true
     }
 
     fn len(&self) -> usize {

@@ -1,16 +1,32 @@
-//! The bytes of states, one behind the other, addressed by number.
+//! The bytes of states, one behind the other.
 //!
-//! Memory comes in segments, so that growing copies nothing. While all states have the same
-//! length an address is computed from the number; from the first other length on a table of
-//! places (8 bytes per state) is kept.
+//! Memory comes in segments, so that growing copies nothing. While all states have the same length
+//! nothing but their bytes is kept, and an address is computed from the number. From the first other
+//! length on a state is a record: its number and length, then its bytes. What an index keeps of a
+//! state is a [`Mark`], from which both kinds are reached by a single access to memory; a table of
+//! marks (4 bytes per record) leads from numbers to records.
 
 use super::pages;
 
 /// Segments are this large, and no state may be larger.
 const SEGMENT: usize = 1 << 24;
+/// What the first segment starts with: many searches are small, and memory that was used before
+/// must be cleared.
+const SMALLEST: usize = 1 << 14;
+/// Where it becomes a segment like the others, though with small pages up to here.
+const SMALL: usize = 1 << 20;
+/// Records begin at multiples of this.
+const UNIT: usize = 8;
+/// Number and length of a record.
+const HEADER: usize = 8;
+
+/// Where a state is: the number of one without a record, or beyond these the place of a record.
+pub(crate) type Mark = u32;
+/// Marks stay below this.
+const MARKS: usize = u32::MAX as usize - 1;
 
 /// An append-only list of byte strings.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub(crate) struct Arena {
     segments: Vec<Vec<u8>>,
     /// Bytes used of the last segment.
@@ -19,8 +35,27 @@ pub(crate) struct Arena {
     length: usize,
     /// log2 of the states per segment, while lengths are equal.
     shift: u32,
-    /// `offset << 24 | length` of each state, once lengths differ.
-    places: Option<Vec<u64>>,
+    /// How many states have no record; unlimited until another length occurs.
+    plain: usize,
+    /// The marks of the records.
+    marks: Vec<Mark>,
+    /// Lines of a typical state, to be fetched ahead.
+    lines: usize,
+}
+
+impl Default for Arena {
+    fn default() -> Self {
+        Arena {
+            segments: Vec::new(),
+            used: 0,
+            count: 0,
+            length: 0,
+            shift: 0,
+            plain: usize::MAX,
+            marks: Vec::new(),
+            lines: 1,
+        }
+    }
 }
 
 impl Arena {
@@ -30,95 +65,152 @@ impl Arena {
 
     /// Memory taken, counting of the last segment only what is used.
     pub(crate) fn bytes(&self) -> usize {
-        let segments = self.segments.len().saturating_sub(1) * SEGMENT + self.used;
-        segments + self.places.as_ref().map_or(0, |places| places.capacity() * 8)
+        self.segments.len().saturating_sub(1) * SEGMENT + self.used + self.marks.capacity() * 4
     }
 
-    /// Whether a state of this length can be kept at all.
+    /// Whether another state of this length can be kept.
     pub(crate) fn accepts(&self, length: usize) -> bool {
-        length < SEGMENT
+        let marks = match self.marks.is_empty() {
+            true => self.count + self.segments.len() * (SEGMENT / UNIT),
+            false => self.plain + self.segments.len() * (SEGMENT / UNIT),
+        };
+        length < SEGMENT - HEADER && marks + SEGMENT / UNIT < MARKS
     }
 
-    pub(crate) fn push(&mut self, state: &[u8]) {
+    /// Appends a state that the arena [accepts](Arena::accepts).
+    pub(crate) fn push(&mut self, state: &[u8]) -> Mark {
         if self.count == 0 {
             self.length = state.len();
             self.shift = (SEGMENT / state.len().max(1)).ilog2();
-        } else if self.places.is_none() && state.len() != self.length {
-            let places = (0..self.count).map(|at| place(self.offset_of(at), self.length));
-            self.places = Some(places.collect());
+            self.lines = state.len().div_ceil(64).clamp(1, 4);
+        } else if state.len() != self.length && self.plain == usize::MAX {
+            self.plain = self.count;
+            self.used = self.used.next_multiple_of(UNIT);
         }
-        let full = match &self.places {
-            None => self.count.trailing_zeros() >= self.shift,
-            Some(_) => self.used + state.len() > SEGMENT,
-        };
-        if full || self.segments.is_empty() {
-            // Most models fit into the first segment: do not clear a huge page for a few states.
-            let first = self.segments.is_empty();
-            self.segments.push(if first { vec![0; SEGMENT] } else { pages::zeroed(SEGMENT) });
-            self.used = 0;
-        }
-        let last = self.segments.len() - 1;
-        if let Some(places) = &mut self.places {
-            places.push(place(last * SEGMENT + self.used, state.len()));
-        }
-        self.segments[last][self.used..self.used + state.len()].copy_from_slice(state);
-        self.used += state.len();
+        let mark =
+            if self.plain == usize::MAX { self.push_plain(state) } else { self.push_record(state) };
         self.count += 1;
+        mark
     }
 
-    #[inline]
-    pub(crate) fn get(&self, at: usize) -> &[u8] {
-        match &self.places {
-            None => {
-                let segment = &self.segments[at >> self.shift];
-                let start = (at & ((1 << self.shift) - 1)) * self.length;
-                &segment[start..start + self.length]
-            }
-            Some(places) => {
-                let (offset, length) = (places[at] >> 24, places[at] as usize & (SEGMENT - 1));
-                let start = offset as usize % SEGMENT;
-                &self.segments[offset as usize / SEGMENT][start..start + length]
-            }
+    fn push_plain(&mut self, state: &[u8]) -> Mark {
+        if self.segments.is_empty() || self.count.trailing_zeros() >= self.shift {
+            self.begin_segment();
+        }
+        self.append(state);
+        self.count as Mark
+    }
+
+    fn push_record(&mut self, state: &[u8]) -> Mark {
+        if self.used + HEADER + state.len() > SEGMENT {
+            self.begin_segment();
+        }
+        let place = (self.segments.len() - 1) * SEGMENT + self.used;
+        let header = (state.len() as u64) << 32 | self.count as u64;
+        self.append(&header.to_le_bytes());
+        self.append(state);
+        self.used = self.used.next_multiple_of(UNIT);
+        let mark = (self.plain + place / UNIT) as Mark;
+        self.marks.push(mark);
+        mark
+    }
+
+    fn begin_segment(&mut self) {
+        let segment = match self.segments.is_empty() {
+            true => vec![0; SMALLEST],
+            false => pages::zeroed(SEGMENT),
+        };
+        self.segments.push(segment);
+        self.used = 0;
+    }
+
+    /// Makes room in the first segment.
+    #[cold]
+    fn grow(segment: &mut Vec<u8>, needed: usize) {
+        let size = needed.next_power_of_two();
+        if size <= SMALL {
+            segment.resize(size, 0);
+        } else {
+            let mut larger = pages::zeroed_behind(SEGMENT, SMALL);
+            larger[..segment.len()].copy_from_slice(segment);
+            *segment = larger;
         }
     }
 
-    /// Fetches the beginning of a state into the cache.
-    #[inline]
-    pub(crate) fn prefetch(&self, at: usize) {
-        if self.places.is_none() {
-            let start = (at & ((1 << self.shift) - 1)) * self.length;
-            if let Some(segment) = self.segments.get(at >> self.shift) {
-                pages::prefetch(segment, start);
-                pages::prefetch(segment, start + self.length.saturating_sub(1));
+    #[inline(always)]
+    fn append(&mut self, bytes: &[u8]) {
+        if let Some(segment) = self.segments.last_mut() {
+            let end = self.used + bytes.len();
+            if end > segment.len() {
+                Arena::grow(segment, end);
             }
-        } else if let Some(places) = &self.places {
-            pages::prefetch(places, at);
+            segment[self.used..end].copy_from_slice(bytes);
+            self.used = end;
         }
     }
 
-    /// Whether places must be looked up, so that fetching a state takes two steps.
-    pub(crate) fn has_places(&self) -> bool {
-        self.places.is_some()
-    }
-
-    /// Fetches the beginning of a state whose place has been [fetched](Arena::prefetch) before.
+    /// The bytes of the state with this number.
     #[inline]
-    pub(crate) fn prefetch_bytes(&self, at: usize) {
-        if let Some(places) = &self.places {
-            let offset = (places[at] >> 24) as usize;
-            if let Some(segment) = self.segments.get(offset / SEGMENT) {
-                pages::prefetch(segment, offset % SEGMENT);
-            }
+    pub(crate) fn get(&self, number: usize) -> &[u8] {
+        if number < self.plain {
+            self.plain_at(number)
+        } else {
+            self.record_at(self.marks[number - self.plain] as usize - self.plain).1
         }
     }
 
-    fn offset_of(&self, at: usize) -> usize {
-        (at >> self.shift) * SEGMENT + (at & ((1 << self.shift) - 1)) * self.length
+    /// The mark of the state with this number.
+    #[inline]
+    pub(crate) fn mark_of(&self, number: usize) -> Mark {
+        if number < self.plain { number as Mark } else { self.marks[number - self.plain] }
     }
-}
 
-fn place(offset: usize, length: usize) -> u64 {
-    (offset as u64) << 24 | length as u64
+    /// The number and the bytes of the state with this mark.
+    #[inline(always)]
+    pub(crate) fn at(&self, mark: Mark) -> (u32, &[u8]) {
+        let mark = mark as usize;
+        if mark < self.plain {
+            (mark as u32, self.plain_at(mark))
+        } else {
+            self.record_at(mark - self.plain)
+        }
+    }
+
+    #[inline(always)]
+    fn plain_at(&self, number: usize) -> &[u8] {
+        let segment = &self.segments[number >> self.shift];
+        let start = (number & ((1 << self.shift) - 1)) * self.length;
+        &segment[start..start + self.length]
+    }
+
+    #[inline(always)]
+    fn record_at(&self, place: usize) -> (u32, &[u8]) {
+        let segment = &self.segments[place / (SEGMENT / UNIT)];
+        let start = place % (SEGMENT / UNIT) * UNIT;
+        let Some((header, rest)) = segment[start..].split_first_chunk::<HEADER>() else {
+            return (0, &[]);
+        };
+        let header = u64::from_le_bytes(*header);
+        (header as u32, &rest[..(header >> 32) as usize])
+    }
+
+    /// Fetches the state with this mark into the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, mark: Mark) {
+        let mark = mark as usize;
+        let (segment, start) = if mark < self.plain {
+            (mark >> self.shift, (mark & ((1 << self.shift) - 1)) * self.length)
+        } else {
+            let place = mark - self.plain;
+            (place / (SEGMENT / UNIT), place % (SEGMENT / UNIT) * UNIT)
+        };
+        if let Some(segment) = self.segments.get(segment) {
+            for line in 0..self.lines {
+                pages::prefetch(segment, start + line * 64);
+            }
+            pages::prefetch(segment, start + self.length.saturating_sub(1));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -132,12 +224,11 @@ mod tests {
             let length = if n < 3000 { 3000 } else { (n * 7919) % 5000 };
             (0..length).map(|i| (n * 31 + i) as u8).collect()
         };
-        for n in 0..9000 {
-            arena.push(&state(n));
-        }
+        let marks: Vec<Mark> = (0..9000).map(|n| arena.push(&state(n))).collect();
         assert_eq!(arena.len(), 9000);
-        for n in 0..9000 {
+        for (n, mark) in marks.into_iter().enumerate() {
             assert_eq!(arena.get(n), state(n), "state {n}");
+            assert_eq!(arena.at(mark), (n as u32, &state(n)[..]), "state {n}");
         }
     }
 

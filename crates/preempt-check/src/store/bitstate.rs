@@ -55,40 +55,40 @@ impl Bitstate {
     fn line(&self, hash: u64) -> usize {
         ((u128::from(hash) * self.lines.len() as u128) >> 64) as usize
     }
+}
 
-    /// The bits of a state inside its line.
-    #[inline(always)]
-    fn mask(&self, hash: u64) -> [u64; 8] {
-        let mut mask = [0; 8];
-        // The line was chosen by the high bits of the hash: mix before using the rest.
-        let mut bits = (hash ^ hash >> 32).wrapping_mul(0x9fb2_1c65_1e98_df25);
-        bits ^= bits >> 28;
-        for number in 0..self.hashes {
-            if number % 7 == 6 {
-                bits = (bits ^ hash).wrapping_mul(0xd6e8_feb8_6659_fd93);
-                bits ^= bits >> 32;
-            }
-            mask[(bits >> 6 & 7) as usize] |= 1 << (bits & 63);
-            bits >>= 9;
+/// Calls `visit` with the word and the bit in it of every bit that a state sets in its line.
+#[inline(always)]
+fn bits_of(hash: u64, hashes: u32, mut visit: impl FnMut(usize, u64)) {
+    // The line was chosen by the high bits of the hash: mix before using the rest.
+    let mut bits = (hash ^ hash >> 32).wrapping_mul(0x9fb2_1c65_1e98_df25);
+    bits ^= bits >> 28;
+    for number in 0..hashes {
+        if number % 7 == 6 {
+            bits = (bits ^ hash).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            bits ^= bits >> 32;
         }
-        mask
+        visit((bits >> 6 & 7) as usize, 1 << (bits & 63));
+        bits >>= 9;
     }
 }
 
 impl Store for Bitstate {
     fn insert_hashed(&mut self, hash: u64, _state: &[u8]) -> Result<Inserted, StoreFull> {
-        let (at, mask) = (self.line(hash), self.mask(hash));
+        let at = self.line(hash);
         let line = &mut self.lines[at];
-        if line.iter().zip(&mask).all(|(have, want)| have & want == *want) {
+        let mut added = 0;
+        bits_of(hash, self.hashes, |word, bit| {
+            added += u32::from(line[word] & bit == 0);
+            line[word] |= bit;
+        });
+        if added == 0 {
             return Ok(Inserted { id: StateId::UNKNOWN, new: false });
         }
         if self.count.is_multiple_of(SAMPLE) {
             let set: u32 = line.iter().map(|word| word.count_ones()).sum();
-            let miss = (f64::from(set) / 512.0).powi(self.hashes as i32);
+            let miss = (f64::from(set - added) / 512.0).powi(self.hashes as i32);
             self.expected_misses += miss * SAMPLE as f64;
-        }
-        for (have, want) in line.iter_mut().zip(&mask) {
-            *have |= want;
         }
         let number = u32::try_from(self.count).unwrap_or(u32::MAX);
         self.count += 1;
@@ -96,8 +96,9 @@ impl Store for Bitstate {
     }
 
     fn lookup_hashed(&self, hash: u64, _state: &[u8]) -> Option<StateId> {
-        let (line, mask) = (&self.lines[self.line(hash)], self.mask(hash));
-        let known = line.iter().zip(&mask).all(|(have, want)| have & want == *want);
+        let line = &self.lines[self.line(hash)];
+        let mut known = true;
+        bits_of(hash, self.hashes, |word, bit| known &= line[word] & bit != 0);
         known.then_some(StateId::UNKNOWN)
     }
 

@@ -1,6 +1,6 @@
 //! The default store: all bytes of every state, and an index over them.
 //!
-//! States lie in an [`Arena`]; an open-addressing index holds `tag << 32 | number` in eight bytes.
+//! States lie in an [`Arena`]; an open-addressing index holds `tag << 32 | mark` in eight bytes.
 //! The place of an entry is computed from the tag alone, and monotonously: slot =
 //! `tag * capacity / 2^32`. So the index grows by any factor in one sequential sweep that reads no
 //! state and hashes nothing. Entries are kept in the order of their tags (ordered linear probing),
@@ -10,13 +10,13 @@
 //! with no free slot in between.
 
 use super::arena::Arena;
-use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, pages};
+use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, hash, pages};
 
 /// An exact store with the states in full.
 #[derive(Debug)]
 pub struct Exact {
     arena: Arena,
-    /// 0 = free, otherwise `tag << 32 | number + 1`.
+    /// 0 = free, otherwise `tag << 32 | mark + 1`.
     index: Vec<u64>,
     /// Grow when this many states are stored.
     grow_at: usize,
@@ -28,6 +28,8 @@ pub struct Exact {
 /// Free slots kept behind the last computed one, so that probing need not wrap around.
 const MARGIN: usize = 1 << 10;
 const FIRST_CAPACITY: usize = 1 << 12;
+/// The limit is looked at for every state of this size, and now and then for smaller ones.
+const LARGE_STATE: usize = 1 << 10;
 
 impl Exact {
     /// A store that may use `limit` bytes.
@@ -76,8 +78,8 @@ impl Exact {
             if entry == 0 || entry >> 32 != hash >> 32 {
                 return (at, None);
             }
-            let id = entry as u32 - 1;
-            if equal(self.arena.get(id as usize), state) {
+            let (id, bytes) = self.arena.at(entry as u32 - 1);
+            if equal(bytes, state) {
                 return (at, Some(StateId(id)));
             }
             at += 1;
@@ -94,18 +96,11 @@ impl Exact {
         at
     }
 
-    /// The number of the state at a slot, if it has this tag.
-    #[inline(always)]
-    fn with_tag(&self, at: usize, hash: u64) -> Option<usize> {
-        let entry = self.index[at];
-        (entry != 0 && entry >> 32 == hash >> 32).then(|| entry as u32 as usize - 1)
-    }
-
     fn grow(&mut self) -> Result<(), StoreFull> {
         let old = self.index.len() - MARGIN;
         let new = if old < 1 << 26 { old * 2 } else { old / 2 * 3 };
         // Only the larger index remains, but both exist for a moment.
-        if self.bytes() + (new + MARGIN) * 8 > self.limit || self.arena.len() >= (1 << 32) - 2 {
+        if self.bytes() + (new + MARGIN) * 8 > self.limit {
             return Err(StoreFull);
         }
         let mut index = pages::zeroed::<u64>(new + MARGIN);
@@ -124,9 +119,8 @@ impl Exact {
     #[inline(always)]
     fn put(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         let id = self.arena.len();
-        if id.is_multiple_of(1024) && self.bytes() + state.len() > self.limit
-            || !self.arena.accepts(state.len())
-        {
+        let looks = id.is_multiple_of(1024) || state.len() >= LARGE_STATE;
+        if looks && self.bytes() + state.len() > self.limit || !self.arena.accepts(state.len()) {
             return Err(StoreFull);
         }
         let mut end = at;
@@ -138,11 +132,11 @@ impl Exact {
             let at = self.find(hash, state).0;
             return self.put(at, hash, state);
         }
-        let mut moved = (hash >> 32) << 32 | (id as u64 + 1);
+        let mark = self.arena.push(state);
+        let mut moved = (hash >> 32) << 32 | (u64::from(mark) + 1);
         for slot in &mut self.index[at..=end] {
             moved = std::mem::replace(slot, moved);
         }
-        self.arena.push(state);
         Ok(Inserted { id: StateId(id as u32), new: true })
     }
 }
@@ -152,15 +146,22 @@ fn threshold(capacity: usize) -> usize {
     capacity / 20 * 14
 }
 
-/// Compares by words: states are short, and a call to the library costs more than it saves.
+/// Compares in pieces that overlap at the end: states are short, and a call to the library costs
+/// more than it saves.
 #[inline(always)]
 fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    let ((a_words, a_rest), (b_words, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    a_words.iter().zip(b_words).all(|(a, b)| a == b)
-        && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
+    if let (Some(a_last), Some(b_last)) = (a.last_chunk::<32>(), b.last_chunk::<32>()) {
+        let (a_chunks, b_chunks) = (a.as_chunks::<32>().0, b.as_chunks::<32>().0);
+        return a_chunks.iter().zip(b_chunks).all(|(a, b)| a == b) && a_last == b_last;
+    }
+    if let (Some(a_last), Some(b_last)) = (a.last_chunk::<8>(), b.last_chunk::<8>()) {
+        let (a_chunks, b_chunks) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
+        return a_chunks.iter().zip(b_chunks).all(|(a, b)| a == b) && a_last == b_last;
+    }
+    a.iter().zip(b).all(|(a, b)| a == b)
 }
 
 #[inline(always)]
@@ -169,6 +170,13 @@ fn slot(tag: u64, capacity: usize) -> usize {
 }
 
 impl Store for Exact {
+    /// The lowest bit is free: only the high half is used, and a [`Tree`] that takes the states over
+    /// knows by it that a hash is not its own.
+    #[inline]
+    fn hash(&self, state: &[u8]) -> u64 {
+        hash(state) & !1
+    }
+
     #[inline]
     fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         match self.find(hash, state) {
@@ -187,25 +195,38 @@ impl Store for Exact {
         pages::prefetch(&self.index, self.slot(hash));
     }
 
+    #[inline]
+    fn prefetch_state(&self, hash: u64) {
+        let entry = self.index[self.first_candidate(self.slot(hash), hash)];
+        if entry >> 32 == hash >> 32 && entry != 0 {
+            self.arena.prefetch(entry as u32 - 1);
+        }
+    }
+
+    #[inline]
+    fn prefetch_id(&self, id: StateId) {
+        self.arena.prefetch(self.arena.mark_of(id.index()));
+    }
+
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         // Most successors are known states: by now the index has arrived, so the bytes to compare
         // with can be fetched as well.
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
-        for pending in batch.iter() {
-            let at = self.first_candidate(self.slot(pending.hash), pending.hash);
-            candidates.push(at);
-            if let Some(id) = self.with_tag(at, pending.hash) {
-                self.arena.prefetch(id);
+        let index = self.index.as_slice();
+        let capacity = index.len() - MARGIN;
+        candidates.extend(batch.iter().map(|pending| {
+            let tag = pending.hash >> 32;
+            let mut at = slot(tag, capacity);
+            while index[at] < tag << 32 && index[at] != 0 {
+                at += 1;
             }
-        }
-        if self.arena.has_places() {
-            for (pending, at) in batch.iter().zip(&candidates) {
-                if let Some(id) = self.with_tag(*at, pending.hash) {
-                    self.arena.prefetch_bytes(id);
-                }
+            let entry = index[at];
+            if entry >> 32 == tag && entry != 0 {
+                self.arena.prefetch(entry as u32 - 1);
             }
-        }
+            at
+        }));
         // Insertions move entries up only, so candidates stay valid until the index grows.
         let length = self.index.len();
         let mut result = Ok(());

@@ -12,31 +12,58 @@ pub fn hash(state: &[u8]) -> u64 {
 /// Hashes the bytes of a state; different seeds give independent values.
 #[inline]
 pub fn hash_with_seed(state: &[u8], seed: u64) -> u64 {
-    const A: u64 = 0x8bb8_4b93_962e_acc9;
-    const B: u64 = 0x4b33_a62e_d433_d4a3;
-    let mut sum = fold(seed ^ state.len() as u64, A);
-    let (words, _) = state.as_chunks::<8>();
-    let (pairs, single) = words.as_chunks::<2>();
-    for [a, b] in pairs {
-        sum = fold(u64::from_le_bytes(*a) ^ sum, u64::from_le_bytes(*b) ^ B);
+    let mut sum = seed ^ (state.len() as u64).wrapping_mul(C);
+    let mut rest = state;
+    if rest.len() > 64 {
+        // Products of independent sums overlap in the processor.
+        let mut other = sum ^ D;
+        while let Some((block, behind)) = rest.split_first_chunk::<32>()
+            && !behind.is_empty()
+        {
+            sum = fold(word(block, 0) ^ A, word(block, 8) ^ sum);
+            other = fold(word(block, 16) ^ B, word(block, 24) ^ other);
+            rest = behind;
+        }
+        sum ^= other;
     }
-    if let [a] = single {
-        sum = fold(u64::from_le_bytes(*a) ^ sum, B);
+    while let Some((block, behind)) = rest.split_first_chunk::<16>()
+        && !behind.is_empty()
+    {
+        sum = fold(word(block, 0) ^ A, word(block, 8) ^ sum);
+        rest = behind;
     }
-    let rest = state.len() % 8;
-    if rest != 0 {
-        let last = match state.last_chunk::<8>() {
-            // The last eight bytes overlap what was read already: cheaper than a short copy.
-            Some(last) => u64::from_le_bytes(*last),
-            None => {
-                let mut padded = [0; 8];
-                padded[..rest].copy_from_slice(&state[state.len() - rest..]);
-                u64::from_le_bytes(padded)
-            }
-        };
-        sum = fold(last ^ sum, A);
+    // The last sixteen bytes overlap what was read already: cheaper than a short copy.
+    let (a, b) = match state.last_chunk::<16>() {
+        Some(last) => (word(last, 0), word(last, 8)),
+        None => ends(state),
+    };
+    sum = fold(a ^ B, b ^ sum);
+    fold(sum ^ D, sum.rotate_left(32) ^ C)
+}
+
+const A: u64 = 0x8bb8_4b93_962e_acc9;
+const B: u64 = 0x4b33_a62e_d433_d4a3;
+const C: u64 = 0x9e37_79b9_7f4a_7c15;
+const D: u64 = 0x4d5a_2da5_1de1_aa47;
+
+/// All of fewer than sixteen bytes in two words.
+#[inline(always)]
+fn ends(state: &[u8]) -> (u64, u64) {
+    match (state.first_chunk::<8>(), state.last_chunk::<8>()) {
+        (Some(first), Some(last)) => (word(first, 0), word(last, 0)),
+        _ => {
+            let mut padded = [0; 8];
+            padded[..state.len()].copy_from_slice(state);
+            (u64::from_le_bytes(padded), 0)
+        }
     }
-    fold(sum ^ A, sum.rotate_left(32) ^ B)
+}
+
+#[inline(always)]
+fn word<const N: usize>(block: &[u8; N], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&block[at..at + 8]);
+    u64::from_le_bytes(word)
 }
 
 #[inline(always)]

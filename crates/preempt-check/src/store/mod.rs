@@ -13,10 +13,11 @@ mod bitstate;
 mod compact;
 mod exact;
 mod hash;
-mod pages;
+pub(crate) mod pages;
 mod pairs;
 pub(crate) mod shared;
 mod tree;
+mod unfolded;
 
 pub use adaptive::Adaptive;
 pub use bitstate::Bitstate;
@@ -87,6 +88,29 @@ pub trait Store {
         hash::hash(state)
     }
 
+    /// Hashes successors of the stored state `parent`, and asks the processor to fetch what their
+    /// insertion will read first. Stores that keep what states share look only at what differs. On an
+    /// error no hash may be used.
+    #[inline]
+    fn hash_successors(
+        &mut self,
+        _parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
+        for pending in batch {
+            pending.hash = self.hash(&bytes[pending.start..pending.end]);
+            self.prefetch(pending.hash);
+        }
+        Ok(())
+    }
+
+    /// Whether [`Store::hash_successors`] needs to know the state before, so that it must be asked for
+    /// the successors of one state at a time.
+    fn hashes_near(&self) -> bool {
+        false
+    }
+
     /// Inserts a state whose hash is known.
     fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull>;
 
@@ -96,6 +120,13 @@ pub trait Store {
 
     /// Asks the processor to fetch what an insertion with this hash will read first.
     fn prefetch(&self, _hash: u64) {}
+
+    /// Asks the processor to fetch what a lookup with this hash will compare with, once what
+    /// [`Store::prefetch`] asked for has arrived.
+    fn prefetch_state(&self, _hash: u64) {}
+
+    /// Asks the processor to fetch a state that will be loaded.
+    fn prefetch_id(&self, _id: StateId) {}
 
     /// Inserts a state.
     fn insert(&mut self, state: &[u8]) -> Result<Inserted, StoreFull> {
@@ -120,6 +151,11 @@ pub trait Store {
 
     /// Replaces `out` by the bytes of a state; `false` when the store does not keep them.
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool;
+
+    /// As [`Store::load`], for a state whose successors will be hashed next.
+    fn load_parent(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
+        self.load(id, out)
+    }
 
     /// How many states were inserted.
     fn len(&self) -> usize;

@@ -5,9 +5,14 @@
 
 /// A zeroed array of `length` items, on huge pages where the system grants them.
 pub(crate) fn zeroed<T: Copy + Default>(length: usize) -> Vec<T> {
+    zeroed_behind(length, 0)
+}
+
+/// As [`zeroed`], with small pages for the first `small` items.
+pub(crate) fn zeroed_behind<T: Copy + Default>(length: usize, small: usize) -> Vec<T> {
     // `vec!` of zeroes takes untouched pages from the operating system: nothing is written here.
     let items = vec![T::default(); length];
-    advise_huge_pages(&items);
+    advise_huge_pages(&items[small..]);
     items
 }
 

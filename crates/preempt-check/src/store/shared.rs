@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     /// Segments handed out.
     taken: AtomicUsize,
     states: AtomicUsize,
+    /// Grow when this many states are stored.
+    grow_at: AtomicUsize,
     index_bytes: AtomicUsize,
     limit: usize,
 }
@@ -64,6 +66,7 @@ impl Shared {
             segments: (0..SEGMENTS).map(|_| OnceLock::new()).collect(),
             taken: AtomicUsize::new(0),
             states: AtomicUsize::new(0),
+            grow_at: AtomicUsize::new(threshold(FIRST_CAPACITY)),
             index_bytes: AtomicUsize::new((FIRST_CAPACITY + MARGIN) * 8),
             limit,
         }
@@ -85,13 +88,15 @@ impl Shared {
     /// Counts the new states of a batch; grows the index if it is crowded. No thread may hold the
     /// index while it calls this.
     pub(crate) fn settle(&self, new: usize, crowded: bool) -> Result<(), StoreFull> {
+        if new == 0 && !crowded {
+            return Ok(());
+        }
         let states = self.states.fetch_add(new, Ordering::Relaxed) + new;
-        let threshold = |index: &Index| index.capacity() / 4 * 3;
-        if !crowded && states < threshold(&self.index()) {
+        if !crowded && states < self.grow_at.load(Ordering::Relaxed) {
             return Ok(());
         }
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        if !crowded && states < threshold(&index) {
+        if !crowded && states < self.grow_at.load(Ordering::Relaxed) {
             return Ok(());
         }
         let capacity = index.capacity();
@@ -110,6 +115,7 @@ impl Shared {
             }
         }
         index.slots = slots;
+        self.grow_at.store(threshold(larger), Ordering::Relaxed);
         self.index_bytes.store((larger + MARGIN) * 8, Ordering::Relaxed);
         Ok(())
     }
@@ -255,6 +261,11 @@ impl Local {
     pub(crate) fn new() -> Self {
         Local { segment: usize::MAX, used: 0 }
     }
+}
+
+/// How many states an index of this capacity takes.
+fn threshold(capacity: usize) -> usize {
+    capacity / 4 * 3
 }
 
 fn atomic_words(count: usize) -> Vec<AtomicU64> {

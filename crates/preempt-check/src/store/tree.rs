@@ -6,10 +6,15 @@
 //! costs is its root, eight bytes and an index entry. (Blom, Lisser, van de Pol and Weber's
 //! recursive indexing; Laarman's tree tables.)
 //!
+//! A successor is found from its predecessor by looking up only the pairs above what differs
+//! ([`Unfolded`]); the root found that way is what [`Store::hash_successors`] gives, shifted and made odd:
+//! an even hash says nothing, and the root is found from the bytes.
+//!
 //! Invariant: with the length of a state its shape is known, so the root number determines the
 //! bytes. Roots of different lengths are kept apart by a class, stored only once lengths differ.
 
 use super::pairs::{self, Pairs};
+use super::unfolded::Unfolded;
 use super::{Inserted, Pending, StateId, Store, StoreFull};
 
 /// An exact store with equal parts of states shared.
@@ -24,7 +29,14 @@ pub struct Tree {
     limit: usize,
     words: Vec<u32>,
     hashes: Vec<u64>,
+    /// The state whose successors are being looked for.
+    parent: Unfolded,
 }
+
+/// Shorter states have so few pairs that looking up all of them in batches is quicker.
+const LONG: usize = 64;
+/// Pairs inside states have numbers below this, so that roots have a bit to spare.
+const MOST_NODES: usize = 1 << 31;
 
 impl Tree {
     /// A store that may use `limit` bytes.
@@ -37,6 +49,7 @@ impl Tree {
             limit,
             words: Vec::new(),
             hashes: Vec::new(),
+            parent: Unfolded::default(),
         }
     }
 
@@ -132,9 +145,37 @@ impl Tree {
             Ok(number) => Ok(number),
             Err(at) => {
                 let room = self.room();
+                if self.nodes.len() >= MOST_NODES {
+                    return Err(StoreFull);
+                }
                 self.nodes.add(at, hash, key, room)
             }
         }
+    }
+
+    fn unfold(&mut self, id: StateId) {
+        if self.parent.id != Some(id) {
+            let length = self.length_of(id);
+            self.parent.unfold(id, self.roots.key(id.0), length, &self.nodes);
+        }
+    }
+
+    fn length_of(&self, id: StateId) -> usize {
+        let class = self.classes.as_ref().map_or(0, |classes| usize::from(classes[id.index()]));
+        self.lengths[class]
+    }
+
+    /// Inserts states whose roots are known.
+    fn insert_roots(&mut self, batch: &mut [Pending]) -> Result<(), StoreFull> {
+        for pending in batch.iter() {
+            self.roots.prefetch_key(pairs::hash(pending.hash >> 1));
+        }
+        for pending in batch {
+            let (length, key) = (pending.end - pending.start, pending.hash >> 1);
+            let class = self.class(length)?;
+            pending.inserted = self.insert_root(root_hash(key, class), key, class)?;
+        }
+        Ok(())
     }
 
     #[inline(always)]
@@ -203,7 +244,50 @@ impl Store for Tree {
         0
     }
 
+    fn hash_successors(
+        &mut self,
+        parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
+        if !self.hashes_near() {
+            return Ok(());
+        }
+        self.unfold(parent);
+        let fixed = self.bytes() - self.nodes.bytes();
+        let limit = self.limit;
+        self.parent.find_roots(bytes, batch, &mut self.nodes, |nodes, hash, key| {
+            match nodes.find(hash, key, |_| true) {
+                Ok(number) => Ok(number),
+                Err(_) if nodes.len() >= MOST_NODES => Err(StoreFull),
+                Err(at) => {
+                    let room = limit.saturating_sub(fixed + nodes.bytes());
+                    nodes.add(at, hash, key, room)
+                }
+            }
+        })?;
+        for pending in batch {
+            self.prefetch(pending.hash);
+        }
+        Ok(())
+    }
+
+    fn hashes_near(&self) -> bool {
+        self.lengths.first().is_some_and(|length| *length > LONG)
+    }
+
+    #[inline]
+    fn prefetch(&self, hash: u64) {
+        if hash & 1 == 1 {
+            self.roots.prefetch(pairs::hash(hash >> 1));
+        }
+    }
+
     fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        if hash & 1 == 1 {
+            let (class, key) = (self.class(state.len())?, hash >> 1);
+            return self.insert_root(root_hash(key, class), key, class);
+        }
         let mut batch = [Pending::new(hash, 0, state.len())];
         self.insert_alike(state, &mut batch)?;
         Ok(batch[0].inserted)
@@ -229,15 +313,21 @@ impl Store for Tree {
     }
 
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        for alike in batch.chunk_by_mut(|a, b| a.end - a.start == b.end - b.start) {
-            self.insert_alike(bytes, alike)?;
+        let alike = |a: &Pending, b: &Pending| {
+            let both_known = a.hash & b.hash & 1 == 1;
+            both_known || a.hash & 1 == b.hash & 1 && a.end - a.start == b.end - b.start
+        };
+        for alike in batch.chunk_by_mut(alike) {
+            match alike.first().is_some_and(|first| first.hash & 1 == 1) {
+                true => self.insert_roots(alike)?,
+                false => self.insert_alike(bytes, alike)?,
+            }
         }
         Ok(())
     }
 
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
-        let class = self.classes.as_ref().map_or(0, |classes| usize::from(classes[id.index()]));
-        let length = self.lengths[class];
+        let length = self.length_of(id);
         // The words of each level are written over those of the level above, from the end.
         let mut words = vec![0; length.div_ceil(4).max(2)];
         let mut sizes = vec![words.len()];
@@ -260,6 +350,16 @@ impl Store for Tree {
         out.clear();
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         out.truncate(length);
+        true
+    }
+
+    fn load_parent(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
+        self.unfold(id);
+        self.parent.bytes(out);
+        true
+    }
+
+    fn loads_fast(&self) -> bool {
         true
     }
 

@@ -85,6 +85,7 @@ impl System for Tiny {
     }
 }
 
+#[allow(dead_code, reason = "not every test needs small systems")]
 pub(crate) fn tiny(random: &mut Random) -> Tiny {
     sized(random, 3, 5)
 }

@@ -3,8 +3,8 @@
 use super::claim::{NeverClaim, as_buchi};
 use super::cycles::{self, Question};
 use super::literals::literals;
-use super::{Beside, add_formula, interpreter, load, safety, sources};
-use crate::arguments::{Backend, CheckArguments, Compat, Switch};
+use super::{Beside, add_formula, interpreter, load, safety, sources, truncations_along};
+use crate::arguments::{Backend, CheckArguments, Compat, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
 use preempt_check::Reduction;
@@ -17,6 +17,7 @@ use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance,
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::model::{self, Model};
+use preempt_report::spin::{Cycles, Heading, Never, Store};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -43,15 +44,57 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     }
     let selected = select(&model, arguments)?;
     let mut claims = Vec::new();
+    let mut headings = Vec::new();
     for property in selected {
-        claims.push(check_one(&model, arguments, property)?);
+        let claim = check_one(&model, arguments, property)?;
+        headings.push(heading(&model, arguments, property, &claim));
+        claims.push(claim);
     }
     if let Some(path) = &arguments.graph {
         let interpreter = interpreter(&model, &arguments.model, Beside::Nothing, false)?;
         crate::graph::write(&interpreter, path)?;
     }
     let sources = sources(&model);
-    output::report(&Report { arguments, claims: &claims, sources: &sources })
+    output::report(&Report { arguments, claims: &claims, sources: &sources, headings: &headings })
+}
+
+/// What was asked, for a report in Spin's form.
+fn heading(
+    model: &Model,
+    arguments: &CheckArguments,
+    selected: Selected,
+    claim: &Claim,
+) -> Heading {
+    let named = |name: &Option<String>| Never::Named(name.clone().unwrap_or_default());
+    let never = match selected {
+        Selected::Claim(index) => named(&model.claims[index].name),
+        Selected::Formula(index) => named(&model.formulas[index].name),
+        Selected::NonProgress => Never::Named(":np_:".into()),
+        _ if model.claims.is_empty() && model.formulas.is_empty() => Never::None,
+        _ => Never::NotSelected,
+    };
+    let cycles = match selected {
+        Selected::NonProgress => Cycles::NonProgress,
+        Selected::Acceptance | Selected::Formula(_) => Cycles::Acceptance,
+        Selected::Claim(_) if arguments.acceptance => Cycles::Acceptance,
+        Selected::Claim(_) | Selected::Safety => Cycles::None,
+    };
+    let unreduced = |note: &String| note.starts_with("no partial-order reduction");
+    Heading {
+        never,
+        cycles,
+        assertions: !arguments.no_assert,
+        fair: arguments.fair,
+        ends: !arguments.no_deadlock,
+        reduced: arguments.por != Some(Switch::Off) && !claim.notes.iter().any(unreduced),
+        store: match arguments.store {
+            None | Some(StoreKind::Exact) => Store::Full,
+            Some(StoreKind::Tree) => Store::Compressed,
+            Some(StoreKind::Compact) => Store::HashCompact,
+            Some(StoreKind::Bitstate) => Store::Bitstate,
+        },
+        bound: arguments.bound,
+    }
 }
 
 /// What to check, as the command line says; by default the model's own properties.
@@ -107,8 +150,8 @@ fn check_one(
         Selected::NonProgress => Beside::NonProgress,
         Selected::Safety | Selected::Acceptance => Beside::Nothing,
     };
-    let interpreter =
-        interpreter(model, &arguments.model, beside, arguments.por != Some(Switch::Off))?;
+    let interpreter = interpreter(model, &arguments.model, beside, relies_on_promises(arguments))?
+        .end_with_empty_channels(arguments.empty_channels);
     let mut notes = interpreter.program().notes.clone();
     if arguments.compat == Some(Compat::Spin) {
         notes.push(
@@ -132,8 +175,22 @@ fn check_one(
         None => job.check(&interpreter as &dyn System, selected),
     }?;
     claim.statistics.compile_seconds = seconds;
+    if let Some(violation) = &claim.violation {
+        notes.extend(truncations_along(&interpreter, &violation.trace.raw));
+    }
     claim.notes.splice(0..0, notes);
     Ok(claim)
+}
+
+/// Whether a reduction will rely on `xr` and `xs`: under a bound or fairness only steps that touch
+/// nothing shared are taken alone.
+fn relies_on_promises(arguments: &CheckArguments) -> bool {
+    let local_only = arguments.fair || is_bounded(arguments);
+    arguments.por != Some(Switch::Off) && (!local_only || arguments.compat == Some(Compat::Spin))
+}
+
+fn is_bounded(arguments: &CheckArguments) -> bool {
+    arguments.bound.is_some() || arguments.iterate.is_some()
 }
 
 /// Acceptance by labels of processes alone: an automaton that only watches.
@@ -189,14 +246,20 @@ impl Job<'_> {
             }
             Selected::NonProgress => {
                 let stalled = self.interpreter.program().propositions.len() - 1;
-                let mut question = Question {
+                let question = Question {
                     cycle: "an infinite execution makes no progress: from some point on no process is ever at a `progress` label".into(),
                     kind: ViolationKind::NonProgressCycle,
                     stutter: Stutter::End,
                     ..self.question("no cycle without progress, no assertion violated".into())
                 };
-                question
-                    .reduce_not("every step is visible to a search for cycles without progress");
+                if let Scheme::SourceState(_) = question.scheme {
+                    let for_ever = Formula::Prop(0).always().eventually();
+                    let stuck = translate(&for_ever).ok();
+                    let normal = stuck.and_then(|a| StutterInvariant::new(&a, vec![stalled]));
+                    if let Some(normal) = normal {
+                        return cycles::check(system, self.interpreter, &normal, question);
+                    }
+                }
                 cycles::check(system, self.interpreter, &NonProgress { stalled }, question)
             }
             Selected::Claim(index) => self.check_claim(system, index),
@@ -206,6 +269,9 @@ impl Job<'_> {
 
     fn safety_in_words(&self) -> String {
         match (self.arguments.no_assert, self.arguments.no_deadlock) {
+            (false, false) if self.arguments.empty_channels => {
+                "no assertion violated, no invalid end state, no message left behind"
+            }
             (false, false) => "no assertion violated, no invalid end state",
             (true, false) => "no invalid end state",
             (false, true) => "no assertion violated",
@@ -216,7 +282,7 @@ impl Job<'_> {
 
     /// A question about accepting cycles, as the command line wants it answered.
     fn question(&self, property: String) -> Question<'_> {
-        Question {
+        let mut question = Question {
             property,
             cycle: String::new(),
             kind: ViolationKind::AcceptanceCycle,
@@ -224,17 +290,18 @@ impl Job<'_> {
             scheme: self.scheme(),
             notes: Vec::new(),
             arguments: self.arguments,
+        };
+        if is_bounded(self.arguments) {
+            question.reduce_not("under a bound, a switch that is put off may become a preemption");
         }
+        question
     }
 
     /// How to reduce, if the property allows it.
     fn scheme(&self) -> Scheme {
-        let bounded = self.arguments.bound.is_some() || self.arguments.iterate.is_some();
         match (self.arguments.por, self.arguments.compat) {
             (Some(Switch::Off), _) => Scheme::Full,
             (_, Some(Compat::Spin)) => Scheme::IntermediateState,
-            // Under a bound a reordered switch may become a preemption.
-            _ if bounded => Scheme::Full,
             // Under fairness a step executed early may remove the moments at which another
             // process is disabled.
             _ if self.arguments.fair => Scheme::SourceState(Locality::Local),

@@ -41,11 +41,16 @@ impl Property for NeverClaim<'_> {
             moved = true;
             let failed = transition.asserts.iter().find(|(index, _)| !holds(*index as usize));
             let to = transition.target;
-            emit(match failed {
-                Some((_, fault)) => PropertyMove::Violates { to, assertion: fault.0 },
-                None if self.automaton.states[to as usize].is_end => PropertyMove::Complete,
-                None => PropertyMove::To(to),
-            });
+            let ends = self.automaton.states[to as usize].is_end;
+            if let Some((_, fault)) = failed {
+                emit(PropertyMove::Violates { to, assertion: fault.0 });
+            }
+            // As in Spin the execution goes on behind a failed assertion.
+            match (ends, failed) {
+                (false, _) => emit(PropertyMove::To(to)),
+                (true, None) => emit(PropertyMove::Complete),
+                (true, Some(_)) => {}
+            }
         }
     }
 

@@ -5,7 +5,10 @@ mod claim;
 mod cycles;
 mod literals;
 mod safety;
+mod truncations;
 mod verify;
+
+pub(crate) use truncations::{Truncations, along as truncations_along};
 
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;
@@ -17,15 +20,16 @@ use preempt_promela::syntax::diagnostic::Diagnostic;
 use preempt_promela::syntax::span::SourceMap;
 use preempt_promela::syntax::{ParseOptions, parse, parse_formula, render};
 use preempt_report::Source;
+use std::io::Read;
 use std::path::Path;
 
 /// Reads a model; diagnostics go to standard error.
 pub(crate) fn load(arguments: &ModelArguments, quiet: bool) -> Result<Model, Failure> {
     let path = &arguments.file;
-    let text = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+    let text = read(path).map_err(|error| Failure::io("read", path, &error))?;
     let loader = |including: &str, name: &str| {
         let folder = Path::new(including).parent().unwrap_or(Path::new(""));
-        std::fs::read(folder.join(name))
+        read(&folder.join(name))
     };
     let options = ParseOptions { defines: defines(&arguments.define), loader: &loader };
     let parsed = parse(&path.to_string_lossy(), text, &options);
@@ -33,6 +37,19 @@ pub(crate) fn load(arguments: &ModelArguments, quiet: bool) -> Result<Model, Fai
         parsed.diagnostics.iter().filter(|d| d.is_error() || !quiet).cloned().collect();
     show_diagnostics(&shown, &parsed.sources);
     parsed.model.ok_or(Failure::Reported)
+}
+
+/// Larger files are no models; `/dev/zero` would never end.
+const LARGEST_FILE: u64 = 64 << 20;
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > LARGEST_FILE {
+        let message = format!("it is larger than {} MiB", LARGEST_FILE >> 20);
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
 }
 
 fn show_diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) {
@@ -106,6 +123,13 @@ pub(crate) fn interpreter(
         program.add_proposition(stalled);
     }
     Ok(Interpreter::new(program).check_promises(reduced))
+}
+
+/// Makes a model runnable for a reader who follows it: all variables are kept, with the values they
+/// have. The steps are the same as in a search.
+pub(crate) fn observed(model: &Model, arguments: &ModelArguments) -> Result<Interpreter, Failure> {
+    let arguments = ModelArguments { no_hide: true, no_reset: true, ..arguments.clone() };
+    interpreter(model, &arguments, Beside::Nothing, false)
 }
 
 /// The sources of a model, for the HTML page.

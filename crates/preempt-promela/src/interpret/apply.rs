@@ -4,13 +4,25 @@ use super::channel;
 use super::evaluate::{Process, View, processes};
 use super::{Interpreter, write_pc};
 use crate::ir::{
-    ArgumentRange, Block, BlockGuard, ChannelRef, FaultId, Move, MoveKind, Op, Pattern,
-    PatternRange, ProctypeIndex,
+    ArgumentRange, Block, BlockGuard, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op,
+    Pattern, PatternRange, ProctypeIndex, ValueKind,
 };
-use preempt_core::{Outcome, Step};
+use crate::model::ChannelTest;
+use crate::syntax::span::Span;
+use preempt_core::{Enabled, Outcome, Step};
+use std::fmt;
 
 /// A `d_step` that runs longer than this is taken to run for ever.
 const COMPOUND_LIMIT: usize = 1_000_000;
+
+/// What a step leaves behind besides the next state, as far as that is wanted.
+#[derive(Default)]
+pub(super) struct Witness {
+    /// What was printed.
+    pub(super) printed: Option<String>,
+    /// Values that were cut to the type they were stored in.
+    pub(super) truncations: Option<Vec<Truncation>>,
+}
 
 /// A step in progress.
 struct Execution<'a, 's> {
@@ -18,8 +30,29 @@ struct Execution<'a, 's> {
     state: &'s mut Vec<u8>,
     /// The first property that was violated.
     violated: Option<FaultId>,
-    /// Where printed text goes.
-    output: &'s mut Option<String>,
+    witness: &'s mut Witness,
+}
+
+/// A value that did not fit where it was stored, sent or passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Truncation {
+    /// Source file.
+    pub file: String,
+    /// Source line, counted from 1; 0 when unknown.
+    pub line: u32,
+    /// The value.
+    pub value: i32,
+    /// What was left of it.
+    pub kept: i32,
+    /// How many bits there was room for.
+    pub bits: u8,
+}
+
+impl fmt::Display for Truncation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.bits == 1 { "" } else { "s" };
+        write!(f, "value {} is cut to {} ({} bit{plural})", self.value, self.kept, self.bits)
+    }
 }
 
 /// A step that cannot be completed.
@@ -35,7 +68,8 @@ impl Interpreter {
     pub(super) fn write_initial(&self, state: &mut Vec<u8>) -> Outcome {
         state.clear();
         state.extend_from_slice(&self.program.initial_globals);
-        let mut run = Execution { interpreter: self, state, violated: None, output: &mut None };
+        let mut witness = Witness::default();
+        let mut run = Execution { interpreter: self, state, violated: None, witness: &mut witness };
         for proctype in &self.program.start {
             let priority = self.program.proctypes[usize::from(proctype.0)].priority;
             if usize::from(run.state[1]) >= 255 {
@@ -48,14 +82,9 @@ impl Interpreter {
         Outcome::Done
     }
 
-    /// Takes an enabled step. Printed text is added to `output` if that is wanted.
-    pub(super) fn take(
-        &self,
-        state: &mut Vec<u8>,
-        step: Step,
-        output: &mut Option<String>,
-    ) -> Outcome {
-        let mut run = Execution { interpreter: self, state, violated: None, output };
+    /// Takes an enabled step.
+    pub(super) fn take(&self, state: &mut Vec<u8>, step: Step, witness: &mut Witness) -> Outcome {
+        let mut run = Execution { interpreter: self, state, violated: None, witness };
         match run.step(step) {
             Err(Broken(fault)) => Outcome::Broken(fault.0),
             Ok(()) => match run.violated {
@@ -80,6 +109,7 @@ impl<'a> Execution<'a, '_> {
         let Some(action) = self.interpreter.move_of(step.transition) else {
             return Err(Broken(FaultId(0)));
         };
+        self.check_determinism(me, step);
         let mut mover = me.id;
         let mut keeps_control = action.keeps_control;
         match (step.partner, &action.kind) {
@@ -87,8 +117,10 @@ impl<'a> Execution<'a, '_> {
                 let partner = self.process(partner.index())?;
                 let view = self.view(me);
                 let channel = view.channel(channel)?;
-                let message = channel.cut(&view.values(*values)?);
+                let sent = view.values(*values)?;
+                let message = channel.cut(&sent);
                 let id = channel.id;
+                self.note_sent(id, *values, &sent);
                 self.check_promises(me, id, false);
                 self.check_promises(partner, id, true);
                 self.go(me, action);
@@ -119,6 +151,9 @@ impl<'a> Execution<'a, '_> {
         match &action.kind {
             MoveKind::Plain { guard } => {
                 self.view(me).value(*guard)?;
+                if self.interpreter.checks_promises() {
+                    self.check_looks(me, *guard);
+                }
             }
             MoveKind::Else => {}
             MoveKind::Send { channel, sorted, values } => {
@@ -172,8 +207,10 @@ impl<'a> Execution<'a, '_> {
     ) -> Result<(), Broken> {
         let view = self.view(me);
         let channel = view.channel(channel)?;
-        let message = channel.cut(&view.values(values)?);
+        let sent = view.values(values)?;
+        let message = channel.cut(&sent);
         let (program, id) = (&self.interpreter.program, channel.id);
+        self.note_sent(id, values, &sent);
         self.check_promises(me, id, false);
         if let Some(channel) = channel::by_id(program, self.state, id as i32) {
             channel.insert(self.state, &message, sorted);
@@ -216,7 +253,8 @@ impl<'a> Execution<'a, '_> {
         for (at, part) in interpreter.program.patterns[pattern.indices()].iter().enumerate() {
             if let Pattern::Store(place) = part {
                 let address = self.view(me).address(place)?;
-                place.kind.store(self.state, address, field(message, at));
+                let span = || interpreter.program.pattern_spans.get(&pattern.start);
+                self.store(place.kind, address, field(message, at), span);
             }
         }
         Ok(())
@@ -277,9 +315,10 @@ impl<'a> Execution<'a, '_> {
         match op {
             Op::Store { place, value } => {
                 let view = self.view(me);
-                let value = view.value(*value)?;
+                let result = view.value(*value)?;
                 let at = view.address(place)?;
-                place.kind.store(self.state, at, value);
+                let spans = &self.interpreter.program.value_spans;
+                self.store(place.kind, at, result, || spans.get(value));
             }
             Op::Evaluate { value } => {
                 self.view(me).value(*value)?;
@@ -296,17 +335,22 @@ impl<'a> Execution<'a, '_> {
                 if self.state[1] == 255 || channel::count(program, self.state) + own > 255 {
                     return Err(Broken(*fault));
                 }
+                let parameters = &program.proctypes[usize::from(proctype.0)].parameters;
+                let passed = program.arguments[arguments.indices()].iter().zip(&values);
+                for ((argument, value), place) in passed.zip(parameters) {
+                    self.note(place.kind, *value, || program.value_spans.get(argument));
+                }
                 self.create(*proctype, &values, *priority)?;
             }
             Op::Print { format, arguments } => {
                 let values = self.view(me).values(*arguments)?;
-                if let Some(output) = self.output {
+                if let Some(output) = &mut self.witness.printed {
                     output.push_str(&self.interpreter.format(*format, &values));
                 }
             }
             Op::PrintName { value } => {
                 let value = self.view(me).value(*value)?;
-                if let Some(output) = self.output {
+                if let Some(output) = &mut self.witness.printed {
                     output.push_str(&self.interpreter.symbol(value, None));
                 }
             }
@@ -326,6 +370,69 @@ impl<'a> Execution<'a, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Stores a value, and notes when it does not fit.
+    fn store(
+        &mut self,
+        kind: ValueKind,
+        at: usize,
+        value: i32,
+        span: impl FnOnce() -> Option<&'a Span>,
+    ) {
+        self.note(kind, value, span);
+        kind.store(self.state, at, value);
+    }
+
+    fn note(&mut self, kind: ValueKind, value: i32, span: impl FnOnce() -> Option<&'a Span>) {
+        let kept = kind.cut(value);
+        if kept != value
+            && let Some(truncations) = &mut self.witness.truncations
+        {
+            let (file, line) = self.interpreter.place(span().copied().unwrap_or_default());
+            truncations.push(Truncation { file, line, value, kept, bits: kind.bits() });
+        }
+    }
+
+    fn note_sent(&mut self, channel: u32, values: ArgumentRange, sent: &[i32]) {
+        let program = &self.interpreter.program;
+        let Some(channel) = channel::by_id(program, self.state, channel as i32) else { return };
+        let arguments = program.arguments[values.indices()].iter();
+        for (((field, _), value), argument) in channel.kind.fields.iter().zip(sent).zip(arguments) {
+            self.note(*field, *value, || program.value_spans.get(argument));
+        }
+    }
+
+    /// A process of a `D_proctype` has one move at most: when one that comes before this one was enabled
+    /// as well, that is a violation, as in Spin.
+    fn check_determinism(&mut self, me: Process, step: Step) {
+        let program = &self.interpreter.program;
+        let fault_of = |process: Process| program.proctypes[process.proctype].deterministic;
+        let partner = step.partner.and_then(|p| Process::find(program, self.state, p.index()));
+        let (mine, partners) = (fault_of(me), partner.and_then(fault_of));
+        if mine.is_none() && partners.is_none() {
+            return;
+        }
+        for timeout in [false, true] {
+            let mut enabled = Enabled::new();
+            self.interpreter.enabled_of(self.state, step.process, timeout, &mut enabled);
+            let Some(at) =
+                enabled.steps().iter().position(|s| Step { choice: step.choice, ..*s } == step)
+            else {
+                continue;
+            };
+            for earlier in &enabled.steps()[..at] {
+                let fault = if earlier.transition != step.transition {
+                    mine
+                } else if earlier.partner == step.partner {
+                    partners
+                } else {
+                    None
+                };
+                self.violated = self.violated.or(fault);
+            }
+            return;
+        }
     }
 
     /// Adds a process at the end of the vector.
@@ -369,6 +476,30 @@ impl<'a> Execution<'a, '_> {
                     self.violated.get_or_insert(promise.fault);
                 }
             }
+        }
+    }
+
+    /// Notes when a condition looks at a channel that another process claims for itself. As in Spin
+    /// `nempty` is like a receive and `nfull` like a send; whatever else tells how many messages
+    /// there are is like both.
+    fn check_looks(&mut self, me: Process, condition: ExprId) {
+        let program = &self.interpreter.program;
+        let (channel, sides) = match program.expr(condition) {
+            Expr::Unary(_, a) => return self.check_looks(me, *a),
+            Expr::Binary(_, a, b) => {
+                self.check_looks(me, *a);
+                return self.check_looks(me, *b);
+            }
+            Expr::ChannelTest(ChannelTest::NotEmpty, channel) => (channel, &[true][..]),
+            Expr::ChannelTest(ChannelTest::NotFull, channel) => (channel, &[false][..]),
+            Expr::Length(channel) | Expr::ChannelTest(_, channel) | Expr::Poll { channel, .. } => {
+                (channel, &[true, false][..])
+            }
+            _ => return,
+        };
+        let found = self.view(me).channel(channel).map(|channel| channel.id);
+        if let Ok(id) = found {
+            sides.iter().for_each(|&receive| self.check_promises(me, id, receive));
         }
     }
 

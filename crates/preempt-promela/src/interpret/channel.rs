@@ -63,6 +63,12 @@ pub(super) fn count(program: &Program, state: &[u8]) -> usize {
     program.layout.channels.len() + processes(program, state).map(own).sum::<usize>()
 }
 
+/// Whether some channel holds a message.
+pub(super) fn any_message(program: &Program, state: &[u8]) -> bool {
+    (1..=count(program, state))
+        .any(|id| by_id(program, state, id as i32).is_some_and(|channel| channel.length(state) > 0))
+}
+
 fn at(program: &Program, slot: ChannelSlot, base: usize, id: u32) -> Channel<'_> {
     let kind = &program.layout.channel_types[slot.channel_type as usize];
     Channel { kind, at: base + slot.offset as usize, id }

@@ -12,7 +12,6 @@ use preempt_core::{Enabled, Locality, ProcessId, Step};
 /// What a move looks like in a state.
 enum Standing {
     Disabled,
-    /// Enabled, or its guard is faulty: taking it tells.
     Enabled,
     /// A send on this rendezvous channel, with these values.
     Offer(Vec<i32>, u32),
@@ -69,7 +68,8 @@ impl Interpreter {
             if group > 0 && step.escape != group {
                 break;
             }
-            match view.standing(step, moved) {
+            // A guard that cannot be evaluated must not go unnoticed: taking it tells.
+            match view.standing(step, moved).unwrap_or(Standing::Enabled) {
                 Standing::Disabled => {}
                 Standing::Enabled => {
                     out.push(Step::new(me, id.0));
@@ -170,7 +170,7 @@ impl View<'_> {
             other.id != me.id
                 && self.priority(other) > mine
                 && view.is_provided()
-                && view.can_move()
+                && view.can_move().unwrap_or(true)
         })
     }
 
@@ -183,44 +183,48 @@ impl View<'_> {
     }
 
     /// Whether some move of the process looks possible; a rendezvous offer does.
-    fn can_move(&self) -> bool {
-        let Some(me) = self.process else { return false };
+    fn can_move(&self) -> Result<bool, FaultId> {
+        let Some(me) = self.process else { return Ok(false) };
         let control = &self.program.proctypes[me.proctype].states[usize::from(me.pc)];
-        control.moves.iter().any(|id| {
-            !matches!(self.standing(self.program.move_of(*id), false), Standing::Disabled)
-        })
+        for id in &control.moves {
+            if !matches!(self.standing(self.program.move_of(*id), false)?, Standing::Disabled) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// `enabled(pid)`
-    pub(super) fn another_can_move(&self, pid: i32) -> bool {
-        usize::try_from(pid)
-            .ok()
-            .and_then(|pid| Process::find(self.program, self.state, pid))
-            .is_some_and(|other| View { process: Some(other), ..*self }.can_move())
+    pub(super) fn another_can_move(&self, pid: i32) -> Result<bool, FaultId> {
+        let other =
+            usize::try_from(pid).ok().and_then(|pid| Process::find(self.program, self.state, pid));
+        let Some(other) = other else { return Ok(false) };
+        let asks_itself = self.process.is_some_and(|me| me.id == other.id);
+        // More questions than processes: two of them ask about each other.
+        if asks_itself || self.questions >= self.state[1] {
+            return Err(self.program.circular_question.unwrap_or(FaultId(0)));
+        }
+        View { process: Some(other), questions: self.questions + 1, ..*self }.can_move()
     }
 
-    fn standing(&self, step: &Move, moved: bool) -> Standing {
-        let result = match &step.kind {
-            MoveKind::Plain { guard } => self.value(*guard).map(|value| value != 0),
-            MoveKind::Else => Ok(!moved),
-            MoveKind::Send { channel, values, .. } => match self.offer(channel, *values) {
-                Ok(Some(offer)) => return offer,
-                Ok(None) => self.can_send(channel),
-                Err(fault) => Err(fault),
+    fn standing(&self, step: &Move, moved: bool) -> Result<Standing, FaultId> {
+        let possible = match &step.kind {
+            MoveKind::Plain { guard } => self.value(*guard)? != 0,
+            MoveKind::Else => !moved,
+            MoveKind::Send { channel, values, .. } => match self.offer(channel, *values)? {
+                Some(offer) => return Ok(offer),
+                None => self.can_send(channel)?,
             },
             MoveKind::Receive { channel, random, pattern, .. } => {
-                self.can_receive(channel, *random, *pattern)
+                self.can_receive(channel, *random, *pattern)?
             }
             MoveKind::Compound { blocks } => match blocks.first() {
-                Some(block) => self.first_option(&block.options, moved).map(|o| o.is_some()),
-                None => Ok(true),
+                Some(block) => self.first_option(&block.options, moved)?.is_some(),
+                None => true,
             },
-            MoveKind::End => {
-                Ok(self.process.is_some_and(|p| p.id + 1 == usize::from(self.state[1])))
-            }
+            MoveKind::End => self.process.is_some_and(|p| p.id + 1 == usize::from(self.state[1])),
         };
-        // A guard that cannot be evaluated must not go unnoticed.
-        if result.unwrap_or(true) { Standing::Enabled } else { Standing::Disabled }
+        Ok(if possible { Standing::Enabled } else { Standing::Disabled })
     }
 
     /// The offer that a send on a rendezvous channel makes.

@@ -46,15 +46,17 @@ pub(super) struct View<'a> {
     pub(super) process: Option<Process>,
     /// Nobody can move without a timeout.
     pub(super) timeout: bool,
+    /// How many `enabled` are being asked inside each other.
+    pub(super) questions: u8,
 }
 
 impl<'a> View<'a> {
     pub(super) fn outside(program: &'a Program, state: &'a [u8]) -> Self {
-        View { program, state, process: None, timeout: false }
+        View { program, state, process: None, timeout: false, questions: 0 }
     }
 
     pub(super) fn of(program: &'a Program, state: &'a [u8], process: Process) -> Self {
-        View { program, state, process: Some(process), timeout: false }
+        View { program, state, process: Some(process), timeout: false, questions: 0 }
     }
 
     /// The value of an expression, or what went wrong.
@@ -103,7 +105,7 @@ impl<'a> View<'a> {
             }
             Expr::Enabled(pid) => {
                 let pid = self.value(*pid)?;
-                i32::from(self.another_can_move(pid))
+                i32::from(self.another_can_move(pid)?)
             }
             Expr::PcValue(pid) => match self.other(self.value(*pid)?) {
                 Some(p) => {

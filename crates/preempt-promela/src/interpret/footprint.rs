@@ -108,8 +108,17 @@ impl<'p> Objects<'p> {
 
     fn of_propositions(&self) -> Option<ObjectSet> {
         let mut out = Touch::default();
+        // `np_` looks at labels, and steps to and from labels are visible anyway; only a process
+        // that starts at one brings it along.
+        let starts_at_label =
+            self.program.proctypes.iter().any(|declaration| {
+                declaration.states[usize::from(declaration.entry.0)].is_progress
+            });
         for e in &self.program.propositions {
-            self.read(*e, &mut out);
+            let is_np = matches!(self.program.expr(*e), Expr::NonProgress);
+            if !is_np || starts_at_label {
+                self.read(*e, &mut out);
+            }
         }
         (!out.unknown).then_some(out.footprint.reads)
     }
@@ -408,7 +417,7 @@ fn presents(
         .collect();
     loop {
         let mut changed = false;
-        for (at, step) in program.moves.iter().enumerate() {
+        for (at, step) in program.moves.iter().enumerate().rev() {
             let mut sum = moves[at].clone();
             let go_on = |step: &crate::ir::Move, sum: &mut Option<Footprint>| {
                 if step.keeps_control {
@@ -451,7 +460,8 @@ fn futures(program: &Program, moves: &[Option<Footprint>]) -> Vec<Vec<Option<Foo
         .collect();
     loop {
         let mut changed = false;
-        for (at, step) in program.moves.iter().enumerate() {
+        // Backwards, because most moves lead forwards: then a long body takes two rounds.
+        for (at, step) in program.moves.iter().enumerate().rev() {
             let proctype = usize::from(step.proctype.0);
             let source = usize::from(step.source.0);
             let mut sum = moves[at].clone();

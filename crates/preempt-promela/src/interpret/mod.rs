@@ -11,6 +11,8 @@ mod footprint;
 mod show;
 
 use crate::ir::{ControlState, MoveId, Pc, Proctype, Program, ValueKind};
+pub use apply::Truncation;
+use apply::Witness;
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
@@ -23,13 +25,14 @@ pub struct Interpreter {
     program: Program,
     footprints: Footprints,
     checks_promises: bool,
+    empties_channels: bool,
 }
 
 impl Interpreter {
     /// Prepares a program for execution.
     pub fn new(program: Program) -> Self {
         let footprints = Footprints::of(&program);
-        Interpreter { program, footprints, checks_promises: false }
+        Interpreter { program, footprints, checks_promises: false, empties_channels: false }
     }
 
     /// Whether a send or receive that breaks another process's `xr` or `xs` is a violation. Needed
@@ -42,6 +45,17 @@ impl Interpreter {
     /// Whether broken promises are violations, and there are promises to break.
     pub fn checks_promises(&self) -> bool {
         self.checks_promises && self.program.proctypes.iter().any(|p| !p.promises.is_empty())
+    }
+
+    /// Whether an end is valid only if no message is left in any channel.
+    pub fn end_with_empty_channels(mut self, on: bool) -> Self {
+        self.empties_channels = on;
+        self
+    }
+
+    /// Whether messages left behind make an end invalid.
+    pub fn empties_channels(&self) -> bool {
+        self.empties_channels
     }
 
     /// The program.
@@ -76,6 +90,17 @@ impl Interpreter {
         self.footprints.is_visible(proctype, pc.0)
     }
 
+    /// Whether the `trace` automaton may rest where it is. Nobody asks once all processes are gone, as
+    /// in Spin.
+    pub fn may_trace_end(&self, state: &[u8]) -> bool {
+        match (&self.program.trace, self.program.layout.trace_offset) {
+            (Some(trace), Some(at)) if state[1] > 0 => {
+                trace.states[usize::from(state[at as usize])].is_end
+            }
+            _ => true,
+        }
+    }
+
     fn state_of(&self, state: &[u8], process: usize) -> Option<&ControlState> {
         let process = Process::find(&self.program, state, process)?;
         self.program.proctypes[process.proctype].states.get(usize::from(process.pc))
@@ -100,7 +125,7 @@ impl System for Interpreter {
     }
 
     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
-        self.take(state, step, &mut None)
+        self.take(state, step, &mut Witness::default())
     }
 
     fn is_transient(&self, state: &[u8]) -> bool {
@@ -118,6 +143,8 @@ impl System for Interpreter {
     fn is_valid_end(&self, state: &[u8]) -> bool {
         (0..self.process_count(state))
             .all(|p| self.state_of(state, p).is_some_and(|control| control.is_end))
+            && !(self.empties_channels && channel::any_message(&self.program, state))
+            && self.may_trace_end(state)
     }
 
     fn has_label(&self, state: &[u8], label: Label) -> bool {

@@ -1,9 +1,11 @@
 //! Steps, variables and faults in words.
 
 use super::Interpreter;
+use super::apply::{Truncation, Witness};
 use super::channel::{self, Channel};
 use super::evaluate::processes;
 use crate::ir::{Move, MoveKind, Named, NamedValue, Op, Statement};
+use crate::syntax::span::Span;
 use preempt_core::{Fault, FaultKind, Step, Unreached, Value};
 use std::collections::HashSet;
 
@@ -58,9 +60,16 @@ impl Interpreter {
         if !prints(step.transition) && !partner {
             return String::new();
         }
-        let mut output = Some(String::new());
-        self.take(&mut state.to_vec(), step, &mut output);
-        output.unwrap_or_default()
+        let mut witness = Witness { printed: Some(String::new()), ..Witness::default() };
+        self.take(&mut state.to_vec(), step, &mut witness);
+        witness.printed.unwrap_or_default()
+    }
+
+    /// The values that taking a step cuts because they do not fit where they go.
+    pub fn truncations(&self, state: &[u8], step: Step) -> Vec<Truncation> {
+        let mut witness = Witness { truncations: Some(Vec::new()), ..Witness::default() };
+        self.take(&mut state.to_vec(), step, &mut witness);
+        witness.truncations.unwrap_or_default()
     }
 
     fn place_of(&self, step: &Move) -> (String, u32) {
@@ -71,8 +80,13 @@ impl Interpreter {
     }
 
     fn source(&self, statement: &Statement) -> (String, u32) {
+        self.place(statement.span)
+    }
+
+    /// The file and line a reader would point at.
+    pub(super) fn place(&self, span: Span) -> (String, u32) {
         let sources = &self.program.sources;
-        let span = sources.use_site(statement.span);
+        let span = sources.use_site(span);
         match sources.files.get(span.file.0 as usize) {
             Some(file) => (file.name.clone(), sources.line_column(span).0),
             None => (String::new(), 0),
@@ -96,15 +110,8 @@ impl Interpreter {
     pub(super) fn tell_fault(&self, number: u32) -> Fault {
         match self.program.faults.get(number as usize) {
             Some(entry) => {
-                let sources = &self.program.sources;
-                let span = sources.use_site(entry.span);
-                let file = sources.files.get(span.file.0 as usize);
-                Fault {
-                    kind: entry.kind,
-                    message: entry.message.clone(),
-                    file: file.map_or_else(String::new, |f| f.name.clone()),
-                    line: if file.is_some() { sources.line_column(span).0 } else { 0 },
-                }
+                let (file, line) = self.place(entry.span);
+                Fault { kind: entry.kind, message: entry.message.clone(), file, line }
             }
             None => Fault {
                 kind: FaultKind::Limit,

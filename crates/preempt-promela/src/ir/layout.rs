@@ -52,6 +52,17 @@ impl ValueKind {
         }
     }
 
+    /// How many bits it keeps.
+    pub fn bits(self) -> u8 {
+        match self {
+            ValueKind::Bit => 1,
+            ValueKind::Byte => 8,
+            ValueKind::Short => 16,
+            ValueKind::Int => 32,
+            ValueKind::Unsigned(bits) => bits,
+        }
+    }
+
     /// The value that is read back after `value` was stored.
     pub fn cut(self, value: i32) -> i32 {
         match self {

@@ -58,6 +58,7 @@ pub use lower::{LowerError, LowerOptions, lower};
 use crate::model::Mtype;
 use crate::syntax::span::{SourceMap, Span};
 use preempt_core::FaultKind;
+use std::collections::HashMap;
 
 /// A control state of a process type: index into [`Proctype::states`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,12 +105,18 @@ pub struct Program {
     pub trace: Option<TraceProgram>,
     /// Some expression contains [`Expr::Timeout`].
     pub uses_timeout: bool,
+    /// What is reported when a process asks `enabled` about itself, if any process asks.
+    pub circular_question: Option<FaultId>,
     /// Some process type has an `unless`.
     pub uses_unless: bool,
     /// Some channel may be a rendezvous channel.
     pub uses_rendezvous: bool,
     /// Things worth telling the user about the translation.
     pub notes: Vec<String>,
+    /// Where values are stored, sent or passed: for telling where one was cut to its type.
+    pub value_spans: HashMap<ExprId, Span>,
+    /// Where messages are received: by the start of the pattern.
+    pub pattern_spans: HashMap<u32, Span>,
     /// Files and expansions, for places in the source.
     pub sources: SourceMap,
     /// Symbolic constants, for showing values.
@@ -146,6 +153,8 @@ pub struct Proctype {
     pub labels: Vec<(String, Pc)>,
     /// What its processes promise about channels (`xr`, `xs`).
     pub promises: Vec<Promise>,
+    /// `D_proctype`: what a step is reported for when an earlier move was enabled as well.
+    pub deterministic: Option<FaultId>,
 }
 
 /// `xr c` or `xs c`: while a process of this type lives, it is the channel's only user on that side.

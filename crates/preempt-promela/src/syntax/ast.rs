@@ -105,6 +105,8 @@ pub(crate) struct Stmt {
     pub(crate) labels: Vec<Label>,
     pub(crate) kind: StmtKind,
     pub(crate) span: Span,
+    /// As traces show it; empty for what is no step by itself.
+    pub(crate) text: String,
 }
 
 /// A label or the target of a `goto`. Labels of an inline belong to that use of it.

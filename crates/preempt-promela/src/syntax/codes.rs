@@ -324,6 +324,21 @@ codes! {
         "The channels of a process are created when it starts. A local channel with an initialiser therefore stands at the start of the body, before the first statement and outside of inner blocks and inlines, as in Spin.",
         "init { skip; chan c = [1] of { byte }; c!1; c?_ }",
         "init { chan c = [1] of { byte }; c!1; c?_ }";
+    WRONG_SET = "P0071",
+        "symbolic constant of another set",
+        "Sets of symbolic constants such as `mtype:colour` are numbered each for itself, so the same number means something else in another set. Storing a constant of one set in a variable of another, and passing it to a process type, is refused, as in Spin; in comparisons, messages and between variables it draws a warning.",
+        "mtype:colour = { red }; mtype:size = { big }; mtype:colour c;\ninit { c = big }",
+        "mtype:colour = { red }; mtype:size = { big }; mtype:colour c;\ninit { c = red }";
+    NUMBER_AS_CHANNEL = "P0072",
+        "number assigned to a channel",
+        "A variable of type chan holds a channel: one it was declared with, one assigned from another variable, or one received in a message. Numbers are no channels.",
+        "chan c;\ninit { c = 1; c!1; c?_ }",
+        "chan c = [1] of { byte }; chan d;\ninit { d = c; d!1; d?_ }";
+    RECEIVED_TWICE = "P0073",
+        "variable takes two fields of one message",
+        "A receive stores every field in a variable of its own. Use `_` for a field that does not matter, and `eval(x)` to compare one.",
+        "chan c = [1] of { byte, byte };\ninit { byte x; c!1,2; c?x,x }",
+        "chan c = [1] of { byte, byte };\ninit { byte x; c!1,2; c?x,_ }";
     UNUSED_VARIABLE = "P0080",
         "variable is never used",
         "Nothing reads or writes this variable. It still takes room in every state.",
@@ -345,8 +360,8 @@ codes! {
         "init { if :: true -> skip :: else -> skip fi }",
         "init { if :: true -> skip :: true -> skip fi }";
     TRUNCATED = "P0084",
-        "constant does not fit into its variable",
-        "A value is cut to the size of the variable it is stored in, as in Spin. For a constant this is visible before anything runs.",
+        "value does not fit where it is stored",
+        "A value is cut to the size of the variable, message field or parameter it is stored in, as in Spin. For a constant this is visible before anything runs. Other values are noticed when the reference interpreter meets them: `simulate` and `replay` warn once per place, and `check` adds a note to the counterexample it shows.",
         "byte x = 300;\ninit { x = 1 }",
         "short x = 300;\ninit { x = 1 }";
     LONG_LIST = "P0085",
@@ -369,4 +384,14 @@ codes! {
         "Each conversion of the format, such as `%d`, takes one argument.",
         "init { printf(\"%d %d\", 1) }",
         "init { printf(\"%d\", 1) }";
+    TYPE_CLASH = "P0089",
+        "channel and number mixed up",
+        "A channel is sent, received or passed where the declaration has a number, or the other way round. Spin tells in its verbose mode (-v) only.",
+        "chan c = [1] of { chan };\ninit { c!1; c?_ }",
+        "chan c = [1] of { chan };\ninit { c!c; c?_ }";
+    NO_CHANNEL = "P0090",
+        "variable never holds a channel",
+        "The variable has the type chan, but no channel is made for it with `[N] of { … }`, and none is ever assigned to it. Every send and receive through it is an error; a property that asks for its length counts as false there.",
+        "chan c;\ninit { c!1; c?_ }",
+        "chan c = [1] of { byte };\ninit { c!1; c?_ }";
 }

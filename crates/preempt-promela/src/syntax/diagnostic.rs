@@ -76,6 +76,16 @@ impl Diagnostic {
     }
 }
 
+/// `1 field`, `2 fields`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// `1 is given`, `2 are given`.
+pub(crate) fn given(number: usize) -> String {
+    if number == 1 { "1 is given".into() } else { format!("{number} are given") }
+}
+
 /// More errors than this are not useful in one run.
 const MAXIMAL_ERRORS: usize = 20;
 /// More warnings than this are not useful in one run.

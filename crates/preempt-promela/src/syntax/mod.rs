@@ -22,7 +22,7 @@ pub use preprocess::{Loader, Macros};
 
 use crate::model::{Formula, Model};
 use diagnostic::Findings;
-use span::SourceMap;
+use span::{SourceMap, Span};
 
 /// What parsing needs besides the text.
 pub struct ParseOptions<'a> {
@@ -56,19 +56,42 @@ pub fn parse(main_file_name: &str, text: Vec<u8>, options: &ParseOptions<'_>) ->
         &mut sources,
         &mut findings,
     );
-    let units = parse::parse(preprocessed.tokens, &mut sources, &mut findings);
-    // Errors of the grammar leave holes that would only draw further complaints.
+    // A file or macro that is missing may have declared anything.
+    let is_complete = !findings.has_errors();
+    let parsed = parse::parse(preprocessed.tokens, &mut sources, &mut findings);
     let mut model = None;
     if !findings.has_errors() {
-        let mut checked = check::check(units, &mut findings);
+        let mut checked = check::check(parsed.units, &mut findings);
         checked.macros = preprocessed.macros;
         checked.sources = sources.clone();
         model = Some(checked);
+    } else if is_complete {
+        check_remains(parsed, &sources, &mut findings);
     }
     if findings.has_errors() {
         model = None;
     }
     Parsed { model, diagnostics: findings.finish(), sources }
+}
+
+/// Names and types are checked in what could be parsed, too, so that errors of all kinds show at once.
+/// What may only follow from the text that was lost is kept quiet.
+fn check_remains(parsed: parse::Parsed, sources: &SourceMap, findings: &mut Findings) {
+    let mut more = Findings::default();
+    check::check(parsed.units, &mut more);
+    for diagnostic in more.finish() {
+        let is_lost = |span: Span| {
+            let text = sources.text(span);
+            let mut words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            words.any(|word| parsed.lost.contains(word))
+        };
+        if diagnostic.is_error()
+            && diagnostic.code != codes::NO_PROCESS
+            && !is_lost(diagnostic.primary)
+        {
+            findings.push(diagnostic);
+        }
+    }
 }
 
 /// A formula that was refused, with what its diagnostics point into.

@@ -1,5 +1,7 @@
 //! Diagnostics as text: file, line, column, excerpt, marker.
 
+use std::ops::Range;
+
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::diagnostic::{Diagnostic, Severity};
@@ -39,10 +41,16 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> Str
     }
     for file in files {
         let Some(source) = sources.files.get(file.0 as usize) else { continue };
-        let mut snippet =
-            Snippet::source(source.text.as_str()).path(source.name.as_str()).line_start(1);
-        for (span, kind, text) in places.iter().filter(|(span, _, _)| span.file == file) {
-            let annotation = kind.span(clamp(&source.text, *span));
+        let here = || places.iter().filter(|(span, _, _)| span.file == file);
+        let ranges: Vec<Range<usize>> =
+            here().map(|(span, _, _)| clamp(&source.text, *span)).collect();
+        let window = window(&source.text, &ranges);
+        let first_line = source.text[..window.start].bytes().filter(|b| *b == b'\n').count() + 1;
+        let mut snippet = Snippet::source(&source.text[window.clone()])
+            .path(source.name.as_str())
+            .line_start(first_line);
+        for ((_, kind, text), range) in here().zip(ranges) {
+            let annotation = kind.span(range.start - window.start..range.end - window.start);
             snippet = snippet.annotation(if text.is_empty() {
                 annotation
             } else {
@@ -72,7 +80,7 @@ pub fn render_all(diagnostics: &[Diagnostic], sources: &SourceMap, colour: bool)
 }
 
 /// The span as a range that the text has, on boundaries of characters.
-fn clamp(text: &str, span: Span) -> std::ops::Range<usize> {
+fn clamp(text: &str, span: Span) -> Range<usize> {
     let mut start = (span.start as usize).min(text.len());
     let mut end = (span.end as usize).clamp(start, text.len());
     while !text.is_char_boundary(start) {
@@ -81,5 +89,14 @@ fn clamp(text: &str, span: Span) -> std::ops::Range<usize> {
     while !text.is_char_boundary(end) {
         end += 1;
     }
+    start..end
+}
+
+/// The whole lines that the ranges lie in: the renderer looks at every line it is given.
+fn window(text: &str, ranges: &[Range<usize>]) -> Range<usize> {
+    let start = ranges.iter().map(|r| r.start).min().unwrap_or(0);
+    let end = ranges.iter().map(|r| r.end).max().unwrap_or(0);
+    let start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[end..].find('\n').map_or(text.len(), |at| end + at);
     start..end
 }

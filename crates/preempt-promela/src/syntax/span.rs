@@ -1,5 +1,8 @@
 //! Where things stand in the source, through includes and macros.
 
+/// Macros that use macros are looked through this far.
+const MAXIMAL_CHAIN: usize = 32;
+
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
@@ -22,8 +25,10 @@ pub struct ExpansionId(pub u32);
 pub struct Expansion {
     /// The macro's or inline's name.
     pub name: String,
-    /// Where it was used.
+    /// Where it was used, its arguments included.
     pub used_at: Span,
+    /// An inline, or a macro.
+    pub is_inline: bool,
 }
 
 /// A range of bytes in a file, and the expansion it came through.
@@ -79,10 +84,32 @@ impl SourceMap {
     }
 
     /// Records one use of a macro or inline.
-    pub(crate) fn add_expansion(&mut self, name: &str, used_at: Span) -> ExpansionId {
+    pub(crate) fn add_expansion(&mut self, expansion: Expansion) -> ExpansionId {
         let id = ExpansionId(self.expansions.len() as u32);
-        self.expansions.push(Expansion { name: name.to_string(), used_at });
+        self.expansions.push(expansion);
         id
+    }
+
+    /// From the start of one span to the end of another; where macros stand between, at the place
+    /// of their use.
+    pub(crate) fn join(&self, first: Span, last: Span) -> Span {
+        let around = |span: &Span| Some(self.expansions[span.expansion?.0 as usize].used_at);
+        for start in std::iter::successors(Some(first), around).take(MAXIMAL_CHAIN) {
+            for end in std::iter::successors(Some(last), around).take(MAXIMAL_CHAIN) {
+                let same_text = start.file == end.file && start.expansion == end.expansion;
+                if same_text && start.start <= end.end {
+                    return start.to(end);
+                }
+            }
+        }
+        first
+    }
+
+    /// The text of a span on one line.
+    pub fn text(&self, span: Span) -> String {
+        let Some(file) = self.files.get(span.file.0 as usize) else { return String::new() };
+        let text = file.text.get(span.start as usize..span.end as usize).unwrap_or("");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// The place a reader would point at: for text out of an expansion, where it was used.

@@ -440,6 +440,7 @@ pub(crate) fn within_bound() -> Claim {
             depth: 31,
             revisits: 16,
             errors: 0,
+            complete: true,
             bytes_per_state: 12.25,
             memory_bytes: 3_407_872,
             state_bytes: 28,

@@ -133,7 +133,7 @@ fn gather(
         }
         Kind::Basic(Action::Assert(e)) => {
             let condition = lowering.value(e, None)?;
-            let message = format!("assertion violated: {}", lowering.text(e.span));
+            let message = format!("assertion violated: {}", lowering.model.sources.text(e.span));
             let fault = lowering.fault(FaultKind::Assertion, message, element.span);
             path.asserts.push((condition, fault));
         }

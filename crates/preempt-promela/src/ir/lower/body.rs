@@ -47,6 +47,19 @@ pub(super) struct Builder<'l, 'm> {
     counters: usize,
 }
 
+/// Where a statement stands, and how traces show it.
+#[derive(Clone, Copy)]
+struct Source<'s> {
+    span: Span,
+    text: &'s str,
+}
+
+impl<'s> Source<'s> {
+    fn of(stmt: &'s Stmt) -> Self {
+        Source { span: stmt.span, text: &stmt.text }
+    }
+}
+
 impl<'l, 'm> Builder<'l, 'm> {
     pub(super) fn new(lowering: &'l Lowering<'m>, process: Option<usize>) -> Self {
         Builder {
@@ -85,14 +98,14 @@ impl<'l, 'm> Builder<'l, 'm> {
         Node { kind, options: Vec::new(), inner: None, exit: None, labels: Vec::new(), span, text }
     }
 
-    fn basic(&self, action: Action, span: Span) -> Node {
-        self.node(Kind::Basic(action), span, self.lowering.text(span))
+    fn basic(&self, action: Action, source: Source<'_>) -> Node {
+        self.node(Kind::Basic(action), source.span, source.text.to_string())
     }
 
     fn statements(&mut self, body: &[Stmt]) -> Result<(), LowerError> {
         for stmt in body {
             match &stmt.kind {
-                StmtKind::Declare(locals) => self.declare(locals, stmt.span),
+                StmtKind::Declare(locals) => self.declare(locals, Source::of(stmt)),
                 StmtKind::ExclusiveReceive(_) | StmtKind::ExclusiveSend(_) => {}
                 _ => {
                     let node = self.parse(stmt)?;
@@ -122,7 +135,8 @@ impl<'l, 'm> Builder<'l, 'm> {
     }
 
     /// Declarations after the first statement are steps: the variable gets its value there.
-    fn declare(&mut self, locals: &[LocalId], span: Span) {
+    fn declare(&mut self, locals: &[LocalId], source: Source<'_>) {
+        let span = source.span;
         let Some(process) = self.process else { return };
         if self.at_start {
             return;
@@ -150,7 +164,7 @@ impl<'l, 'm> Builder<'l, 'm> {
                 }
                 (_, Some(_)) => continue,
             };
-            let node = self.basic(action, variable.span);
+            let node = self.basic(action, Source { span: variable.span, ..source });
             self.add(node);
         }
     }
@@ -165,18 +179,19 @@ impl<'l, 'm> Builder<'l, 'm> {
 
     fn parse_kind(&mut self, stmt: &Stmt) -> Result<Node, LowerError> {
         let span = stmt.span;
+        let source = Source::of(stmt);
         Ok(match &stmt.kind {
-            StmtKind::Condition(e) => self.basic(Action::Condition(e.clone()), span),
+            StmtKind::Condition(e) => self.basic(Action::Condition(e.clone()), source),
             StmtKind::Assign(place, value) => {
-                self.basic(Action::Assign(place.clone(), value.clone()), span)
+                self.basic(Action::Assign(place.clone(), value.clone()), source)
             }
-            StmtKind::Increment(place) => self.basic(step_by(place, BinaryOp::Add, span), span),
+            StmtKind::Increment(place) => self.basic(step_by(place, BinaryOp::Add, span), source),
             StmtKind::Decrement(place) => {
-                self.basic(step_by(place, BinaryOp::Subtract, span), span)
+                self.basic(step_by(place, BinaryOp::Subtract, span), source)
             }
             StmtKind::Send { channel, sorted, values } => self.basic(
                 Action::Send { channel: channel.clone(), sorted: *sorted, values: values.clone() },
-                span,
+                source,
             ),
             StmtKind::Receive { channel, random, copy, arguments } => self.basic(
                 Action::Receive {
@@ -185,7 +200,7 @@ impl<'l, 'm> Builder<'l, 'm> {
                     copy: *copy,
                     arguments: arguments.clone(),
                 },
-                span,
+                source,
             ),
             StmtKind::If(branches) => {
                 let options = self.options(branches)?;
@@ -210,7 +225,7 @@ impl<'l, 'm> Builder<'l, 'm> {
             StmtKind::Goto(label) => self.node(
                 Kind::Goto(Jump::Label(label.name.clone(), label.span.expansion)),
                 span,
-                self.lowering.text(span),
+                stmt.text.clone(),
             ),
             StmtKind::Atomic(body) => {
                 let inner = self.sequence(body, span)?;
@@ -235,34 +250,30 @@ impl<'l, 'm> Builder<'l, 'm> {
             StmtKind::Unless { main, escape } => return self.unless(stmt, main, escape),
             StmtKind::ForRange { variable, from, to, body } => {
                 let to = to.clone();
-                self.for_loop(variable, from.clone(), to, body, span)?
+                self.for_loop(variable, from.clone(), to, body, source)?
             }
             StmtKind::ForArray { variable, length, body } => {
                 let from = Expr { kind: ExprKind::Const(0), span };
                 let to = Expr { kind: ExprKind::Const(*length as i32 - 1), span };
-                self.for_loop(variable, from, to, body, span)?
+                self.for_loop(variable, from, to, body, source)?
             }
             StmtKind::ForChannel { variables, channel, body } => {
-                self.for_channel(variables, channel, body, span)?
+                self.for_channel(variables, channel, body, source)?
             }
-            StmtKind::Select { variable, from, to } => self.select(variable, from, to, span)?,
-            StmtKind::Assert(e) => self.basic(Action::Assert(e.clone()), span),
+            StmtKind::Select { variable, from, to } => self.select(variable, from, to, source)?,
+            StmtKind::Assert(e) => self.basic(Action::Assert(e.clone()), source),
             StmtKind::Printf { format, arguments } => self.basic(
                 Action::Printf { format: format.clone(), arguments: arguments.clone() },
-                span,
+                source,
             ),
-            StmtKind::Printm(e) => self.basic(Action::Printm(e.clone()), span),
+            StmtKind::Printm(e) => self.basic(Action::Printm(e.clone()), source),
             StmtKind::Else => self.node(Kind::Else, span, "else".into()),
             StmtKind::SetPriority(pid, value) => {
-                let action = if self.lowering.text(span).starts_with("_priority") {
-                    Action::OwnPriority(value.clone())
-                } else {
-                    Action::SetPriority(pid.clone(), value.clone())
-                };
-                self.basic(action, span)
+                self.basic(Action::SetPriority(pid.clone(), value.clone()), source)
             }
+            StmtKind::OwnPriority(value) => self.basic(Action::OwnPriority(value.clone()), source),
             StmtKind::ExclusiveReceive(_) | StmtKind::ExclusiveSend(_) | StmtKind::Declare(_) => {
-                self.basic(Action::Nothing, span)
+                self.basic(Action::Nothing, source)
             }
         })
     }
@@ -324,8 +335,8 @@ impl<'l, 'm> Builder<'l, 'm> {
         }
     }
 
-    fn assign(&mut self, place: &Place, value: Expr, span: Span) {
-        let node = self.basic(Action::Assign(place.clone(), value), span);
+    fn assign(&mut self, place: &Place, value: Expr, source: Source<'_>) {
+        let node = self.basic(Action::Assign(place.clone(), value), source);
         self.add(node);
     }
 
@@ -336,16 +347,17 @@ impl<'l, 'm> Builder<'l, 'm> {
         from: Expr,
         to: Expr,
         body: &[Stmt],
-        span: Span,
+        source: Source<'_>,
     ) -> Result<Node, LowerError> {
+        let span = source.span;
         let exit = self.enter_loop();
-        self.assign(variable, from, span);
+        self.assign(variable, from, source);
         self.open.push(Open::default());
         self.at_start = false;
         let guard = compare(variable, BinaryOp::LessEqual, to, span);
-        let node = self.basic(Action::Condition(guard), span);
+        let node = self.basic(Action::Condition(guard), source);
         self.add(node);
-        self.end_loop(variable, body, exit, span)
+        self.end_loop(variable, body, exit, source)
     }
 
     /// `n = 0; do :: else -> break :: n < len(c) -> c?x; c!x; body; n = n + 1 od`
@@ -354,8 +366,9 @@ impl<'l, 'm> Builder<'l, 'm> {
         variables: &[Place],
         channel: &Place,
         body: &[Stmt],
-        span: Span,
+        source: Source<'_>,
     ) -> Result<Node, LowerError> {
+        let span = source.span;
         let Some(process) = self.process else {
             return Err(LowerError { message: "`for` outside of a process".into(), span });
         };
@@ -368,12 +381,12 @@ impl<'l, 'm> Builder<'l, 'm> {
         };
         self.counters += 1;
         let exit = self.enter_loop();
-        self.assign(&counter, Expr { kind: ExprKind::Const(0), span }, span);
+        self.assign(&counter, Expr { kind: ExprKind::Const(0), span }, source);
         self.open.push(Open::default());
         self.at_start = false;
         let length = Expr { kind: ExprKind::Len(channel.clone()), span };
         let guard = compare(&counter, BinaryOp::Less, length, span);
-        let node = self.basic(Action::Condition(guard), span);
+        let node = self.basic(Action::Condition(guard), source);
         self.add(node);
         let receive = Action::Receive {
             channel: channel.clone(),
@@ -381,16 +394,16 @@ impl<'l, 'm> Builder<'l, 'm> {
             copy: false,
             arguments: variables.iter().map(|v| ReceiveArgument::Store(v.clone())).collect(),
         };
-        let node = self.basic(receive, span);
+        let node = self.basic(receive, source);
         self.add(node);
         let send = Action::Send {
             channel: channel.clone(),
             sorted: false,
             values: variables.iter().map(|v| read(v, span)).collect(),
         };
-        let node = self.basic(send, span);
+        let node = self.basic(send, source);
         self.add(node);
-        self.end_loop(&counter, body, exit, span)
+        self.end_loop(&counter, body, exit, source)
     }
 
     /// The rest of a `for`: its body, the step of the counter, and the way out.
@@ -399,10 +412,11 @@ impl<'l, 'm> Builder<'l, 'm> {
         counter: &Place,
         body: &[Stmt],
         exit: u32,
-        span: Span,
+        source: Source<'_>,
     ) -> Result<Node, LowerError> {
+        let span = source.span;
         self.statements(body)?;
-        let node = self.basic(step_by(counter, BinaryOp::Add, span), span);
+        let node = self.basic(step_by(counter, BinaryOp::Add, span), source);
         self.add(node);
         let main = self.close(span)?;
         self.open.push(Open::default());
@@ -424,8 +438,9 @@ impl<'l, 'm> Builder<'l, 'm> {
         variable: &Place,
         from: &Expr,
         to: &Expr,
-        span: Span,
+        source: Source<'_>,
     ) -> Result<Node, LowerError> {
+        let span = source.span;
         let bounds = self.literal(from).zip(self.literal(to));
         if let Some((low, high)) = bounds
             && high.saturating_sub(low) <= 32
@@ -434,21 +449,21 @@ impl<'l, 'm> Builder<'l, 'm> {
             for value in low..=high {
                 self.open.push(Open::default());
                 self.at_start = false;
-                self.assign(variable, Expr { kind: ExprKind::Const(value), span }, span);
+                self.assign(variable, Expr { kind: ExprKind::Const(value), span }, source);
                 options.push(self.close(span)?);
             }
             let mut node = self.node(Kind::If, span, "select".into());
             node.options = options;
             return Ok(node);
         }
-        self.assign(variable, from.clone(), span);
+        self.assign(variable, from.clone(), source);
         self.open.push(Open::default());
         self.at_start = false;
         let guard = compare(variable, BinaryOp::Less, to.clone(), span);
-        let node = self.basic(Action::Condition(guard), span);
+        let node = self.basic(Action::Condition(guard), source);
         self.add(node);
         let exit = self.enter_loop();
-        let node = self.basic(step_by(variable, BinaryOp::Add, span), span);
+        let node = self.basic(step_by(variable, BinaryOp::Add, span), source);
         self.add(node);
         let main = self.close(span)?;
         self.open.push(Open::default());

@@ -63,6 +63,10 @@ pub(super) fn proctype(
         .collect();
     let entry = Pc(pcs.get(&table.entry).copied().unwrap_or(0));
     let promises = promises(lowering, index)?;
+    let deterministic = declaration.deterministic.then(|| {
+        let message = format!("`{}` is a D_proctype and has a choice here", declaration.name);
+        lowering.fault(FaultKind::Runtime, message, declaration.span)
+    });
     lowering.program.proctypes.push(Proctype {
         name: declaration.name.clone(),
         frame: lowering.storage.frames[index].clone(),
@@ -75,6 +79,7 @@ pub(super) fn proctype(
         priority: declaration.priority.unwrap_or(1).clamp(1, 255) as u8,
         labels,
         promises,
+        deterministic,
     });
     Ok(())
 }
@@ -86,7 +91,7 @@ fn promises(lowering: &mut Lowering<'_>, index: usize) -> Result<Vec<Promise>, L
         if process != index {
             continue;
         }
-        let name = lowering.text(place.span);
+        let name = lowering.model.sources.text(place.span);
         let message = if receive {
             format!("another process receives from `{name}`, declared `xr`")
         } else {
@@ -185,7 +190,10 @@ fn action_kind(
                 value = lowering.expr(Expr::Binary(crate::ir::BinaryOp::Subtract, value, one));
             }
             match lowering.store_place(place, process)? {
-                Ok(place) => ops.push(Op::Store { place, value }),
+                Ok(place) => {
+                    lowering.program.value_spans.entry(value).or_insert(span);
+                    ops.push(Op::Store { place, value });
+                }
                 Err(indices) => {
                     ops.extend(indices.into_iter().map(|value| Op::Evaluate { value }));
                     ops.push(Op::Evaluate { value });
@@ -197,17 +205,18 @@ fn action_kind(
             let channel = lowering.channel(channel, process)?;
             let values =
                 values.iter().map(|e| lowering.value(e, process)).collect::<Result<Vec<_>, _>>()?;
-            let values = lowering.arguments(values);
+            let values = lowering.passed(values, span);
             return Ok(MoveKind::Send { channel, sorted: *sorted, values });
         }
         Action::Receive { channel, random, copy, arguments } => {
             let channel = lowering.channel(channel, process)?;
             let pattern = lowering.pattern(arguments, process)?;
+            lowering.program.pattern_spans.insert(pattern.start, span);
             return Ok(MoveKind::Receive { channel, random: *random, copy: *copy, pattern });
         }
         Action::Assert(e) => {
             let condition = lowering.value(e, process)?;
-            let message = format!("assertion violated: {}", lowering.text(e.span));
+            let message = format!("assertion violated: {}", lowering.model.sources.text(e.span));
             let fault = lowering.fault(FaultKind::Assertion, message, span);
             ops.push(Op::Assert { condition, fault });
         }
@@ -260,7 +269,7 @@ fn start_processes(
             .iter()
             .map(|e| lowering.value(e, Some(index)))
             .collect::<Result<Vec<_>, _>>()?;
-        let arguments = lowering.arguments(arguments);
+        let arguments = lowering.passed(arguments, span);
         let fault = lowering.fault(FaultKind::Limit, "too many processes (255)", span);
         let priority = priority.unwrap_or(1).clamp(1, 255) as u8;
         let proctype = ProctypeIndex(proctype.0 as u8);

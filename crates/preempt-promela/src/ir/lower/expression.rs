@@ -62,7 +62,14 @@ impl Lowering<'_> {
             }
             // The process that `run` makes gets this id.
             ExprKind::Run { .. } => Expr::ProcessCount,
-            ExprKind::Enabled(pid) => Expr::Enabled(self.value(pid, process)?),
+            ExprKind::Enabled(pid) => {
+                if self.program.circular_question.is_none() {
+                    let message = "`enabled` is asked about the process that asks";
+                    let fault = self.fault(FaultKind::Runtime, message, e.span);
+                    self.program.circular_question = Some(fault);
+                }
+                Expr::Enabled(self.value(pid, process)?)
+            }
             ExprKind::PcValue(pid) => Expr::PcValue(self.value(pid, process)?),
             ExprKind::GetPriority(pid) => Expr::PriorityOf(self.value(pid, process)?),
             ExprKind::Timeout => Expr::Timeout,

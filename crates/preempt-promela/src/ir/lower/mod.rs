@@ -90,8 +90,13 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
         None => None,
     };
     let most = bodies.iter().map(element::Graph::len).max().unwrap_or(0);
-    if most > usize::from(u16::MAX) || model.proctypes.len() > 255 {
-        return Err(LowerError { message: "the model is too large".into(), span: Span::default() });
+    if let Some(large) = bodies.iter().position(|b| b.len() > usize::from(u16::MAX)) {
+        let message = "this process type has more than 65535 statements".into();
+        return Err(LowerError { message, span: model.proctypes[large].span });
+    }
+    if let Some(extra) = model.proctypes.get(255) {
+        let message = "a model has at most 255 process types".into();
+        return Err(LowerError { message, span: extra.span });
     }
     lowering.program.layout.pc_width = if most > 255 { 2 } else { 1 };
     for (proctype, graph) in model.proctypes.iter().zip(&bodies) {
@@ -187,9 +192,12 @@ impl<'m> Lowering<'m> {
                 formulas: Vec::new(),
                 trace: None,
                 uses_timeout: facts.uses_timeout,
+                circular_question: None,
                 uses_unless: facts.uses_unless,
                 uses_rendezvous: facts.uses_rendezvous,
                 notes: Vec::new(),
+                value_spans: HashMap::new(),
+                pattern_spans: HashMap::new(),
                 sources: model.sources.clone(),
                 mtypes: model.mtypes.clone(),
             },
@@ -240,12 +248,12 @@ impl<'m> Lowering<'m> {
         super::ArgumentRange { start, end: self.program.arguments.len() as u32 }
     }
 
-    /// The source text of a span on one line.
-    fn text(&self, span: Span) -> String {
-        let sources = &self.model.sources;
-        let Some(file) = sources.files.get(span.file.0 as usize) else { return String::new() };
-        let text = file.text.get(span.start as usize..span.end as usize).unwrap_or("");
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    /// The same for values that are cut to a type where they arrive.
+    fn passed(&mut self, arguments: Vec<ExprId>, span: Span) -> super::ArgumentRange {
+        for argument in &arguments {
+            self.program.value_spans.entry(*argument).or_insert(span);
+        }
+        self.arguments(arguments)
     }
 
     /// Marks the elements whose labels other processes or properties look at.

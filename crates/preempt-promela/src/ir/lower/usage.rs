@@ -146,6 +146,10 @@ impl Facts {
                 self.expr(pid, process);
                 self.expr(value, process);
             }
+            StmtKind::OwnPriority(value) => {
+                self.uses_priorities = true;
+                self.expr(value, process);
+            }
             StmtKind::Break | StmtKind::Goto(_) | StmtKind::Else | StmtKind::Declare(_) => {}
         }
     }

@@ -7,10 +7,11 @@ use super::super::span::Span;
 use super::super::suggest;
 use super::expression::evaluate;
 use super::scope::Usage;
+use super::types::Way;
 use super::{Checked, Checker};
 use crate::model::{
-    Base, ChannelInit, Expr, ExprKind, GlobalId, Initializer, LocalId, Mtype, Type, Typedef,
-    TypedefId, Variable,
+    Base, ChannelInit, ExprKind, GlobalId, Initializer, LocalId, Mtype, Type, Typedef, TypedefId,
+    Variable,
 };
 
 /// Structures with more elements than this are refused.
@@ -347,7 +348,7 @@ impl Checker<'_> {
                 let mut list = Vec::new();
                 for value in values.iter().take(length as usize) {
                     let value = self.expression(value).ok()?;
-                    self.warn_if_truncated(ty, &value);
+                    self.check_fit(ty, &value, Way::Assigned).ok()?;
                     list.push(value);
                 }
                 Some(Initializer::List(list))
@@ -362,7 +363,7 @@ impl Checker<'_> {
                     );
                     return None;
                 }
-                self.warn_if_truncated(ty, &value);
+                self.check_fit(ty, &value, Way::Assigned).ok()?;
                 Some(Initializer::Expr(value))
             }
         }
@@ -450,44 +451,5 @@ impl Checker<'_> {
             .iter()
             .map(|f| (f.array.unwrap_or(1) as usize).saturating_mul(self.scalar_count(&f.ty)))
             .fold(0, usize::saturating_add)
-    }
-
-    /// Warns when a constant does not fit into the type it is stored in.
-    pub(super) fn warn_if_truncated(&mut self, ty: &Type, value: &Expr) {
-        let Some(constant) = evaluate(value, &self.model) else { return };
-        let stored = truncate(ty, constant);
-        if stored != constant {
-            self.findings.push(Diagnostic::warning(
-                codes::TRUNCATED,
-                value.span,
-                format!("{constant} does not fit into {}: it becomes {stored}", describe(ty)),
-            ));
-        }
-    }
-}
-
-/// What is left of a value once stored.
-fn truncate(ty: &Type, value: i32) -> i32 {
-    match ty {
-        Type::Bit | Type::Bool => value & 1,
-        Type::Byte | Type::Pid | Type::Mtype(_) => value & 255,
-        Type::Short => i32::from(value as i16),
-        Type::Unsigned(bits) if *bits < 32 => (value as u32 & ((1u32 << bits) - 1)) as i32,
-        Type::Unsigned(_) | Type::Int | Type::Chan | Type::Struct(_) => value,
-    }
-}
-
-fn describe(ty: &Type) -> String {
-    match ty {
-        Type::Bit => "a bit".into(),
-        Type::Bool => "a bool".into(),
-        Type::Byte => "a byte".into(),
-        Type::Pid => "a pid".into(),
-        Type::Short => "a short".into(),
-        Type::Int => "an int".into(),
-        Type::Unsigned(bits) => format!("{bits} bits"),
-        Type::Mtype(_) => "an mtype".into(),
-        Type::Chan => "a chan".into(),
-        Type::Struct(_) => "a structure".into(),
     }
 }

@@ -2,9 +2,10 @@
 
 use super::super::ast;
 use super::super::codes;
-use super::super::diagnostic::Diagnostic;
+use super::super::diagnostic::{Diagnostic, count, given};
 use super::super::suggest;
 use super::place::{Use, shape_of};
+use super::types::Way;
 use super::{Checked, Checker};
 use crate::model::{
     Base, BinaryOp, Expr, ExprKind, Model, ProctypeId, ReceiveArgument, Type, UnaryOp,
@@ -116,6 +117,9 @@ impl Checker<'_> {
                 self.demand_number(&left)?;
                 self.demand_number(&right)?;
             }
+            if is_comparison(operator) {
+                self.warn_about_comparison(&left, &right);
+            }
             result = Ok(Expr {
                 kind: ExprKind::Binary(operator, Box::new(left), Box::new(right)),
                 span,
@@ -215,14 +219,19 @@ impl Checker<'_> {
             let wanted = signature.len();
             let declared = self.model.proctypes[proctype.0 as usize].span;
             let message = format!(
-                "process type `{}` takes {wanted} arguments, {} are given",
+                "process type `{}` takes {}, {}",
                 name.name,
-                values.len()
+                count(wanted, "argument"),
+                given(values.len())
             );
             return Err(self.report(
                 Diagnostic::error(codes::RUN_ARGUMENTS, expression.span, message)
                     .label(declared, "declared here"),
             ));
+        }
+        let parameters = self.parameters(proctype);
+        for (ty, value) in parameters.iter().zip(&values) {
+            self.check_fit(ty, value, Way::Passed)?;
         }
         let priority = match priority {
             Some(value) => Some(self.constant_within(value, 0, 255, "a priority")? as u32),
@@ -232,6 +241,14 @@ impl Checker<'_> {
             kind: ExprKind::Run { proctype, arguments: values, priority },
             span: expression.span,
         })
+    }
+
+    /// The types of the parameters of a process type, flattened, as far as known by now.
+    fn parameters(&self, proctype: ProctypeId) -> Vec<Type> {
+        match &self.signatures[proctype.0 as usize] {
+            Some(signature) if proctype.0 < self.proctypes_seen => signature.clone(),
+            _ => Vec::new(),
+        }
     }
 
     pub(super) fn find_proctype(&mut self, name: &ast::Ident) -> Checked<ProctypeId> {
@@ -333,7 +350,7 @@ impl Checker<'_> {
                             .suggest(format!("write `eval({})` to match its value", name.name));
                         return Err(self.report(diagnostic));
                     }
-                    let place = self.place(reference, Use::Value)?;
+                    let place = self.place(reference, Use::Store)?;
                     if place.base == Base::Scratch {
                         result.push(ReceiveArgument::Ignore);
                         continue;
@@ -343,39 +360,26 @@ impl Checker<'_> {
                 }
             }
         }
-        if let Some(length) = self.message_length(channel) {
+        if let Some(fields) = self.message_fields(channel) {
+            let length = fields.len();
             self.check_message_length(channel, length, result.len(), last_span, "received")?;
+            self.check_received(&fields, &result);
             result.resize(length, ReceiveArgument::Ignore);
         }
         Ok(result)
     }
+}
 
-    /// Too many values are an error, too few a warning, as in Spin.
-    pub(super) fn check_message_length(
-        &mut self,
-        channel: &crate::model::Place,
-        wanted: usize,
-        given: usize,
-        last: super::Span,
-        verb: &str,
-    ) -> Checked<()> {
-        if given == wanted {
-            return Ok(());
-        }
-        let declared = self.variable_of(channel).map_or(channel.span, |v| v.span);
-        let message = format!("messages of this channel have {wanted} fields, {given} are {verb}");
-        if given > wanted {
-            return Err(self.report(
-                Diagnostic::error(codes::MESSAGE_LENGTH, last, message)
-                    .label(declared, "declared here"),
-            ));
-        }
-        self.findings.push(
-            Diagnostic::warning(codes::SHORT_MESSAGE, channel.span, message)
-                .label(declared, "declared here"),
-        );
-        Ok(())
-    }
+fn is_comparison(operator: BinaryOp) -> bool {
+    matches!(
+        operator,
+        BinaryOp::Equal
+            | BinaryOp::NotEqual
+            | BinaryOp::Less
+            | BinaryOp::LessEqual
+            | BinaryOp::Greater
+            | BinaryOp::GreaterEqual
+    )
 }
 
 /// The value of a constant expression.

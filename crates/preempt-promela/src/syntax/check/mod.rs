@@ -12,6 +12,7 @@ mod place;
 mod scope;
 mod statement;
 mod suspicious;
+mod types;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -243,7 +244,8 @@ impl<'a> Checker<'a> {
             }
             let ids = self.local_declaration(declaration);
             for id in ids {
-                self.body.usage[id.0 as usize].used = true;
+                let usage = &mut self.body.usage[id.0 as usize];
+                (usage.used, usage.stored) = (true, true);
             }
         }
         let parameter_count = self.body.variables.len();
@@ -343,7 +345,7 @@ impl<'a> Checker<'a> {
             .visible()
             .chain(self.globals.keys().map(|n| &**n))
             .chain(self.mtypes.keys().map(|n| &**n))
-            .chain(["_pid", "_nr_pr", "_last", "true", "false", "skip", "timeout"]);
+            .chain(["_pid", "_nr_pr", "_last", "true", "false", "skip", "timeout", "break"]);
         if let Some(near) = suggest::nearest(name, candidates) {
             diagnostic = diagnostic.suggest(format!("did you mean `{near}`?"));
         }

@@ -2,7 +2,7 @@
 
 use super::super::ast;
 use super::super::codes;
-use super::super::diagnostic::Diagnostic;
+use super::super::diagnostic::{Diagnostic, count};
 use super::super::span::Span;
 use super::super::suggest;
 use super::declare::MAXIMAL_MESSAGE;
@@ -14,8 +14,10 @@ use crate::model::{Base, Expr, ExprKind, Initializer, Place, Selector, Type, Var
 /// How a place is used; decides about warnings, not about meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Its value is read, or it is assigned.
+    /// Its value is read.
     Value,
+    /// Something is stored in it.
+    Store,
     /// It is the channel of a send.
     Send,
     /// It is the channel of a receive, poll or test.
@@ -108,7 +110,8 @@ impl Checker<'_> {
                         codes::INDEX_OUT_OF_BOUNDS,
                         index.span,
                         format!(
-                            "index {value} lies outside of `{name}`, which has {length} elements"
+                            "index {value} lies outside of `{name}`, which has {}",
+                            count(length as usize, "element")
                         ),
                     ));
                 }
@@ -121,7 +124,7 @@ impl Checker<'_> {
                     part.name.span,
                     format!("array `{name}` needs an index"),
                 )
-                .note(format!("it has {length} elements, numbered from 0")),
+                .note(format!("it has {}, numbered from 0", count(length as usize, "element"))),
             )),
             (None, Some(index)) => {
                 let resolved = self.expression(index)?;
@@ -179,7 +182,7 @@ impl Checker<'_> {
                 format!("`{}` is a symbolic constant and cannot be assigned to", name.name);
             return Err(self.error(codes::READ_ONLY, name.span, message));
         }
-        self.scalar_place(reference, Use::Value)
+        self.scalar_place(reference, Use::Store)
     }
 
     /// A place that holds a channel.
@@ -199,15 +202,15 @@ impl Checker<'_> {
         Err(self.error(codes::NOT_A_CHANNEL, reference.span, "this is no channel"))
     }
 
-    /// How many values a message of this channel has, if its declaration tells.
-    pub(super) fn message_length(&self, channel: &Place) -> Option<usize> {
+    /// The values a message of this channel has, if its declaration tells.
+    pub(super) fn message_fields(&self, channel: &Place) -> Option<Vec<Type>> {
         let variable = self.variable_of(channel)?;
         let Some(Initializer::Channel(init)) = &variable.init else { return None };
         let mut flat = Vec::new();
         for field in &init.fields {
             self.flatten_type(field, &mut flat);
         }
-        Some(flat.len())
+        Some(flat)
     }
 
     /// The declaration a place comes from: of the variable or of its last field.
@@ -275,6 +278,10 @@ fn mark(usage: &mut Usage, purpose: Use) {
     usage.used = true;
     match purpose {
         Use::Value | Use::Receive => usage.received = true,
+        Use::Store => {
+            usage.received = true;
+            usage.stored = true;
+        }
         Use::Send => usage.sent = true,
     }
 }

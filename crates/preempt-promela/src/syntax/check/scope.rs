@@ -16,6 +16,8 @@ pub(super) struct Usage {
     pub(super) sent: bool,
     /// A channel that is received from or looked into, or whose value goes elsewhere.
     pub(super) received: bool,
+    /// Something is stored in it.
+    pub(super) stored: bool,
 }
 
 /// Variables and scopes of a process type, claim or trace.

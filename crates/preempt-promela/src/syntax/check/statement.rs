@@ -2,11 +2,12 @@
 
 use super::super::ast;
 use super::super::codes;
-use super::super::diagnostic::Diagnostic;
+use super::super::diagnostic::{Diagnostic, count};
 use super::super::suggest;
 use super::place::{Use, constant, shape_of};
+use super::types::Way;
 use super::{Checked, Checker};
-use crate::model::{Branch, Expr, ExprKind, LabelName, Place, Stmt, StmtKind, Type};
+use crate::model::{Branch, ExprKind, LabelName, Place, Selector, Stmt, StmtKind, Type};
 
 impl Checker<'_> {
     /// The statements of one block; what is wrong is left out.
@@ -53,14 +54,15 @@ impl Checker<'_> {
                 StmtKind::Condition(condition)
             }
             ast::StmtKind::Assign(target, value) if is_own_priority(target) => {
-                let process = Expr { kind: ExprKind::Pid, span: target.span };
-                StmtKind::SetPriority(process, self.expression(value)?)
+                StmtKind::OwnPriority(self.expression(value)?)
             }
             ast::StmtKind::Assign(target, value) => {
                 let place = self.target(target);
                 let value = self.expression(value);
                 let (place, value) = (place?, value?);
-                self.warn_if_truncated(&place.ty, &value);
+                let is_field = place.path.iter().any(|s| matches!(s, Selector::Field(..)));
+                let way = if is_field { Way::InField } else { Way::Assigned };
+                self.check_fit(&place.ty, &value, way)?;
                 StmtKind::Assign(place, value)
             }
             ast::StmtKind::Increment(target) => StmtKind::Increment(self.counter(target)?),
@@ -71,6 +73,7 @@ impl Checker<'_> {
             ast::StmtKind::Receive { channel, random, copy, arguments } => {
                 let channel = self.channel(channel, Use::Receive)?;
                 let arguments = self.arguments(&channel, arguments)?;
+                self.refuse_repeated(&arguments)?;
                 StmtKind::Receive { channel, random: *random, copy: *copy, arguments }
             }
             ast::StmtKind::If(branches) => StmtKind::If(self.branches(branches)?),
@@ -134,7 +137,7 @@ impl Checker<'_> {
                 return Ok(None);
             }
         };
-        Ok(Some(Stmt { labels, kind, span }))
+        Ok(Some(Stmt { labels, kind, span, text: statement.text.clone() }))
     }
 
     /// The model's name of a label that stands here.
@@ -200,10 +203,13 @@ impl Checker<'_> {
         for value in values {
             self.values(value, &mut flat)?;
         }
-        if let Some(length) = self.message_length(&place) {
+        if let Some(fields) = self.message_fields(&place) {
             let last = values.last().map_or(place.span, |v| v.span);
-            self.check_message_length(&place, length, flat.len(), last, "sent")?;
-            flat.resize(length, constant(0, place.span));
+            self.check_message_length(&place, fields.len(), flat.len(), last, "sent")?;
+            for (field, value) in fields.iter().zip(&flat) {
+                self.check_fit(field, value, Way::Sent)?;
+            }
+            flat.resize(fields.len(), constant(0, place.span));
         }
         Ok(StmtKind::Send { channel: place, sorted, values: flat })
     }
@@ -285,11 +291,12 @@ impl Checker<'_> {
             ));
         }
         let variables = self.scalars(place)?;
-        if let Some(length) = self.message_length(&channel)
-            && length != variables.len()
+        if let Some(fields) = self.message_fields(&channel)
+            && fields.len() != variables.len()
         {
             let message = format!(
-                "messages of this channel have {length} fields, the structure has {}",
+                "messages of this channel have {}, the structure has {}",
+                count(fields.len(), "field"),
                 variables.len()
             );
             return Err(self.error(codes::MESSAGE_LENGTH, variable.span, message));
@@ -321,7 +328,7 @@ impl Checker<'_> {
     }
 }
 
-/// `_priority = n` is `set_priority(_pid, n)`.
+/// `_priority = n`, which is no assignment to a variable.
 fn is_own_priority(target: &ast::Reference) -> bool {
     target.parts.len() == 1 && &*target.parts[0].name.name == "_priority"
 }

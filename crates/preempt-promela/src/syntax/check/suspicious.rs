@@ -1,53 +1,27 @@
 //! Warnings: what is understood, but hardly meant.
 
 use super::super::codes;
-use super::super::diagnostic::Diagnostic;
+use super::super::diagnostic::{Diagnostic, count, given};
 use super::super::span::Span;
 use super::expression::evaluate;
+use super::scope::Usage;
 use super::{Checked, Checker};
-use crate::model::{Branch, Expr, ExprKind, Initializer, StmtKind, Type};
+use crate::model::{Branch, Expr, ExprKind, Initializer, StmtKind, Type, Variable};
 
 impl Checker<'_> {
     pub(super) fn warn_about_globals(&mut self) {
         for (variable, usage) in self.model.globals.iter().zip(&self.usage) {
-            if !usage.used {
-                self.findings.push(Diagnostic::warning(
-                    codes::UNUSED_VARIABLE,
-                    variable.span,
-                    format!("global `{}` is never used", variable.name),
-                ));
-            } else if variable.ty == Type::Chan && usage.sent && !usage.received {
-                self.findings.push(Diagnostic::warning(
-                    codes::CHANNEL_NEVER_READ,
-                    variable.span,
-                    format!("channel `{}` is sent to, but never received from", variable.name),
-                ));
-            }
+            let found = warning_about(variable, usage, "global");
+            found.into_iter().for_each(|warning| self.findings.push(warning));
         }
     }
 
     pub(super) fn warn_about_locals(&mut self) {
         for (variable, usage) in self.body.variables.iter().zip(&self.body.usage) {
             // Variables of an inline come with every use of it.
-            if variable.span.expansion.is_some() {
-                continue;
-            }
-            if !usage.used {
-                self.findings.push(Diagnostic::warning(
-                    codes::UNUSED_VARIABLE,
-                    variable.span,
-                    format!("variable `{}` is never used", variable.name),
-                ));
-            } else if variable.ty == Type::Chan
-                && matches!(variable.init, Some(Initializer::Channel(_)))
-                && usage.sent
-                && !usage.received
-            {
-                self.findings.push(Diagnostic::warning(
-                    codes::CHANNEL_NEVER_READ,
-                    variable.span,
-                    format!("channel `{}` is sent to, but never received from", variable.name),
-                ));
+            if variable.span.expansion.is_none() {
+                let found = warning_about(variable, usage, "variable");
+                found.into_iter().for_each(|warning| self.findings.push(warning));
             }
         }
     }
@@ -108,7 +82,7 @@ impl Checker<'_> {
             self.findings.push(Diagnostic::warning(
                 codes::FORMAT_ARGUMENTS,
                 span,
-                format!("this format asks for {wanted} values, {arguments} are given"),
+                format!("this format asks for {}, {}", count(wanted, "value"), given(arguments)),
             ));
         }
     }
@@ -137,4 +111,23 @@ impl Checker<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// What is suspicious about how a variable is used.
+fn warning_about(variable: &Variable, usage: &Usage, what: &str) -> Option<Diagnostic> {
+    let name = &variable.name;
+    let is_made = matches!(variable.init, Some(Initializer::Channel(_)));
+    let (code, message) = if !usage.used {
+        (codes::UNUSED_VARIABLE, format!("{what} `{name}` is never used"))
+    } else if variable.ty != Type::Chan {
+        return None;
+    } else if variable.init.is_none() && !usage.stored {
+        (codes::NO_CHANNEL, format!("`{name}` is used, but it never holds a channel"))
+    } else if is_made && usage.sent && !usage.received {
+        let message = format!("channel `{name}` is sent to, but never received from");
+        (codes::CHANNEL_NEVER_READ, message)
+    } else {
+        return None;
+    };
+    Some(Diagnostic::warning(code, variable.span, message))
 }

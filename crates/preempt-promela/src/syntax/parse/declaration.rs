@@ -133,7 +133,7 @@ impl Parser<'_> {
         let priority = self.optional_priority()?;
         let provided = self.optional_provided()?;
         let mut body = self.body()?;
-        body.span = start.to(name.span);
+        body.span = self.sources.join(start, name.span);
         Ok(Unit::Proctype(Proctype {
             name,
             active,
@@ -207,7 +207,7 @@ impl Parser<'_> {
             .unwrap_or_default()
             .trim()
             .to_string();
-        let span = name.as_ref().map_or(start, |n| start.to(n.span));
+        let span = name.as_ref().map_or(start, |n| self.sources.join(start, n.span));
         Ok(Unit::Ltl { name, formula, text, span })
     }
 
@@ -369,7 +369,11 @@ impl Parser<'_> {
                 fields.push(self.type_name()?);
             }
             let end = self.expect("}")?;
-            return Ok(Initializer::Channel { capacity, fields, span: start.to(end) });
+            return Ok(Initializer::Channel {
+                capacity,
+                fields,
+                span: self.sources.join(start, end),
+            });
         }
         if self.is("{") {
             let start = self.bump().span;
@@ -379,7 +383,7 @@ impl Parser<'_> {
             }
             self.skip_separators();
             let end = self.expect("}")?;
-            return Ok(Initializer::List(values, start.to(end)));
+            return Ok(Initializer::List(values, self.sources.join(start, end)));
         }
         Ok(Initializer::Expr(self.expression()?))
     }

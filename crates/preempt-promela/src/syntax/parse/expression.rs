@@ -38,7 +38,7 @@ impl Parser<'_> {
             self.bump();
             // All infix operators are left-associative, as in Spin's grammar.
             let right = self.binary(power + 1)?;
-            let span = left.span.to(right.span);
+            let span = self.sources.join(left.span, right.span);
             let height = left.height.max(right.height) + 1;
             self.check_height(height, span)?;
             let (a, b) = (Box::new(left), Box::new(right));
@@ -150,7 +150,7 @@ impl Parser<'_> {
                 self.bump();
             }
             let operand = self.nested(|this| this.unary())?;
-            let span = start.to(operand.span);
+            let span = self.sources.join(start, operand.span);
             let height = operand.height + 1;
             return Ok(Expr {
                 kind: ExprKind::TemporalUnary(operator, Box::new(operand)),
@@ -178,7 +178,7 @@ impl Parser<'_> {
         };
         self.bump();
         let operand = self.nested(|this| this.unary())?;
-        let span = start.to(operand.span);
+        let span = self.sources.join(start, operand.span);
         let height = operand.height + 1;
         Ok(Expr { kind: ExprKind::Unary(operator, Box::new(operand)), span, height })
     }
@@ -247,7 +247,7 @@ impl Parser<'_> {
             }
         }
         let end = self.close_parenthesis(start)?;
-        Ok(Expr { span: start.to(end), ..inner })
+        Ok(Expr { span: self.sources.join(start, end), ..inner })
     }
 
     fn conditional(&mut self, start: Span, condition: Expr, then: Expr) -> Parse<Expr> {
@@ -256,7 +256,7 @@ impl Parser<'_> {
         let end = self.close_parenthesis(start)?;
         let height = condition.height.max(then.height).max(otherwise.height) + 1;
         let kind = ExprKind::Conditional(Box::new(condition), Box::new(then), Box::new(otherwise));
-        Ok(Expr { kind, span: start.to(end), height })
+        Ok(Expr { kind, span: self.sources.join(start, end), height })
     }
 
     fn close_parenthesis(&mut self, open: Span) -> Parse<Span> {
@@ -286,7 +286,7 @@ impl Parser<'_> {
             self.expect("(")?;
             let channel = self.reference()?;
             let end = self.expect(")")?;
-            return Ok(leaf(ExprKind::ChannelTest(test, channel), span.to(end)));
+            return Ok(leaf(ExprKind::ChannelTest(test, channel), self.sources.join(span, end)));
         }
         match word {
             "true" | "skip" => {
@@ -310,7 +310,7 @@ impl Parser<'_> {
                 self.expect("(")?;
                 let channel = self.reference()?;
                 let end = self.expect(")")?;
-                Ok(leaf(ExprKind::Len(channel), span.to(end)))
+                Ok(leaf(ExprKind::Len(channel), self.sources.join(span, end)))
             }
             "enabled" | "pc_value" | "get_priority" => {
                 self.bump();
@@ -324,7 +324,7 @@ impl Parser<'_> {
                     "pc_value" => ExprKind::PcValue(argument),
                     _ => ExprKind::GetPriority(argument),
                 };
-                Ok(Expr { kind, span: span.to(end), height })
+                Ok(Expr { kind, span: self.sources.join(span, end), height })
             }
             "run" => self.run(),
             "c_expr" | "c_code" => Err(self.refuse_embedded_c()),
@@ -358,7 +358,7 @@ impl Parser<'_> {
         let height = arguments.iter().map(|a| a.height).max().unwrap_or(0) + 1;
         Ok(Expr {
             kind: ExprKind::Run { proctype, arguments, priority },
-            span: start.to(end),
+            span: self.sources.join(start, end),
             height,
         })
     }
@@ -379,21 +379,21 @@ impl Parser<'_> {
             let end = self.expect("]")?;
             return Ok(leaf(
                 ExprKind::Poll { channel: reference, random, arguments },
-                span.to(end),
+                self.sources.join(span, end),
             ));
         }
         let single = reference.parts.len() == 1;
         if single && self.is("@") {
             self.bump();
             let label = self.ident("a label")?;
-            let span = span.to(label.span);
+            let span = self.sources.join(span, label.span);
             let (proctype, pid) = process_of(reference);
             return Ok(leaf(ExprKind::RemoteLabel { proctype, pid, label }, span));
         }
         if single && self.is(":") && self.known_proctypes.contains(&reference.parts[0].name.name) {
             self.bump();
             let variable = self.reference()?;
-            let span = span.to(variable.span);
+            let span = self.sources.join(span, variable.span);
             let (proctype, pid) = process_of(reference);
             return Ok(leaf(ExprKind::RemoteVariable { proctype, pid, variable }, span));
         }
@@ -425,7 +425,7 @@ impl Parser<'_> {
         if parts.len() > MAXIMAL_HEIGHT as usize {
             self.check_height(parts.len() as u32, start)?;
         }
-        Ok(Reference { parts, span: start.to(end) })
+        Ok(Reference { parts, span: self.sources.join(start, end) })
     }
 
     /// The arguments of a receive or poll: `a,b`, `a(b,c)` or `(a,b)`.

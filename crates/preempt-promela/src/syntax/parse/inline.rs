@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::super::ast::*;
 use super::super::codes;
-use super::super::diagnostic::Diagnostic;
-use super::super::span::{ExpansionId, Span};
+use super::super::diagnostic::{Diagnostic, count, given};
+use super::super::span::{Expansion, ExpansionId, Span};
 use super::super::token::{Kind, Token};
 use super::{Parse, Parser};
 
@@ -96,7 +96,7 @@ impl Parser<'_> {
             return Err(self.unexpected("the name of an inline"));
         };
         let arguments = self.inline_arguments(call.span)?;
-        let span = call.span.to(self.last_span());
+        let span = self.sources.join(call.span, self.last_span());
         if self.open_inlines.iter().any(|open| open.name == name) {
             return Err(self.report(
                 Diagnostic::error(
@@ -110,16 +110,16 @@ impl Parser<'_> {
         }
         if arguments.len() != definition.parameters.len() {
             let message = format!(
-                "inline `{name}` takes {} arguments, {} are given",
-                definition.parameters.len(),
-                arguments.len()
+                "inline `{name}` takes {}, {}",
+                count(definition.parameters.len(), "argument"),
+                given(arguments.len())
             );
             return Err(self.report(
                 Diagnostic::error(codes::INLINE_ARGUMENTS, span, message)
                     .label(definition.span, "defined here"),
             ));
         }
-        let tokens = self.substitute(&name, &definition, &arguments, call.span);
+        let tokens = self.substitute(&name, &definition, &arguments, span);
         self.inline_tokens += tokens.len();
         if self.inline_tokens > MAXIMAL_INLINE_TOKENS {
             let report = Diagnostic::error(
@@ -181,7 +181,8 @@ impl Parser<'_> {
         arguments: &[Vec<Token>],
         used_at: Span,
     ) -> Vec<Token> {
-        let here = self.sources.add_expansion(name, used_at);
+        let here =
+            self.sources.add_expansion(Expansion { name: name.into(), used_at, is_inline: true });
         let mut copies = HashMap::new();
         let mut tokens = Vec::with_capacity(definition.body.len() + 1);
         let mut end = used_at;
@@ -227,7 +228,7 @@ impl Parser<'_> {
         for id in chain.into_iter().rev() {
             let original = self.sources.expansions[id.0 as usize].clone();
             let used_at = Span { expansion: Some(outer), ..original.used_at };
-            outer = self.sources.add_expansion(&original.name, used_at);
+            outer = self.sources.add_expansion(Expansion { used_at, ..original });
             copies.insert(id, outer);
         }
         outer

@@ -9,6 +9,7 @@ mod expression;
 mod inline;
 mod newline;
 mod statement;
+mod text;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,14 +26,23 @@ const MAXIMAL_NESTING: usize = 120;
 /// Operators in a row: `a + b + c …` makes a tree this high.
 const MAXIMAL_HEIGHT: u32 = 500;
 
+/// What parsing leaves.
+pub(crate) struct Parsed {
+    /// What was understood, in order.
+    pub(crate) units: Vec<Unit>,
+    /// Names in the text that was not understood: it may have declared them.
+    pub(crate) lost: HashSet<Arc<str>>,
+}
+
 /// Parses a whole model.
 pub(crate) fn parse(
     tokens: Vec<Token>,
     sources: &mut SourceMap,
     findings: &mut Findings,
-) -> Vec<Unit> {
+) -> Parsed {
     let mut parser = Parser::new(newline::insert_separators(tokens), sources, findings);
-    parser.units()
+    let units = parser.units();
+    Parsed { units, lost: parser.lost }
 }
 
 /// Parses one temporal formula that stands alone.
@@ -79,6 +89,8 @@ struct Parser<'a> {
     inline_tokens: usize,
     /// Enclosing loops, for `break`.
     loops: usize,
+    /// See [`Parsed::lost`].
+    lost: HashSet<Arc<str>>,
 }
 
 /// Words that cannot name anything.
@@ -167,6 +179,7 @@ impl<'a> Parser<'a> {
             inline_uses: 0,
             inline_tokens: 0,
             loops: 0,
+            lost: HashSet::new(),
         }
     }
 
@@ -318,9 +331,16 @@ impl<'a> Parser<'a> {
                         self.bump();
                     }
                     self.skip_to_unit();
+                    self.lose(before);
                 }
             }
         }
+    }
+
+    /// Gives up the text from `start` to here.
+    fn lose(&mut self, start: usize) {
+        let names = self.tokens[start..self.at].iter().filter_map(|token| token.name().cloned());
+        self.lost.extend(names);
     }
 
     /// After an error at the outermost level: to the next word that can start a unit on its own

@@ -32,6 +32,7 @@ impl Parser<'_> {
                         self.bump();
                     }
                     self.recover();
+                    self.lose(before);
                 }
             }
         }
@@ -98,13 +99,14 @@ impl Parser<'_> {
     }
 
     fn step(&mut self) -> Parse<Stmt> {
-        let start = self.span();
+        let (start, first) = (self.span(), self.at);
         if self.starts_declaration() {
             let kind = match self.declaration()? {
                 Declared::Variables(declaration) => StmtKind::Declare(declaration),
                 Declared::Mtypes(set) => StmtKind::DeclareMtypes(set),
             };
-            return Ok(Stmt { labels: Vec::new(), kind, span: start.to(self.last_span()) });
+            let (span, text) = (self.sources.join(start, self.last_span()), self.text_since(first));
+            return Ok(Stmt { labels: Vec::new(), kind, span, text });
         }
         if self.is_word("xr") || self.is_word("xs") {
             let receive = self.bump().is_name("xr");
@@ -117,16 +119,17 @@ impl Parser<'_> {
             } else {
                 StmtKind::ExclusiveSend(channels)
             };
-            return Ok(Stmt { labels: Vec::new(), kind, span: start.to(self.last_span()) });
+            let (span, text) = (self.sources.join(start, self.last_span()), self.text_since(first));
+            return Ok(Stmt { labels: Vec::new(), kind, span, text });
         }
         let main = self.statement()?;
         if !self.eat_word("unless") {
             return Ok(main);
         }
         let escape = self.statement()?;
-        let span = main.span.to(escape.span);
+        let span = self.sources.join(main.span, escape.span);
         let kind = StmtKind::Unless(Box::new(main), Box::new(escape));
-        Ok(Stmt { labels: Vec::new(), kind, span })
+        Ok(Stmt { labels: Vec::new(), kind, span, text: String::new() })
     }
 
     fn label(&mut self) -> Parse<Label> {
@@ -143,7 +146,6 @@ impl Parser<'_> {
 
     /// A statement with its labels.
     pub(super) fn statement(&mut self) -> Parse<Stmt> {
-        let start = self.span();
         let mut labels = Vec::new();
         while self.at_label() {
             labels.push(self.label()?);
@@ -166,11 +168,23 @@ impl Parser<'_> {
             if self.at_sequence_end() || self.is_separator() {
                 let span = labels[labels.len() - 1].ident.span;
                 let skip = Expr { kind: ExprKind::Const(1), span, height: 1 };
-                return Ok(Stmt { labels, kind: StmtKind::Condition(skip), span });
+                let kind = StmtKind::Condition(skip);
+                return Ok(Stmt { labels, kind, span, text: "skip".into() });
             }
         }
+        let (start, first) = (self.span(), self.at);
         let kind = self.nested(|this| this.unlabelled())?;
-        Ok(Stmt { labels, kind, span: start.to(self.last_span()) })
+        let text = match &kind {
+            StmtKind::If(_)
+            | StmtKind::Do(_)
+            | StmtKind::Atomic(_)
+            | StmtKind::DStep(_)
+            | StmtKind::Block(_) => String::new(),
+            StmtKind::ForRange { .. } | StmtKind::ForIn { .. } => self.head_since(first),
+            _ => self.text_since(first),
+        };
+        let span = self.sources.join(start, self.last_span());
+        Ok(Stmt { labels, kind, span, text })
     }
 
     fn unlabelled(&mut self) -> Parse<StmtKind> {
@@ -304,7 +318,7 @@ impl Parser<'_> {
         while self.is("::") {
             let start = self.bump().span;
             let body = self.sequence();
-            let span = body.last().map_or(start, |last| start.to(last.span));
+            let span = body.last().map_or(start, |last| self.sources.join(start, last.span));
             branches.push(Branch { body, span });
         }
         if self.eat_word(close) {

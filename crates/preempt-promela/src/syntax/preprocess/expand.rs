@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::codes;
-use super::super::diagnostic::Diagnostic;
+use super::super::diagnostic::{Diagnostic, count, given};
 use super::super::lex::lex;
-use super::super::span::Span;
+use super::super::span::{Expansion, Span};
 use super::super::token::{Kind, Token};
 use super::{MAXIMAL_TOKENS, Macro, Preprocessor};
 
@@ -79,7 +79,7 @@ impl Preprocessor<'_> {
                         result.push(token);
                         continue;
                     }
-                    let Some(arguments) = collect(&mut stack, &mut disabled) else {
+                    let Some((arguments, close)) = collect(&mut stack, &mut disabled) else {
                         self.error(
                             codes::MACRO_ARGUMENTS,
                             token.span,
@@ -90,9 +90,9 @@ impl Preprocessor<'_> {
                     let arguments = fit(arguments, parameters.len(), definition.variadic);
                     if arguments.len() != parameters.len() {
                         let message = format!(
-                            "macro `{name}` takes {} arguments, {} are given",
-                            parameters.len(),
-                            arguments.len()
+                            "macro `{name}` takes {}, {}",
+                            count(parameters.len(), "argument"),
+                            given(arguments.len())
                         );
                         self.findings.push(
                             Diagnostic::error(codes::MACRO_ARGUMENTS, token.span, message)
@@ -108,7 +108,8 @@ impl Preprocessor<'_> {
                         .iter()
                         .map(|argument| self.expand(argument.clone(), &disabled, depth + 1))
                         .collect();
-                    self.replace(&name, &definition, &arguments, &expanded, token.span)
+                    let used_at = token.span.to(close);
+                    self.replace(&name, &definition, &arguments, &expanded, used_at)
                 }
             };
             let replacement = with_spacing_of(&token, replacement);
@@ -128,7 +129,11 @@ impl Preprocessor<'_> {
         expanded: &[Vec<Token>],
         used_at: Span,
     ) -> Vec<Token> {
-        let expansion = self.new_expansion(name, used_at);
+        let expansion = self.sources.add_expansion(Expansion {
+            name: name.to_string(),
+            used_at,
+            is_inline: false,
+        });
         let parameters = definition.parameters.as_deref().unwrap_or(&[]);
         let index_of = |token: &Token| {
             let name = token.name()?;
@@ -216,8 +221,11 @@ fn peek(stack: &[Context]) -> Option<&Token> {
     stack.iter().rev().find_map(|context| context.tokens.get(context.at))
 }
 
-/// The arguments behind a macro's name, from `(` to its `)`.
-fn collect(stack: &mut Vec<Context>, disabled: &mut HashSet<Arc<str>>) -> Option<Vec<Vec<Token>>> {
+/// The arguments behind a macro's name, from `(` to its `)`, and where that stands.
+fn collect(
+    stack: &mut Vec<Context>,
+    disabled: &mut HashSet<Arc<str>>,
+) -> Option<(Vec<Vec<Token>>, Span)> {
     next(stack, disabled)?;
     let mut arguments = vec![Vec::new()];
     let mut depth = 0usize;
@@ -229,7 +237,7 @@ fn collect(stack: &mut Vec<Context>, disabled: &mut HashSet<Arc<str>>) -> Option
             depth += 1;
         } else if token.is(")") {
             if depth == 0 {
-                return Some(arguments);
+                return Some((arguments, token.span));
             }
             depth -= 1;
         } else if token.is(",") && depth == 0 {

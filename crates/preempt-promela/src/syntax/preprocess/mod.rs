@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::codes;
 use super::diagnostic::{Diagnostic, Findings};
 use super::lex::lex;
-use super::span::{ExpansionId, FileId, SourceFile, SourceMap, Span};
+use super::span::{FileId, SourceFile, SourceMap, Span};
 use super::token::{BadToken, Kind, Token};
 
 /// Reads an included file: the name of the including file, then the path as written.
@@ -474,10 +474,6 @@ impl<'a> Preprocessor<'a> {
                 format!("macro expansion makes more than {MAXIMAL_TOKENS} tokens"),
             );
         }
-    }
-
-    fn new_expansion(&mut self, name: &str, used_at: Span) -> ExpansionId {
-        self.sources.add_expansion(name, used_at)
     }
 }
 

@@ -1,0 +1,190 @@
+//! One state of a [tree](super::Tree) with the numbers of all its pairs, so that a successor is found
+//! by looking up only the pairs above the words that differ.
+//!
+//! Level 0 are the words of the state; each further level has the numbers of the pairs of the level
+//! below, and the word left over if there is an odd one. The topmost level has two words.
+//!
+//! Invariant: between calls the levels are those of the state `id`.
+
+use super::pairs::{self, Pairs};
+use super::{Pending, StateId, StoreFull};
+
+/// A state in its parts.
+#[derive(Default, Debug)]
+pub(crate) struct Unfolded {
+    /// Whose parts these are.
+    pub(crate) id: Option<StateId>,
+    length: usize,
+    /// All levels, one behind the other.
+    words: Vec<u32>,
+    /// Where each level begins, and its size.
+    levels: Vec<(usize, usize)>,
+    /// What the successors change on the present level, by successor and place.
+    changes: Vec<Change>,
+    /// The same of the level above.
+    above: Vec<Change>,
+    /// The pairs that become the changes above; `None` for a word without a partner.
+    keys: Vec<Option<(u64, u64)>>,
+}
+
+/// A word that is not what it is in the unfolded state.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    successor: u32,
+    at: u32,
+    word: u32,
+}
+
+impl Unfolded {
+    /// Takes apart the state with this root, of `length` bytes.
+    pub(crate) fn unfold(&mut self, id: StateId, root: u64, length: usize, nodes: &Pairs) {
+        self.id = None;
+        if self.length != length || self.levels.is_empty() {
+            self.shape(length);
+        }
+        let Some(&(top, _)) = self.levels.last() else { return };
+        (self.words[top], self.words[top + 1]) = ((root >> 32) as u32, root as u32);
+        for level in (1..self.levels.len()).rev() {
+            let (start, size) = self.levels[level - 1];
+            let (lower, upper) = self.words.split_at_mut(self.levels[level].0);
+            let lower = &mut lower[start..];
+            let (two, rest) = lower.as_chunks_mut::<2>();
+            for (two, number) in two.iter_mut().zip(upper.iter()).take(size / 2) {
+                let key = nodes.key(*number);
+                *two = [(key >> 32) as u32, key as u32];
+            }
+            if let [odd] = rest {
+                *odd = upper[size / 2];
+            }
+        }
+        self.id = Some(id);
+    }
+
+    fn shape(&mut self, length: usize) {
+        self.length = length;
+        self.levels.clear();
+        let (mut start, mut size) = (0, length.div_ceil(4).max(2));
+        loop {
+            self.levels.push((start, size));
+            start += size;
+            if size == 2 {
+                break;
+            }
+            size = size.div_ceil(2);
+        }
+        self.words.clear();
+        self.words.resize(start, 0);
+    }
+
+    /// Replaces `out` by the bytes of the state.
+    pub(crate) fn bytes(&self, out: &mut Vec<u8>) {
+        out.clear();
+        let size = self.levels.first().map_or(0, |(_, size)| *size);
+        out.extend(self.words[..size].iter().flat_map(|word| word.to_le_bytes()));
+        out.truncate(self.length);
+    }
+
+    /// Finds the roots of successors, level by level so that the lookups of one level overlap. The
+    /// root of a state of the same length goes into its hash, shifted and made odd; the hash of
+    /// another becomes 0.
+    pub(crate) fn find_roots(
+        &mut self,
+        bytes: &[u8],
+        batch: &mut [Pending],
+        nodes: &mut Pairs,
+        mut node: impl FnMut(&mut Pairs, u64, u64) -> Result<u32, StoreFull>,
+    ) -> Result<(), StoreFull> {
+        let Some(&(top, _)) = self.levels.last() else { return Ok(()) };
+        let own = pair_key(self.words[top], self.words[top + 1]);
+        self.changes.clear();
+        for (successor, pending) in batch.iter_mut().enumerate() {
+            let state = &bytes[pending.start..pending.end];
+            // Where a root is made of the words themselves all its bits may be used.
+            if state.len() == self.length && self.levels.len() > 1 {
+                self.find_changes(successor as u32, state);
+                pending.hash = own << 1 | 1;
+            } else {
+                pending.hash = 0;
+            }
+        }
+        for level in 0..self.levels.len() - 1 {
+            self.pair_up(level);
+            for &(hash, _) in self.keys.iter().flatten() {
+                nodes.prefetch(hash);
+            }
+            for (change, key) in self.above.iter_mut().zip(&self.keys) {
+                if let Some((hash, key)) = *key {
+                    change.word = node(nodes, hash, key)?;
+                }
+            }
+            std::mem::swap(&mut self.changes, &mut self.above);
+        }
+        for change in &self.changes {
+            let hash = &mut batch[change.successor as usize].hash;
+            let root = *hash >> 1;
+            let root = match change.at {
+                0 => pair_key(change.word, root as u32),
+                _ => pair_key((root >> 32) as u32, change.word),
+            };
+            *hash = root << 1 | 1;
+        }
+        Ok(())
+    }
+
+    /// Lists the pairs of a level that contain changes.
+    fn pair_up(&mut self, level: usize) {
+        let (start, size) = self.levels[level];
+        let words = &self.words[start..start + size];
+        self.above.clear();
+        self.keys.clear();
+        let mut changes = self.changes.iter().copied().peekable();
+        while let Some(change) = changes.next() {
+            let at = change.at as usize;
+            let (mut word, mut key) = (0, None);
+            if at % 2 == 1 {
+                key = Some(pair_key(words[at - 1], change.word));
+            } else if at + 1 < size {
+                let next = changes
+                    .next_if(|next| next.successor == change.successor && next.at == change.at + 1);
+                let right = next.map_or(words[at + 1], |next| next.word);
+                key = Some(pair_key(change.word, right));
+            } else {
+                word = change.word;
+            }
+            self.above.push(Change { at: change.at / 2, word, ..change });
+            self.keys.push(key.map(|key| (pairs::hash(key), key)));
+        }
+    }
+
+    /// Lists the words of a state that differ.
+    #[inline(always)]
+    fn find_changes(&mut self, successor: u32, state: &[u8]) {
+        let (eights, rest) = state.as_chunks::<8>();
+        let (twos, _) = self.words.as_chunks::<2>();
+        for (pair, (bytes, two)) in eights.iter().zip(twos).enumerate() {
+            let new = u64::from_le_bytes(*bytes);
+            if new != u64::from(two[1]) << 32 | u64::from(two[0]) {
+                for (side, word) in [(0, new as u32), (1, (new >> 32) as u32)] {
+                    if word != two[side] {
+                        let at = (2 * pair + side) as u32;
+                        self.changes.push(Change { successor, at, word });
+                    }
+                }
+            }
+        }
+        let mut padded = [0; 8];
+        padded[..rest.len()].copy_from_slice(rest);
+        let new = u64::from_le_bytes(padded);
+        let (pair, size) = (eights.len(), self.levels[0].1);
+        for (at, word) in [(2 * pair, new as u32), (2 * pair + 1, (new >> 32) as u32)] {
+            if at < size && self.words[at] != word {
+                self.changes.push(Change { successor, at: at as u32, word });
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn pair_key(left: u32, right: u32) -> u64 {
+    u64::from(left) << 32 | u64::from(right)
+}

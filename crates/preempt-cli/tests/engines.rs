@@ -1,0 +1,163 @@
+//! Random models have the same verdict, and where it is defined the same counts, by whichever engine:
+//! machine code or interpreter, every store, both orders, one and two threads, with and without
+//! reduction; and by real Spin where it is installed.
+//!
+//! `PREEMPT_RANDOM_MODELS` sets how many models are made, `PREEMPT_RANDOM_SEED` the first seed, and
+//! `PREEMPT_RANDOM_SPIN` for how many of them Spin is asked.
+
+#[path = "../../preempt-promela/tests/random/mod.rs"]
+#[allow(dead_code)]
+mod random;
+
+use preempt_check::{Check, Options, Reduction, Search, Storage};
+use preempt_core::{System, Verdict};
+use preempt_native::Native;
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::{LowerOptions, lower};
+use preempt_promela::syntax::{ParseOptions, parse};
+use std::path::Path;
+use std::process::Command;
+
+/// Larger models are passed over.
+const MOST_MEMORY: usize = 12 << 20;
+const BITSTATE: Storage = Storage::Bitstate { bits: Some(26), hashes: 3 };
+
+/// What must agree: states, transitions and errors.
+type Counts = (u64, u64, u64);
+
+fn interpreter(text: &str) -> Option<Interpreter> {
+    let loader = |_: &str, _: &str| Err(std::io::Error::other("nothing is included"));
+    let options = ParseOptions { defines: Vec::new(), loader: &loader };
+    let model = parse("random.pml", text.as_bytes().to_vec(), &options).model?;
+    Some(Interpreter::new(lower(&model, LowerOptions::default()).ok()?))
+}
+
+fn check<S: System + ?Sized>(system: &S, options: &Options) -> (Verdict, Counts) {
+    let answer = Check::new(system).options(options.clone()).run();
+    let numbers = &answer.claim.statistics;
+    (answer.verdict(), (numbers.states, numbers.transitions, numbers.errors))
+}
+
+/// All ways to explore everything, by name.
+fn ways() -> Vec<(String, Options)> {
+    let mut ways = Vec::new();
+    let plain = Options { max_errors: 0, first: true, ..Options::default() };
+    for reduction in [Reduction::None, Reduction::Spin, Reduction::Full] {
+        for search in [Search::Breadth, Search::Depth] {
+            for storage in
+                [Storage::Auto, Storage::Exact, Storage::Tree, Storage::Compact, BITSTATE]
+            {
+                let options = Options { reduction, search, storage, ..plain.clone() };
+                ways.push((format!("{reduction:?} {search:?} {storage:?}"), options));
+            }
+        }
+        let options = Options { reduction, threads: 2, ..plain.clone() };
+        ways.push((format!("{reduction:?} two threads"), options));
+    }
+    ways
+}
+
+/// Compares all ways on one system.
+fn compare<S: System + ?Sized>(system: &S, who: &str, is_violated: bool, counts: Counts) {
+    for (name, options) in ways() {
+        let (verdict, found) = check(system, &options);
+        let lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
+        match verdict {
+            Verdict::Violated => assert!(is_violated, "{who}, {name}"),
+            Verdict::Holds => assert!(!is_violated && !lossy, "{who}, {name}"),
+            // A lossy store proves nothing, and with so few states it misses nothing either.
+            _ => assert!(!is_violated && lossy, "{who}, {name}: {verdict:?}"),
+        }
+        if options.reduction == Reduction::None {
+            assert_eq!(found, counts, "{who}, {name}");
+        } else {
+            assert!(found.0 <= counts.0, "{who}, {name}: {found:?} of {counts:?}");
+        }
+    }
+}
+
+#[test]
+fn every_engine_gives_the_same_answer() {
+    let first = setting("PREEMPT_RANDOM_SEED", 1);
+    let wanted = setting("PREEMPT_RANDOM_MODELS", 24);
+    let spins = setting("PREEMPT_RANDOM_SPIN", wanted.min(8));
+    let spins =
+        if is_installed("spin", "-V") && is_installed("gcc", "--version") { spins } else { 0 };
+    let folder = std::env::temp_dir().join(format!("preempt-engines-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let (mut compared, mut with_spin) = (0, 0);
+    for seed in first..first + wanted {
+        let text = random::make(&mut random::Random::new(seed), None).text();
+        let Some(reference) = interpreter(&text) else { continue };
+        let plain = Options {
+            reduction: Reduction::None,
+            max_errors: 0,
+            first: true,
+            memory: Some(MOST_MEMORY),
+            ..Options::default()
+        };
+        let (verdict, counts) = check(&reference, &plain);
+        let is_violated = match verdict {
+            Verdict::Violated => true,
+            Verdict::Holds => false,
+            _ => continue,
+        };
+        let who = format!("seed {seed}\n{text}\ninterpreted");
+        compare(&reference, &who, is_violated, counts);
+        if let Ok(native) = Native::new(&reference) {
+            native.prepare();
+            compare(&native, &format!("seed {seed}\n{text}\nmachine code"), is_violated, counts);
+        }
+        compared += 1;
+        if with_spin < spins {
+            let found = ask_spin(&text, &["-DNOREDUCE"], &folder);
+            assert!(found.is_none_or(|found| found == counts), "{who}: Spin says {found:?}");
+            let reduced = ask_spin(&text, &[], &folder);
+            let agrees = reduced.is_none_or(|(_, _, errors)| (errors > 0) == is_violated);
+            assert!(agrees, "{who}: Spin's reduction says {reduced:?}");
+            with_spin += u64::from(found.is_some());
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    println!("{compared} models compared, {with_spin} of them with Spin");
+    assert!(compared * 2 > wanted, "only {compared} of {wanted} models are of use");
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+fn is_installed(tool: &str, flag: &str) -> bool {
+    Command::new(tool).arg(flag).output().is_ok()
+}
+
+/// Spin's counts; `None` where it refuses the model or does not finish.
+fn ask_spin(text: &str, flags: &[&str], folder: &Path) -> Option<Counts> {
+    std::fs::write(folder.join("m.pml"), text).ok()?;
+    let _ = std::fs::remove_file(folder.join("pan.c"));
+    Command::new("spin").args(["-a", "m.pml"]).current_dir(folder).output().ok()?;
+    let compile = Command::new("gcc")
+        .args(["-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"])
+        .args(flags)
+        .current_dir(folder)
+        .output()
+        .ok()?;
+    if !folder.join("pan.c").exists() || !compile.status.success() {
+        return None;
+    }
+    let pan = Command::new("timeout")
+        .args(["20", "./pan", "-c0", "-m100000", "-w18", "-n"])
+        .current_dir(folder)
+        .output()
+        .ok()?;
+    let report = String::from_utf8_lossy(&pan.stdout);
+    if report.contains("Search not completed") || report.contains("max search depth too small") {
+        return None;
+    }
+    let before = |what: &str| {
+        let line = report.lines().find(|line| line.contains(what))?;
+        line.split_whitespace().next()?.parse::<f64>().ok().map(|number| number as u64)
+    };
+    let errors = report.split("errors: ").nth(1)?.split_whitespace().next()?.parse().ok()?;
+    Some((before("states, stored")?, before("transitions (=")?, errors))
+}
