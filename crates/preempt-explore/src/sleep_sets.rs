@@ -30,7 +30,7 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
 /// Depth at which the tree is dealt out to workers.
 const SPLIT: usize = 8;
 
-/// A move that need not be explored again, and whether it ends the execution by a panic.
+/// A move that need not be explored again, and whether a panic follows it.
 #[derive(Clone, Copy)]
 struct Asleep {
     step: Move,
@@ -90,7 +90,8 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
             out.push(step);
         };
         recorded.advance(session, &mut world, step, &path)?;
-        let panics = world.panicked().is_some();
+        // What a thread does while it unwinds follows at once and may depend on anything.
+        let panics = world.panicked().is_some() || world.urgent.is_some();
         let Some(top) = stack.last_mut() else { return Ok(()) };
         let still: Vec<Asleep> = top
             .asleep

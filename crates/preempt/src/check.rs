@@ -82,7 +82,7 @@ impl Check {
             stack: 256 << 10,
             timeouts: 1,
             require_join: false,
-            patience: Duration::from_secs(10),
+            patience: Duration::from_secs(5),
             replay: None,
         }
     }
@@ -149,7 +149,7 @@ impl Check {
     }
 
     /// How long the test may go without coming to an operation. If it sleeps that long, blocked by
-    /// something that is not preempt's, it fails. The default is ten seconds.
+    /// something that is not preempt's, it fails. The default is five seconds.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience.max(Duration::from_millis(1));
         self

@@ -91,3 +91,35 @@ fn spinning() {
     compare(3, false, || bodies::ticketlock(2, true));
     compare(3, false, bodies::seqlock);
 }
+
+/// A thread that unwinds is not interrupted: what it does until it has caught its panic is one step.
+#[test]
+fn caught_panics() {
+    use preempt::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    use preempt::sync::{Arc, Mutex};
+    use preempt::thread;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    struct Bump(Arc<AtomicUsize>);
+    impl Drop for Bump {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    let body = || {
+        let (lock, count) = (Arc::new(Mutex::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (theirs, counted) = (lock.clone(), count.clone());
+        let handle = thread::spawn(move || {
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                let _bump = Bump(counted);
+                let _guard = theirs.lock().unwrap_or_else(|poison| poison.into_inner());
+                panic!("caught");
+            }));
+            assert!(result.is_err());
+        });
+        count.store(5, SeqCst);
+        drop(lock.lock());
+        count.load(SeqCst);
+        handle.join().unwrap();
+    };
+    compare(4, true, body);
+}

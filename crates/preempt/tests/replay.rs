@@ -36,6 +36,12 @@ fn a_failure_can_be_repeated() {
     assert!(!passed, "{text}");
     assert!(text.contains("lost update") && text.contains("with 1 preemption"), "{text}");
     assert!(text.contains("preemption 1"), "{text}");
+    // The page exists, stands alone, and shows this test.
+    let page = text.split("as a page: ").nth(1).and_then(|t| t.lines().next()).unwrap_or("");
+    let page = &page.to_string();
+    let html = std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{page}: {error}"));
+    assert!(html.contains("lost update") && html.contains("replay.rs"), "{page}");
+    assert!(!html.contains("http://") || html.contains("www.w3.org"), "{page} loads something");
     let schedule = text.split("PREEMPT_REPLAY='").nth(1).and_then(|t| t.split('\'').next());
     let schedule = schedule.unwrap_or_else(|| panic!("no schedule in {text}"));
     let (passed, text) = run("fail", Some(schedule));
@@ -46,6 +52,7 @@ fn a_failure_can_be_repeated() {
     // Repaired: the saved schedule passes and is forgotten.
     let (passed, text) = run("pass", None);
     assert!(passed && text.contains("partial orders; no execution fails"), "{text}");
+    assert!(!std::path::Path::new(page).exists(), "the page of a repaired test is gone");
     let (passed, text) = run("fail", None);
     assert!(!passed && !text.contains("found after 1 execution "), "{text}");
     let (passed, text) = run("pass", None);

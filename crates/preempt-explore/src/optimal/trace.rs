@@ -207,6 +207,7 @@ impl<'a> Order<'a> {
                 footprint: &node.event.footprint,
                 before: &self.before[index],
                 causes: &self.causes[index],
+                unwinds: node.event.steps.len() > 1,
             };
             if later.footprint.last {
                 let maximal: Before = self
@@ -253,6 +254,7 @@ impl<'a> Order<'a> {
                 footprint: &footprint,
                 before: &before,
                 causes: &self.causes_of(count, step, &state.operation),
+                unwinds: false,
             };
             self.turn(&later, scratch, found);
         }
@@ -363,7 +365,12 @@ impl<'a> Order<'a> {
             moves.retain(|m| m.thread == later.step.thread);
             step = *moves.first()?;
             alternatives = moves.len() as u32;
+            let known = footprint;
             footprint = Footprint { last, ..super::trace::footprint(scratch, step) };
+            if later.unwinds {
+                // It will probably unwind again, and touch the same then.
+                footprint.merge(&known);
+            }
         }
         let mut items: Vec<Item> = Vec::with_capacity(events.len() + 1);
         for (position, &event) in events.iter().enumerate() {
@@ -460,6 +467,8 @@ struct Later<'a> {
     footprint: &'a Footprint,
     before: &'a Before,
     causes: &'a [usize],
+    /// Whether more steps belong to it.
+    unwinds: bool,
 }
 
 impl Later<'_> {

@@ -3,6 +3,7 @@
 mod arc;
 pub mod atomic;
 mod barrier;
+mod lock;
 pub mod mpsc;
 mod mutex;
 mod once;

@@ -1,19 +1,18 @@
 //! `Mutex` and `Condvar`, with std's shapes and poisoning.
 
+use super::lock::{Lock, Place};
 use crate::rt::{self, Slot};
-use preempt_explore::{Action, ObjectId, Update};
+use preempt_explore::{Action, ObjectId};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use std::time::Duration;
 
 /// `std::sync::Mutex` under control.
 pub struct Mutex<T: ?Sized> {
-    slot: Slot,
-    poisoned: AtomicBool,
+    lock: Lock,
     outside: std::sync::Mutex<()>,
     data: UnsafeCell<T>,
 }
@@ -27,8 +26,7 @@ impl<T> Mutex<T> {
     /// A new mutex. Not `const` under control: see `preempt::statics!`.
     pub fn new(value: T) -> Self {
         Mutex {
-            slot: Slot::new(0),
-            poisoned: AtomicBool::new(false),
+            lock: Lock::new(),
             outside: std::sync::Mutex::new(()),
             data: UnsafeCell::new(value),
         }
@@ -36,9 +34,7 @@ impl<T> Mutex<T> {
 
     /// The value, ending the mutex.
     pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.poisoned.load(SeqCst);
-        let value = self.data.into_inner();
-        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+        self.lock.warn(self.data.into_inner())
     }
 }
 
@@ -46,69 +42,33 @@ impl<T: ?Sized> Mutex<T> {
     /// Acquires, waiting if need be.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        match self.slot.runtime() {
-            Some(runtime) => {
-                let object = self.slot.object(runtime, || 0);
-                rt::operation(runtime, Action::Lock, object, 0, 0, Location::caller());
-                self.guard(None)
-            }
-            None => {
-                let held = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
-                self.guard(Some(held))
-            }
-        }
+        self.guard(self.lock.enter(Action::Lock, || self.outside.lock()))
     }
 
     /// Acquires if free.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        let held = match rt::current() {
-            Some(runtime) => {
-                let object = self.slot.object(runtime, || 0);
-                let got = rt::operation(runtime, Action::TryLock, object, 0, 0, Location::caller());
-                if got == 0 {
-                    return Err(TryLockError::WouldBlock);
-                }
-                None
-            }
-            None => match self.outside.try_lock() {
-                Ok(held) => Some(held),
-                Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
-                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
-            },
-        };
-        Ok(self.guard(held)?)
+        match self.lock.try_enter(Action::TryLock, || self.outside.try_lock()) {
+            Ok(held) => Ok(self.guard(held)?),
+            Err(_) => Err(TryLockError::WouldBlock),
+        }
     }
 
     /// Whether a thread panicked while it held the mutex.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        self.look(Action::Load);
-        self.poisoned.load(SeqCst)
+        self.lock.is_poisoned()
     }
 
     /// Forgets that a thread panicked.
     #[track_caller]
     pub fn clear_poison(&self) {
-        // A write that leaves the lock as it is.
-        self.look(Action::Update(Update::Or, 64));
-        self.poisoned.store(false, SeqCst);
-    }
-
-    /// Makes looking at the poison a visible operation: it races with whoever panics.
-    #[track_caller]
-    fn look(&self, action: Action) {
-        if let Some(runtime) = rt::current() {
-            let object = self.slot.object(runtime, || 0);
-            rt::operation(runtime, action, object, 0, 0, Location::caller());
-        }
+        self.lock.clear_poison();
     }
 
     /// The value, through exclusive access.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        let poisoned = self.poisoned.load(SeqCst);
-        let value = self.data.get_mut();
-        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+        self.lock.warn(self.data.get_mut())
     }
 
     #[track_caller]
@@ -123,7 +83,7 @@ impl<T: ?Sized> Mutex<T> {
             site: Location::caller(),
             controlled: rt::is_controlled(),
         };
-        if self.poisoned.load(SeqCst) { Err(PoisonError::new(guard)) } else { Ok(guard) }
+        self.lock.warn(guard)
     }
 }
 
@@ -141,9 +101,7 @@ impl<T> From<T> for Mutex<T> {
 
 impl<T: ?Sized> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutex")
-            .field("poisoned", &self.poisoned.load(SeqCst))
-            .finish_non_exhaustive()
+        f.debug_struct("Mutex").field("poisoned", &self.lock.has_poison()).finish_non_exhaustive()
     }
 }
 
@@ -153,7 +111,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
     outside: Option<std::sync::MutexGuard<'a, ()>>,
     panicking: bool,
-    site: &'static Location<'static>,
+    site: Place,
     controlled: bool,
 }
 
@@ -175,17 +133,8 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        let poisons = !self.panicking && std::thread::panicking();
-        if self.controlled
-            && let Some(runtime) = rt::current()
-        {
-            let object = self.mutex.slot.object(runtime, || 0);
-            rt::operation(runtime, Action::Unlock, object, 0, 0, self.site);
-        }
-        // Together with the operation above: nobody runs in between.
-        if poisons {
-            self.mutex.poisoned.store(true, SeqCst);
-        }
+        let action = self.controlled.then_some(Action::Unlock);
+        self.mutex.lock.leave(action, self.site, self.panicking);
     }
 }
 
@@ -316,7 +265,7 @@ impl Condvar {
         // The operation below releases the mutex; the guard must not do it again.
         guard.controlled = false;
         drop(guard);
-        let lock = mutex.slot.object(runtime, || 0);
+        let lock = mutex.lock.object(runtime);
         let condition: ObjectId = self.slot.object(runtime, || 0);
         let condition = u64::from(condition.0);
         rt::operation(runtime, Action::Wait, lock, condition, 0, site);

@@ -1,19 +1,17 @@
 //! `RwLock`, with std's shape and poisoning. Writers have no priority: who gets the lock is
 //! explored.
 
-use crate::rt::{self, Slot};
-use preempt_explore::{Action, Update};
+use super::lock::{Lock, Place};
+use preempt_explore::Action;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+use std::sync::{LockResult, TryLockError, TryLockResult};
 
 /// `std::sync::RwLock` under control.
 pub struct RwLock<T: ?Sized> {
-    slot: Slot,
-    poisoned: AtomicBool,
+    lock: Lock,
     outside: std::sync::RwLock<()>,
     data: UnsafeCell<T>,
 }
@@ -27,8 +25,7 @@ impl<T> RwLock<T> {
     /// A new lock. Not `const` under control: see `preempt::statics!`.
     pub fn new(value: T) -> Self {
         RwLock {
-            slot: Slot::new(0),
-            poisoned: AtomicBool::new(false),
+            lock: Lock::new(),
             outside: std::sync::RwLock::new(()),
             data: UnsafeCell::new(value),
         }
@@ -36,9 +33,7 @@ impl<T> RwLock<T> {
 
     /// The value, ending the lock.
     pub fn into_inner(self) -> LockResult<T> {
-        let poisoned = self.poisoned.load(SeqCst);
-        let value = self.data.into_inner();
-        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+        self.lock.warn(self.data.into_inner())
     }
 }
 
@@ -46,102 +41,48 @@ impl<T: ?Sized> RwLock<T> {
     /// Acquires for reading.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        let outside = match rt::current() {
-            Some(runtime) => {
-                let object = self.slot.object(runtime, || 0);
-                rt::operation(runtime, Action::ReadLock, object, 0, 0, Location::caller());
-                None
-            }
-            None => Some(self.outside.read().unwrap_or_else(PoisonError::into_inner)),
-        };
-        self.read_guard(outside)
+        self.read_guard(self.lock.enter(Action::ReadLock, || self.outside.read()))
     }
 
     /// Acquires for writing.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let outside = match rt::current() {
-            Some(runtime) => {
-                let object = self.slot.object(runtime, || 0);
-                rt::operation(runtime, Action::WriteLock, object, 0, 0, Location::caller());
-                None
-            }
-            None => Some(self.outside.write().unwrap_or_else(PoisonError::into_inner)),
-        };
-        self.write_guard(outside)
+        self.write_guard(self.lock.enter(Action::WriteLock, || self.outside.write()))
     }
 
     /// Acquires for reading if no writer holds the lock.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        let outside = match rt::current() {
-            Some(runtime) => {
-                let object = self.slot.object(runtime, || 0);
-                let site = Location::caller();
-                if rt::operation(runtime, Action::TryReadLock, object, 0, 0, site) == 0 {
-                    return Err(TryLockError::WouldBlock);
-                }
-                None
-            }
-            None => match self.outside.try_read() {
-                Ok(held) => Some(held),
-                Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
-                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
-            },
-        };
-        Ok(self.read_guard(outside)?)
+        match self.lock.try_enter(Action::TryReadLock, || self.outside.try_read()) {
+            Ok(held) => Ok(self.read_guard(held)?),
+            Err(_) => Err(TryLockError::WouldBlock),
+        }
     }
 
     /// Acquires for writing if the lock is free.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        let outside = match rt::current() {
-            Some(runtime) => {
-                let object = self.slot.object(runtime, || 0);
-                let site = Location::caller();
-                if rt::operation(runtime, Action::TryWriteLock, object, 0, 0, site) == 0 {
-                    return Err(TryLockError::WouldBlock);
-                }
-                None
-            }
-            None => match self.outside.try_write() {
-                Ok(held) => Some(held),
-                Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
-                Err(TryLockError::WouldBlock) => return Err(TryLockError::WouldBlock),
-            },
-        };
-        Ok(self.write_guard(outside)?)
+        match self.lock.try_enter(Action::TryWriteLock, || self.outside.try_write()) {
+            Ok(held) => Ok(self.write_guard(held)?),
+            Err(_) => Err(TryLockError::WouldBlock),
+        }
     }
 
     /// Whether a writer panicked.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        self.look(Action::Load);
-        self.poisoned.load(SeqCst)
+        self.lock.is_poisoned()
     }
 
     /// Forgets that a writer panicked.
     #[track_caller]
     pub fn clear_poison(&self) {
-        // A write that leaves the lock as it is.
-        self.look(Action::Update(Update::Or, 64));
-        self.poisoned.store(false, SeqCst);
-    }
-
-    /// Makes looking at the poison a visible operation: it races with whoever panics.
-    #[track_caller]
-    fn look(&self, action: Action) {
-        if let Some(runtime) = rt::current() {
-            let object = self.slot.object(runtime, || 0);
-            rt::operation(runtime, action, object, 0, 0, Location::caller());
-        }
+        self.lock.clear_poison();
     }
 
     /// The value, through exclusive access.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        let poisoned = self.poisoned.load(SeqCst);
-        let value = self.data.get_mut();
-        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+        self.lock.warn(self.data.get_mut())
     }
 
     #[track_caller]
@@ -150,7 +91,7 @@ impl<T: ?Sized> RwLock<T> {
         outside: Option<std::sync::RwLockReadGuard<'a, ()>>,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
         let guard = RwLockReadGuard { lock: self, site: Location::caller(), outside };
-        if self.poisoned.load(SeqCst) { Err(PoisonError::new(guard)) } else { Ok(guard) }
+        self.lock.warn(guard)
     }
 
     #[track_caller]
@@ -160,14 +101,7 @@ impl<T: ?Sized> RwLock<T> {
     ) -> LockResult<RwLockWriteGuard<'a, T>> {
         let panicking = std::thread::panicking();
         let guard = RwLockWriteGuard { lock: self, site: Location::caller(), panicking, outside };
-        if self.poisoned.load(SeqCst) { Err(PoisonError::new(guard)) } else { Ok(guard) }
-    }
-
-    fn release(&self, action: Action, site: &'static Location<'static>, outside: bool) {
-        if !outside && let Some(runtime) = rt::current() {
-            let object = self.slot.object(runtime, || 0);
-            rt::operation(runtime, action, object, 0, 0, site);
-        }
+        self.lock.warn(guard)
     }
 }
 
@@ -185,9 +119,7 @@ impl<T> From<T> for RwLock<T> {
 
 impl<T: ?Sized> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RwLock")
-            .field("poisoned", &self.poisoned.load(SeqCst))
-            .finish_non_exhaustive()
+        f.debug_struct("RwLock").field("poisoned", &self.lock.has_poison()).finish_non_exhaustive()
     }
 }
 
@@ -195,7 +127,7 @@ impl<T: ?Sized> fmt::Debug for RwLock<T> {
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    site: &'static Location<'static>,
+    site: Place,
     outside: Option<std::sync::RwLockReadGuard<'a, ()>>,
 }
 
@@ -203,7 +135,7 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    site: &'static Location<'static>,
+    site: Place,
     panicking: bool,
     outside: Option<std::sync::RwLockWriteGuard<'a, ()>>,
 }
@@ -235,18 +167,16 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
-        self.lock.release(Action::ReadUnlock, self.site, self.outside.is_some());
+        let action = self.outside.is_none().then_some(Action::ReadUnlock);
+        // A reader poisons nothing.
+        self.lock.lock.leave(action, self.site, true);
     }
 }
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
-        let poisons = !self.panicking && std::thread::panicking();
-        self.lock.release(Action::WriteUnlock, self.site, self.outside.is_some());
-        // Together with the operation above: nobody runs in between.
-        if poisons {
-            self.lock.poisoned.store(true, SeqCst);
-        }
+        let action = self.outside.is_none().then_some(Action::WriteUnlock);
+        self.lock.lock.leave(action, self.site, self.panicking);
     }
 }
 

@@ -1,0 +1,102 @@
+//! What `Mutex` and `RwLock` have in common: a name under control, and poisoning as in std.
+
+use crate::rt::{self, Runtime, Slot};
+use preempt_explore::{Action, ObjectId, Update};
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+/// A place in the source.
+pub(super) type Place = &'static Location<'static>;
+
+/// A lock without its data.
+pub(super) struct Lock {
+    slot: Slot,
+    poisoned: AtomicBool,
+}
+
+impl Lock {
+    pub(super) fn new() -> Self {
+        Lock { slot: Slot::new(0), poisoned: AtomicBool::new(false) }
+    }
+
+    pub(super) fn object(&self, runtime: &mut Runtime) -> ObjectId {
+        self.slot.object(runtime, || 0)
+    }
+
+    /// Executes an operation if the caller runs under control; returns what it sees.
+    #[track_caller]
+    pub(super) fn operate(&self, action: Action) -> Option<u64> {
+        let runtime = self.slot.runtime()?;
+        let object = self.object(runtime);
+        Some(rt::operation(runtime, action, object, 0, 0, Location::caller()))
+    }
+
+    /// Acquires, waiting if need be: under control, or by `outside`.
+    #[track_caller]
+    pub(super) fn enter<G>(
+        &self,
+        action: Action,
+        outside: impl FnOnce() -> LockResult<G>,
+    ) -> Option<G> {
+        match self.operate(action) {
+            Some(_) => None,
+            None => Some(outside().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    /// Acquires if possible: under control, or by `outside`.
+    #[track_caller]
+    pub(super) fn try_enter<G>(
+        &self,
+        action: Action,
+        outside: impl FnOnce() -> TryLockResult<G>,
+    ) -> Result<Option<G>, TryLockError<G>> {
+        match self.operate(action) {
+            Some(0) => Err(TryLockError::WouldBlock),
+            Some(_) => Ok(None),
+            None => match outside() {
+                Err(TryLockError::Poisoned(error)) => Ok(Some(error.into_inner())),
+                entered => entered.map(Some),
+            },
+        }
+    }
+
+    /// Releases under control. A lock held by a thread that began to panic since `panicking` is
+    /// poisoned; together with the operation, so that nobody runs in between.
+    pub(super) fn leave(&self, action: Option<Action>, site: Place, panicking: bool) {
+        let poisons = !panicking && std::thread::panicking();
+        if let (Some(action), Some(runtime)) = (action, rt::current()) {
+            let object = self.object(runtime);
+            rt::operation(runtime, action, object, 0, 0, site);
+        }
+        if poisons {
+            self.poisoned.store(true, SeqCst);
+        }
+    }
+
+    /// `value`, with a warning if a thread panicked while it held the lock.
+    pub(super) fn warn<V>(&self, value: V) -> LockResult<V> {
+        if self.has_poison() { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+
+    /// Whether it is poisoned, for those that hold it or only print it.
+    pub(super) fn has_poison(&self) -> bool {
+        self.poisoned.load(SeqCst)
+    }
+
+    /// Whether it is poisoned. A visible operation, because it races with whoever panics.
+    #[track_caller]
+    pub(super) fn is_poisoned(&self) -> bool {
+        self.operate(Action::Load);
+        self.has_poison()
+    }
+
+    /// Forgets that a thread panicked.
+    #[track_caller]
+    pub(super) fn clear_poison(&self) {
+        // A write that leaves the lock as it is.
+        self.operate(Action::Update(Update::Or, 64));
+        self.poisoned.store(false, SeqCst);
+    }
+}
