@@ -183,17 +183,15 @@ fn choose(
         let finding = by(Method::Direct, program, targets, u64::MAX, options, watch);
         return (Method::Direct, "the program is recursive".into(), finding);
     }
-    let mut turns = TURNS.iter();
-    loop {
-        let Some(Turn { method, size, why }) = turns.next() else {
-            return (Method::Direct, String::new(), Finding::default());
-        };
+    let [first @ .., last] = &TURNS;
+    for Turn { method, size, why } in first {
         let finding = by(*method, program, targets, *size, options, watch);
-        let gave_up = matches!(finding.stop, Some(Stop::Memory | Stop::Depth));
-        if !gave_up || turns.len() == 0 {
+        if !matches!(finding.stop, Some(Stop::Memory | Stop::Depth)) {
             return (*method, (*why).into(), finding);
         }
     }
+    let finding = by(last.method, program, targets, last.size, options, watch);
+    (last.method, last.why.into(), finding)
 }
 
 /// Most visible states that a proof may use before the search, and after it has found nothing.

@@ -76,7 +76,7 @@ impl Remember {
     /// What is faster: the cost of schedules grows with the switches, that of whole states with
     /// the threads. With few switches most of many threads have not run at all.
     pub(crate) fn choose(program: &Program, extent: Extent) -> Self {
-        let switches = u64::from(extent.contexts(program) - 1);
+        let switches = u64::from(extent.contexts(program).saturating_sub(1));
         let many_threads = program.threads.len() as u64 > 2 * switches && !extent.rounds;
         if many_threads || !is_call_free(program) {
             Remember::Interfaces
@@ -258,7 +258,7 @@ impl Driver<'_, '_> {
             for thread in 0..self.program.threads.len() {
                 let class = self.program.class_of(thread);
                 let Some(class) = classes.iter().position(|t| *t == class) else { continue };
-                for round in 0..kinds {
+                for (round, longer) in longer.iter_mut().enumerate() {
                     let allowed = if extent.rounds {
                         self.in_round(&schedules, thread, c, round)?
                     } else {
@@ -275,7 +275,7 @@ impl Driver<'_, '_> {
                             return Ok(());
                         }
                     }
-                    longer[round] = d.or(&longer[round], &ends)?;
+                    *longer = d.or(longer, &ends)?;
                 }
             }
             if outcome.found.is_none() && !extent.rounds {
