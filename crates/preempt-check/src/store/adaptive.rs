@@ -21,7 +21,7 @@ pub struct Adaptive {
 #[derive(Debug)]
 enum Inner {
     Exact(Exact),
-    Tree(Tree),
+    Tree(Box<Tree>),
 }
 
 impl Adaptive {
@@ -47,7 +47,7 @@ impl Adaptive {
             Ok(mut tree) => {
                 tree.set_limit(self.limit);
                 self.switched_at = Some(exact.len());
-                self.inner = Inner::Tree(tree);
+                self.inner = Inner::Tree(Box::new(tree));
             }
             Err(StoreFull) => exact.set_limit(self.limit),
         }
