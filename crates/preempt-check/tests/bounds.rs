@@ -128,7 +128,7 @@ fn compare(seed: u64, system: &Guarded, bound: u32, way: Way, truths: &[Truth]) 
     }
 }
 
-fn check_system(seed: u64) -> bool {
+fn check_system(seed: u64, seen: &mut Seen) -> bool {
     let system = random_system(seed);
     // The last bound is far beyond what the searches are asked for.
     let bounds = [0, 1, 2, 3, 4, 12];
@@ -142,7 +142,7 @@ fn check_system(seed: u64) -> bool {
     check_supersets(seed, &system, &truths[4]);
     check_simplest(seed, &system, &truths[4]);
     check_iteration(seed, &system, &truths);
-    check_iteration_over_bits(seed, &system, &truths);
+    check_iteration_over_bits(seed, &system, &truths, seen);
     true
 }
 
@@ -217,7 +217,7 @@ fn check_iteration(seed: u64, system: &Guarded, truths: &[Truth]) {
 }
 
 /// Over a field of bits iteration may miss states, but never invents any, and says so.
-fn check_iteration_over_bits(seed: u64, system: &Guarded, truths: &[Truth]) {
+fn check_iteration_over_bits(seed: u64, system: &Guarded, truths: &[Truth], seen: &mut Seen) {
     for reduction in [Reduction::None, Reduction::Full] {
         let storage = Storage::Bitstate { bits: Some(20), hashes: 3 };
         let way = Way { search: Search::Auto, reduction, storage, threads: 1 };
@@ -226,6 +226,7 @@ fn check_iteration_over_bits(seed: u64, system: &Guarded, truths: &[Truth]) {
         let answer = Check::new(system).options(options(way, iterate, 1)).run();
         let rows = &answer.claim.statistics.per_bound;
         let truth = &truths[4];
+        let answer_violated = answer.verdict() == Verdict::Violated;
         match answer.verdict() {
             Verdict::Violated => {
                 let least = truth.simplest.map(|(least, _)| least);
@@ -235,26 +236,38 @@ fn check_iteration_over_bits(seed: u64, system: &Guarded, truths: &[Truth]) {
             }
             verdict => assert_eq!(verdict, Verdict::Inconclusive(Stop::LossyStore), "{}", what()),
         }
-        // A thousand states leave a field of a million bits nearly empty.
-        if truth.reached.len() < 1000 && rows.iter().all(|row| row.errors == 0) {
-            assert!(truth.simplest.is_none(), "{}", what());
-        }
+        seen.violated += u64::from(truth.simplest.is_some());
+        seen.found += u64::from(answer_violated);
         if reduction == Reduction::None {
             for row in rows.iter().filter(|row| row.errors == 0) {
                 let states = truths[row.bound as usize].reached.len() as u64;
-                assert!(row.states <= states && row.states * 100 >= states * 97, "{}", what());
+                assert!(row.states <= states, "{}", what());
+                seen.states += states;
+                seen.stored += row.states;
             }
         }
     }
+}
+
+/// What searches over bits saw of what there was, over all systems: one state that is lost may lose
+/// most of one system.
+#[derive(Default, Debug)]
+struct Seen {
+    states: u64,
+    stored: u64,
+    violated: u64,
+    found: u64,
 }
 
 /// `PREEMPT_TEST_SYSTEMS` asks for a longer campaign.
 #[test]
 fn searches_agree_with_the_truth() {
     let wanted = std::env::var("PREEMPT_TEST_SYSTEMS").ok().and_then(|n| n.parse().ok());
-    let (mut done, mut seed) = (0, 0);
+    let (mut done, mut seed, mut seen) = (0, 0, Seen::default());
     while done < wanted.unwrap_or(60) {
-        done += u64::from(check_system(seed));
+        done += u64::from(check_system(seed, &mut seen));
         seed += 1;
     }
+    assert!(seen.stored * 100 >= seen.states * 98, "{seen:?}");
+    assert!(seen.found * 100 >= seen.violated * 98, "{seen:?}");
 }
