@@ -119,7 +119,13 @@ fn every_engine_gives_the_same_answer() {
             if let (Some(found), 0) = (&mut found, counts.1) {
                 found.1 = 0;
             }
-            assert!(found.is_none_or(|found| found == counts), "{who}: Spin says {found:?}");
+            // Spin counts what is wrong with a D_proctype once per statement, we once per step.
+            let errors = |(states, transitions, errors): Counts| {
+                let some = if text.contains("D_proctype") { errors.min(1) } else { errors };
+                (states, transitions, some)
+            };
+            let same = found.is_none_or(|found| errors(found) == errors(counts));
+            assert!(same, "{who}: Spin says {found:?}, not {counts:?}");
             let reduced = ask_spin(&text, &[], &folder);
             let agrees = reduced.is_none_or(|(_, _, errors)| (errors > 0) == is_violated);
             assert!(agrees, "{who}: Spin's reduction says {reduced:?}");
@@ -145,7 +151,7 @@ fn ask_spin(text: &str, flags: &[&str], folder: &Path) -> Option<Counts> {
     let _ = std::fs::remove_file(folder.join("pan.c"));
     Command::new("spin").args(["-a", "m.pml"]).current_dir(folder).output().ok()?;
     let compile = Command::new("gcc")
-        .args(["-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"])
+        .args(["-O0", "-w", "-DSAFETY", "-DNOCLAIM", "-o", "pan", "pan.c"])
         .args(flags)
         .current_dir(folder)
         .output()

@@ -60,6 +60,16 @@ impl Support<'_> {
         self.program.arguments[values.indices()].iter().all(|id| self.expr(*id))
     }
 
+    /// Whether a condition asks how many messages a channel holds, or which.
+    fn looks_at_channels(&self, condition: ExprId) -> bool {
+        match self.program.expr(condition) {
+            Expr::Unary(_, a) => self.looks_at_channels(*a),
+            Expr::Binary(_, a, b) => self.looks_at_channels(*a) || self.looks_at_channels(*b),
+            Expr::Length(_) | Expr::ChannelTest(..) | Expr::Poll { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether the interpreter checks that this move was the only one (`D_proctype`).
     fn is_watched(&self, candidate: &Move) -> bool {
         self.program.proctypes[usize::from(candidate.proctype.0)].deterministic.is_some()
@@ -179,7 +189,9 @@ impl Support<'_> {
             return false;
         }
         let kind = match &candidate.kind {
-            MoveKind::Plain { guard } => self.expr(*guard),
+            MoveKind::Plain { guard } => {
+                self.expr(*guard) && !(self.checks_promises && self.looks_at_channels(*guard))
+            }
             MoveKind::Else | MoveKind::End => true,
             kind if self.checks_promises && uses_channels(kind) => false,
             MoveKind::Send { channel, values, .. } => {
