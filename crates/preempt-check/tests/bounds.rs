@@ -241,7 +241,7 @@ fn check_iteration_over_bits(seed: u64, system: &Guarded, truths: &[Truth], seen
         if reduction == Reduction::None {
             for row in rows.iter().filter(|row| row.errors == 0) {
                 let states = truths[row.bound as usize].reached.len() as u64;
-                assert!(row.states <= states, "{}", what());
+                assert!(row.states <= states, "{row:?} of {states} states: {}", what());
                 seen.states += states;
                 seen.stored += row.states;
             }
@@ -259,12 +259,14 @@ struct Seen {
     found: u64,
 }
 
-/// `PREEMPT_TEST_SYSTEMS` asks for a longer campaign.
+/// `PREEMPT_TEST_SYSTEMS` asks for a longer campaign, `PREEMPT_TEST_SEED` says where it begins.
 #[test]
 fn searches_agree_with_the_truth() {
-    let wanted = std::env::var("PREEMPT_TEST_SYSTEMS").ok().and_then(|n| n.parse().ok());
-    let (mut done, mut seed, mut seen) = (0, 0, Seen::default());
-    while done < wanted.unwrap_or(60) {
+    let setting = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
+    let wanted = setting("PREEMPT_TEST_SYSTEMS").unwrap_or(60);
+    let (mut done, mut seen) = (0, Seen::default());
+    let mut seed = setting("PREEMPT_TEST_SEED").unwrap_or(0);
+    while done < wanted {
         done += u64::from(check_system(seed, &mut seen));
         seed += 1;
     }

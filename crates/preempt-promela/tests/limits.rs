@@ -39,6 +39,14 @@ fn nesting_is_limited() {
 }
 
 #[test]
+fn a_body_is_closed_to_what_follows() {
+    let parsed = parse_text(
+        "proctype P(byte x) { byte y; skip }\nint z = x;\nint w = y;\ninit { run P(1) }",
+    );
+    assert_eq!(codes(&parsed), ["P0040", "P0040"]);
+}
+
+#[test]
 fn reasonable_depth_is_accepted() {
     let text = format!("init {{ int x; x = {}1{} }}", "(".repeat(80), ")".repeat(80));
     assert!(parse_text(&text).model.is_some());

@@ -289,7 +289,6 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.store.load(entry.state, &mut self.state);
         let first_step = self.expander.successors.list.len();
         let first = self.ways.list.len();
-        let first_arrival = self.expander.arrivals.len();
         let mover = entry.mover.process();
         let is_other = |p: ProcessId| Some(p) != mover && p != ProcessId::PROPERTY;
         let steps = match mover.filter(|_| self.bucket == self.last) {
@@ -301,10 +300,8 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             }
         };
         let list = &self.expander.successors.list[first_step..];
-        let arrivals = self.expander.arrivals.len() - first_arrival;
-        if arrivals < steps {
-            self.ways.add_dead_ends(first, list.iter().map(|(step, ..)| step.process));
-        }
+        // One sequence may arrive several times while another never does: no count tells.
+        self.ways.add_dead_ends(first, list.iter().map(|(step, ..)| step.process));
         task.ways = Some(first..self.ways.list.len());
         let tally = &mut self.ways.tally;
         tally.state_bytes = tally.state_bytes.max(self.state.len());

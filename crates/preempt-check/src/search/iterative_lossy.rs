@@ -220,10 +220,9 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         self.expander.clear();
         self.ways.clear();
         let steps = self.expander.expand(self.system, &mut self.state, &mut self.ways)?;
-        if self.expander.arrivals.len() < steps {
-            let list = self.expander.successors.list.iter();
-            self.ways.add_dead_ends(0, list.map(|(step, ..)| step.process));
-        }
+        // One sequence may arrive several times while another never does: no count tells.
+        let list = self.expander.successors.list.iter();
+        self.ways.add_dead_ends(0, list.map(|(step, ..)| step.process));
         Ok(steps)
     }
 

@@ -128,6 +128,8 @@ impl<'a> Checker<'a> {
         self.announce_proctypes(&units);
         let mut postponed = Vec::new();
         for unit in units {
+            // Nothing outside of a body sees its variables.
+            self.body = Body::default();
             match unit {
                 ast::Unit::Mtypes(set) => self.mtype_set(set),
                 ast::Unit::Typedef(typedef) => self.typedef(typedef),
