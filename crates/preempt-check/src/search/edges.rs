@@ -68,12 +68,20 @@ pub(super) struct Ways<'a, S: ?Sized> {
     arrivals: u32,
     /// The faults on ways, with their steps.
     faults: Vec<(u32, Vec<Step>)>,
+    /// Those of the state that is being expanded begin here.
+    own_faults: usize,
 }
 
 impl<'a, S: System + ?Sized> Ways<'a, S> {
     pub(super) fn new(system: &'a S, options: &Options) -> Self {
         let tally = Tally::new(system, options);
-        Ways { system, tally, list: Vec::new(), arrivals: 0, faults: Vec::new() }
+        let (list, faults) = (Vec::new(), Vec::new());
+        Ways { system, tally, list, arrivals: 0, faults, own_faults: 0 }
+    }
+
+    /// Another state is going to be expanded.
+    pub(super) fn begin(&mut self) {
+        self.own_faults = self.faults.len();
     }
 
     /// Forgets the ways, not the faults that edges speak of.
@@ -109,9 +117,16 @@ impl<S: System + ?Sized> Watch for Ways<'_, S> {
 
     fn fault(&mut self, path: &[Step], fault: u32) {
         if self.tally.reports(self.system, fault) {
-            let number = self.faults.len() as u32;
-            self.faults.push((fault, path.to_vec()));
-            self.add(number, path[0].process, FAULT);
+            // A long sequence may fail again and again: one way to each fault is enough to show.
+            let process = path[0].process;
+            let is_known =
+                |(known, steps): &(u32, Vec<Step>)| *known == fault && steps[0].process == process;
+            let known = self.faults[self.own_faults..].iter().position(is_known);
+            let number = self.own_faults + known.unwrap_or(self.faults.len() - self.own_faults);
+            if known.is_none() {
+                self.faults.push((fault, path.to_vec()));
+            }
+            self.add(number as u32, process, FAULT);
         }
     }
 

@@ -289,6 +289,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.store.load(entry.state, &mut self.state);
         let first_step = self.expander.successors.list.len();
         let first = self.ways.list.len();
+        self.ways.begin();
         let mover = entry.mover.process();
         let is_other = |p: ProcessId| Some(p) != mover && p != ProcessId::PROPERTY;
         let steps = match mover.filter(|_| self.bucket == self.last) {

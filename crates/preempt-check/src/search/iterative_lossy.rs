@@ -219,6 +219,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
     fn find_ways(&mut self) -> Result<usize, End> {
         self.expander.clear();
         self.ways.clear();
+        self.ways.begin();
         let steps = self.expander.expand(self.system, &mut self.state, &mut self.ways)?;
         // One sequence may arrive several times while another never does: no count tells.
         let list = self.expander.successors.list.iter();
