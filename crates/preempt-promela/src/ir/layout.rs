@@ -71,7 +71,7 @@ impl ValueKind {
             ValueKind::Short => i32::from(value as i16),
             ValueKind::Int => value,
             ValueKind::Unsigned(bits) if bits >= 32 => value,
-            ValueKind::Unsigned(bits) => value & ((1 << bits) - 1),
+            ValueKind::Unsigned(bits) => value & ((1u32 << bits) - 1) as i32,
         }
     }
 
