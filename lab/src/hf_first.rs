@@ -5,10 +5,11 @@
 
 use crate::Options;
 use crate::example::{EXAMPLES, Example, MISSING};
-use crate::markdown::{Rows, grouped, optional};
+use crate::markdown::{Rows, optional};
 use crate::recorded;
 use crate::tool::{self, Run};
 use anyhow::Result;
+use preempt_core::grouped;
 
 const BOUNDS: [&str; 6] = ["0", "1", "2", "4", "8", "16"];
 /// The columns of the tables that are runs.

@@ -5,11 +5,12 @@
 
 use crate::Options;
 use crate::example::{EXAMPLES, Example, MISSING};
-use crate::markdown::{Rows, grouped, optional};
+use crate::markdown::{Rows, optional};
 use crate::plot::{Plot, Series};
 use crate::recorded;
 use crate::tool;
 use anyhow::{Result, bail};
+use preempt_core::grouped;
 
 const BOUNDS: [&str; 7] = ["none", "0", "1", "2", "4", "8", "16"];
 

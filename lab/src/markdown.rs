@@ -1,5 +1,6 @@
-//! Tables in Markdown, and numbers as people write them.
+//! Tables in Markdown.
 
+use preempt_core::grouped;
 use std::fmt::Write;
 
 /// Rows under a head; every row has as many cells as the head.
@@ -25,32 +26,7 @@ impl Rows {
     }
 }
 
-/// 1234567 as 1,234,567.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A number, or a dash.
 pub(crate) fn optional(number: Option<u64>) -> String {
     number.map_or("–".into(), grouped)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn groups_of_three() {
-        assert_eq!(grouped(7), "7");
-        assert_eq!(grouped(1000), "1,000");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-    }
 }

@@ -6,10 +6,11 @@
 
 use crate::Options;
 use crate::bodies::{self, Steal};
-use crate::markdown::{Rows, grouped};
+use crate::markdown::Rows;
 use crate::plot::{Plot, Series};
 use anyhow::{Result, bail};
 use preempt::{Check, Outcome, Strategy};
+use preempt_core::grouped;
 use std::time::Duration;
 
 type Body = Box<dyn Fn() + Sync>;

@@ -4,10 +4,11 @@
 //! The paper's programs are not public; ours are Promela models of the same algorithms.
 
 use crate::Options;
-use crate::markdown::{Rows, grouped};
+use crate::markdown::Rows;
 use crate::plot::{Plot, Series};
 use crate::tool;
 use anyhow::Result;
+use preempt_core::grouped;
 
 const MODELS: [(&str, &str, &str); 7] = [
     ("Bluetooth driver", "models/bluetooth.pml", "1"),

@@ -5,9 +5,10 @@
 
 use crate::Options;
 use crate::bodies::{self, Steal};
-use crate::markdown::{Rows, grouped};
+use crate::markdown::Rows;
 use anyhow::Result;
 use preempt::{Check, Outcome, Strategy};
+use preempt_core::grouped;
 use std::time::Duration;
 
 /// Bound, then (cb-dfs, cb-por) for queues of 3, 4 and 5.

@@ -4,9 +4,10 @@
 //! The encoding is ours, so state counts are not comparable with the paper's; ratios are.
 
 use crate::Options;
-use crate::markdown::{Rows, grouped};
+use crate::markdown::Rows;
 use crate::tool;
 use anyhow::{Context, Result};
+use preempt_core::grouped;
 use std::fmt::Write;
 
 /// The filter lock for n processes, with the property that process 0 is enabled again and again.

@@ -5,7 +5,7 @@
 
 use preempt_core::{
     Claim, FaultKind, Outcome, Statistics, Step, Stop, System, Trace, Unreached, Verdict,
-    Violation, ViolationKind, replay,
+    Violation, ViolationKind, grouped, replay,
 };
 
 /// An execution that violates a property, as a search found it.
@@ -241,15 +241,7 @@ fn describe_cost(trace: &Trace) -> String {
 
 /// `1 state`, `2 states`, `12,345 states`.
 fn count(number: u64, noun: &str) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    format!("{grouped} {noun}{}", if number == 1 { "" } else { "s" })
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -26,4 +26,12 @@ impl Preemptions {
             Preemptions::Iterate { last, .. } => last,
         }
     }
+
+    /// How many bounds more than one make a phase.
+    pub(crate) fn extra(self) -> u32 {
+        match self {
+            Preemptions::Iterate { extra, .. } => extra,
+            Preemptions::Any | Preemptions::AtMost(_) => 0,
+        }
+    }
 }

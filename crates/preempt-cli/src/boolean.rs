@@ -44,7 +44,7 @@ fn within_switches(
                 "\r{}: {} switches, {} in memory, {:.0} s\x1b[K",
                 progress.method,
                 progress.switches,
-                terminal::grouped(progress.size),
+                preempt_core::grouped(progress.size),
                 progress.seconds
             );
         }

@@ -7,7 +7,6 @@ use crate::arguments::SimulateArguments;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::promela;
-use crate::terminal;
 use execution::Execution;
 use preempt_core::{Step, System, replay};
 use preempt_promela::interpret::Interpreter;
@@ -100,7 +99,7 @@ fn walk(system: &Interpreter, seed: u64, arguments: &SimulateArguments) -> (Vec<
 }
 
 fn closing(system: &Interpreter, steps: &[Step], end: &End) -> String {
-    let taken = terminal::grouped(steps.len() as u64);
+    let taken = preempt_core::grouped(steps.len() as u64);
     match end {
         End::Steps => format!("stopped after {taken} steps (--steps N for more)\n"),
         End::Finished => format!("all processes finished after {taken} steps\n"),

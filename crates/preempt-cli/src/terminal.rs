@@ -1,6 +1,7 @@
 //! What the terminal can do, how progress is shown on it, and Ctrl-C.
 
 use preempt_check::Progress;
+use preempt_core::grouped;
 use preempt_report::Look;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,17 +89,4 @@ impl ProgressLine {
         }
         self.shown = false;
     }
-}
-
-/// `12,345,678`
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

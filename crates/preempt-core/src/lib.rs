@@ -13,6 +13,7 @@ mod switch;
 mod system;
 mod trace;
 mod verdict;
+mod words;
 
 pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
@@ -24,3 +25,4 @@ pub use trace::{Change, Position, Trace, TraceStep, Value};
 pub use verdict::{
     BoundRow, Claim, Statistics, Stop, Unreached, Verdict, Violation, ViolationKind,
 };
+pub use words::grouped;

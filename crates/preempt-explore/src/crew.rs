@@ -5,11 +5,8 @@
 //! what changes neither the graphs nor the preemptions they need. Two paths handed out at the same
 //! time may lead to the same graph, so with workers there can be more executions than graphs.
 
-use crate::schedule::without_preemption;
-use crate::{
-    Driver, Effect, Ending, Finding, Mismatch, Move, Next, Program, Run, Schedule, Session,
-    ThreadId,
-};
+use crate::follow::{Learner, follow};
+use crate::{Effect, Ending, Finding, Mismatch, Move, Next, Program, Schedule, Session, ThreadId};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,8 +14,7 @@ use std::time::Duration;
 /// What an execution showed.
 pub(crate) struct RunReport {
     pub(crate) path: Vec<Move>,
-    pub(crate) segments: Vec<(ThreadId, u64, Box<[Effect]>, Next)>,
-    pub(crate) compared: Vec<(u64, bool)>,
+    pub(crate) lessons: Lessons,
     pub(crate) ending: Ending,
     /// Set if the execution failed.
     pub(crate) finding: Option<Finding>,
@@ -77,47 +73,30 @@ pub fn serve<P: Program>(session: &mut Session<'_, P>, employer: Employer) {
     loop {
         let path = employer.paths.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(path) = path else { return };
-        let mut driver = Collect { path: &path, ..Collect::default() };
-        let mut ending = session.execute(&mut driver);
-        if let Some(mismatch) = driver.strayed {
-            ending = Ending::Nondeterminism(mismatch);
-        }
-        let (segments, compared) = (driver.segments, driver.compared);
+        let mut lessons = Lessons::default();
+        let ending = follow(session, &path, &mut lessons);
         let fails = !matches!(ending, Ending::Complete | Ending::Abandoned | Ending::Restart);
         let finding = fails.then(|| Finding {
             ending: ending.clone(),
             schedule: Schedule::of(&session.run),
             preemptions: session.run.preemptions,
         });
-        let report = RunReport { path, segments, compared, ending, finding };
+        let report = RunReport { path, lessons, ending, finding };
         if employer.reports.send(report).is_err() {
             return;
         }
     }
 }
 
-/// Follows a path, then goes on without preemption; keeps what it learns.
+/// What a worker has learnt, to be told to the search.
 #[derive(Default)]
-struct Collect<'a> {
-    path: &'a [Move],
-    segments: Vec<(ThreadId, u64, Box<[Effect]>, Next)>,
-    compared: Vec<(u64, bool)>,
-    strayed: Option<Mismatch>,
+pub(crate) struct Lessons {
+    pub(crate) segments: Vec<(ThreadId, u64, Box<[Effect]>, Next)>,
+    pub(crate) compared: Vec<(u64, bool)>,
 }
 
-impl Driver for Collect<'_> {
-    fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
-        let Some(&step) = self.path.get(run.path.len()) else {
-            return Some(without_preemption(&run.world, run.last, moves));
-        };
-        if moves.contains(&step) {
-            return Some(step);
-        }
-        self.strayed = Some(Mismatch::cannot_move(run, step));
-        None
-    }
-
-    fn segment(
+impl Learner for Lessons {
+    fn learn(
         &mut self,
         thread: ThreadId,
         history: u64,
@@ -128,7 +107,7 @@ impl Driver for Collect<'_> {
         Ok(())
     }
 
-    fn compared(&mut self, history: u64, equal: bool) {
+    fn learn_comparison(&mut self, history: u64, equal: bool) {
         self.compared.push((history, equal));
     }
 }

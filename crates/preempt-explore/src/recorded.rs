@@ -6,11 +6,11 @@
 //! run differs from that of every earlier run, and there are never more runs than graphs.
 
 use crate::crew::RunReport;
+use crate::follow::{Learner, follow};
 use crate::mutation::{self, Mutation};
-use crate::schedule::without_preemption;
 use crate::{
-    Action, Driver, Effect, Ending, Halt, Mismatch, Move, Next, ObjectId, Operation, Program, Run,
-    Segment, Session, ThreadId, World,
+    Action, Effect, Ending, Halt, Mismatch, Move, Next, ObjectId, Operation, Program, Segment,
+    Session, ThreadId, World,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -110,11 +110,7 @@ impl Recorded {
         let mut steps = std::mem::take(&mut self.path);
         steps.clear();
         path(&mut steps);
-        let mut follow = Follow { path: &steps, recorded: self, strayed: None };
-        let mut ending = session.execute(&mut follow);
-        if let Some(mismatch) = follow.strayed {
-            ending = Ending::Nondeterminism(mismatch);
-        }
+        let ending = follow(session, &steps, self);
         self.path = steps;
         match session.check(ending).or_else(|| session.limit()) {
             Some(halt) => Err(halt),
@@ -138,10 +134,10 @@ impl Recorded {
 
     /// Learns from an execution made elsewhere.
     pub(crate) fn absorb(&mut self, report: &RunReport) -> Result<(), Mismatch> {
-        for (thread, history, effects, next) in &report.segments {
+        for (thread, history, effects, next) in &report.lessons.segments {
             self.learn(*thread, *history, effects, *next)?;
         }
-        self.compared.extend(report.compared.iter().copied());
+        self.compared.extend(report.lessons.compared.iter().copied());
         Ok(())
     }
 
@@ -156,7 +152,9 @@ impl Recorded {
                 self.relied_on.contains(&object) && !mutation::is(Mutation::NeverContradicted);
         }
     }
+}
 
+impl Learner for Recorded {
     fn learn(
         &mut self,
         thread: ThreadId,
@@ -183,6 +181,10 @@ impl Recorded {
                 found: describe(effects, &next),
             }),
         }
+    }
+
+    fn learn_comparison(&mut self, history: u64, equal: bool) {
+        self.compared.insert(history, equal);
     }
 }
 
@@ -232,37 +234,4 @@ pub(crate) fn lost<P: Program>(session: &mut Session<'_, P>) -> Halt {
         found: "other steps after the same decisions".into(),
     };
     session.check(Ending::Nondeterminism(mismatch)).unwrap_or(Halt::Failure)
-}
-
-struct Follow<'a> {
-    path: &'a [Move],
-    recorded: &'a mut Recorded,
-    strayed: Option<Mismatch>,
-}
-
-impl Driver for Follow<'_> {
-    fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
-        let Some(&step) = self.path.get(run.path.len()) else {
-            return Some(without_preemption(&run.world, run.last, moves));
-        };
-        if moves.contains(&step) {
-            return Some(step);
-        }
-        self.strayed = Some(Mismatch::cannot_move(run, step));
-        None
-    }
-
-    fn segment(
-        &mut self,
-        thread: ThreadId,
-        history: u64,
-        effects: &[Effect],
-        next: Next,
-    ) -> Result<(), Mismatch> {
-        self.recorded.learn(thread, history, effects, next)
-    }
-
-    fn compared(&mut self, history: u64, equal: bool) {
-        self.recorded.compared.insert(history, equal);
-    }
 }

@@ -3,7 +3,7 @@
 use crate::explore::Evidence;
 use crate::lanes;
 use crate::rt::Trouble;
-use preempt_core::Trace;
+use preempt_core::{Trace, grouped};
 use preempt_explore::{Action, Ending, Finding, Terminal};
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -184,23 +184,23 @@ impl Report {
         let last = self.per_bound.last();
         match (&self.outcome, last) {
             (Outcome::Holds, _) => {
-                format!("all {} partial orders; no execution fails", count(self.partial_orders))
+                format!("all {} partial orders; no execution fails", grouped(self.partial_orders))
             }
             (Outcome::HoldsWithinBound(bound), Some(row)) => format!(
                 "all {} partial orders with at most {}; any failure needs at least {}",
-                count(row.partial_orders),
+                grouped(row.partial_orders),
                 preemptions(*bound),
                 bound + 1
             ),
             (Outcome::Inconclusive(reason), Some(row)) => format!(
                 "inconclusive, {reason}; all {} partial orders with at most {} were explored",
-                count(row.partial_orders),
+                grouped(row.partial_orders),
                 preemptions(row.preemptions),
             ),
             (Outcome::Inconclusive(reason), None) => {
                 format!(
                     "inconclusive, {reason}; {} partial orders seen",
-                    count(self.partial_orders)
+                    grouped(self.partial_orders)
                 )
             }
             (Outcome::Failed(failure), _) => format!("failed: {}", failure.message),
@@ -219,13 +219,13 @@ impl fmt::Display for Report {
             f,
             "{} ({} executions, {} states, {}/s, {:.2} s)",
             self.covered(),
-            count(self.executions),
-            count(self.states),
-            count(rate as u64),
+            grouped(self.executions),
+            grouped(self.states),
+            grouped(rate as u64),
             seconds
         )?;
         if self.samples > 0 {
-            write!(f, "\n  {} executions were samples", count(self.samples))?;
+            write!(f, "\n  {} executions were samples", grouped(self.samples))?;
             if let Some(unseen) = self.unseen {
                 write!(f, "; the next one would show something new with probability {unseen:.3}")?;
             }
@@ -501,23 +501,10 @@ fn cycle(evidence: &Evidence) -> Option<Vec<usize>> {
     None
 }
 
-/// `1,396`
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 fn preemptions(number: u32) -> String {
     plural(number.into(), "preemption", "preemptions")
 }
 
 fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
 }

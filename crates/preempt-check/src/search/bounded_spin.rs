@@ -19,6 +19,7 @@
 //! the numbers of [HF] Tables 1 to 4 come out to the digit.
 
 use super::chain::last_mover;
+use super::end::End;
 use super::marks::LARGEST_BOUND;
 use super::tally::Tally;
 use crate::store::{StateId, Store};
@@ -63,11 +64,6 @@ pub(super) fn depth_first_as_spin<S: System + ?Sized, T: Store>(
     };
     let end = search.run(budget).err();
     search.finish(bound, end, budget)
-}
-
-enum End {
-    Limit(Stop),
-    Enough,
 }
 
 /// What is kept of a stored state.
@@ -319,7 +315,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
 
     /// Offers `self.state` to the store.
     fn store(&mut self, count: u32, depth: u64) -> Result<Stored, End> {
-        let inserted = self.store.insert(&self.state).map_err(|_| End::Limit(Stop::Memory))?;
+        let inserted = self.store.insert(&self.state)?;
         let id = inserted.id;
         if inserted.new {
             self.known.push(Known { low: count, depth, on_stack: self.knows_stack });

@@ -7,6 +7,7 @@
 
 use super::bounded_stack::{Frame, Stack, Task};
 use super::chain::{Chain, Event, last_mover};
+use super::end::End;
 use super::marks::Visit;
 use super::tally::Tally;
 use super::visited::{Arrival, Visited};
@@ -55,11 +56,6 @@ pub(super) fn walk<S: System + ?Sized, V: Visited>(
     };
     let end = walk.run(rule, budget).err();
     walk.finish(end, budget)
-}
-
-enum End {
-    Limit(Stop),
-    Enough,
 }
 
 struct Walk<'a, S: ?Sized, V> {

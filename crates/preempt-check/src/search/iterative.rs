@@ -23,11 +23,12 @@
 //! is expanded later than this one, so no process is put off for ever.
 
 use super::edges::{Edge, Edges, Ways};
+use super::end::End;
 use super::expansion::Expander;
 use super::marks::{LARGEST_BOUND, Mark, Marks, Visit};
 use super::retrace::{Mover, retrace};
-use crate::store::{Pending, StateId, Store, StoreFull};
-use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
+use crate::store::{Pending, StateId, Store};
+use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{
     BoundRow, Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop, System,
 };
@@ -43,10 +44,7 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
     reduce: bool,
     budget: &mut Budget,
 ) -> Finding {
-    let extra = match options.preemptions {
-        Preemptions::Iterate { extra, .. } => extra,
-        _ => 0,
-    };
+    let extra = options.preemptions.extra();
     let last = options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND);
     let mut search = Bucketed {
         system,
@@ -73,19 +71,6 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
     let mut bound = None;
     let stop = search.run(extra, &mut rows, &mut bound, budget).err();
     search.finish(rows, bound, stop, budget)
-}
-
-/// Why a search ends before its time.
-enum End {
-    Limit(Stop),
-    /// As many violations were met as were asked for.
-    Enough,
-}
-
-impl From<StoreFull> for End {
-    fn from(_: StoreFull) -> Self {
-        End::Limit(Stop::Memory)
-    }
 }
 
 /// A visit: a state, who moved last, and the visit it was reached from.

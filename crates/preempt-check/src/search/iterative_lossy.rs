@@ -7,13 +7,13 @@
 //! take a state for another: a violation found is one, but none found proves nothing.
 
 use super::edges::{Edge, Ways};
+use super::end::End;
 use super::expansion::Expander;
 use super::frontier::Frontier;
 use super::ledger::Ledger;
 use super::marks::{LARGEST_BOUND, Visit};
 use super::retrace::{Mover, retrace};
-use crate::store::StoreFull;
-use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
+use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Statistics, Step, Stop, System};
 
 /// Explores bucket by bucket, as far as `options.preemptions` says.
@@ -24,10 +24,7 @@ pub(super) fn iterative_lossy<S: System + ?Sized, L: Ledger>(
     reduce: bool,
     budget: &mut Budget,
 ) -> Finding {
-    let extra = match options.preemptions {
-        Preemptions::Iterate { extra, .. } => extra,
-        _ => 0,
-    };
+    let extra = options.preemptions.extra();
     let mut search = Lossy {
         system,
         ledger,
@@ -49,18 +46,6 @@ pub(super) fn iterative_lossy<S: System + ?Sized, L: Ledger>(
     let mut bound = None;
     let end = search.run(extra, &mut rows, &mut bound, budget).err();
     search.finish(rows, bound, end, budget)
-}
-
-enum End {
-    Limit(Stop),
-    /// As many violations were met as were asked for.
-    Enough,
-}
-
-impl From<StoreFull> for End {
-    fn from(_: StoreFull) -> Self {
-        End::Limit(Stop::Memory)
-    }
 }
 
 /// A visit: where it came from, who moved last, and the hash of its state.

@@ -15,7 +15,7 @@ use super::marks::{LARGEST_BOUND, Marks, Visit};
 use super::settle::Settler;
 use super::tally::Tally;
 use crate::store::{StateId, Store, hash};
-use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
+use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{
     BoundRow, Enabled, Outcome, ProcessId, Statistics, Step, Stop, Switch, System, classify,
 };
@@ -31,10 +31,7 @@ pub(super) fn iterative_parallel<S: System + ?Sized, T: Store + Send>(
     reduce: bool,
     budget: &mut Budget,
 ) -> Finding {
-    let extra = match options.preemptions {
-        Preemptions::Iterate { extra, .. } => extra,
-        _ => 0,
-    };
+    let extra = options.preemptions.extra();
     let count = options.threads.max(1);
     let shared = Shared {
         boxes: (0..count).map(|_| Mutex::default()).collect(),

@@ -10,6 +10,7 @@ mod chain;
 mod depth;
 mod depth_bounded;
 mod edges;
+mod end;
 mod expansion;
 mod frontier;
 mod iterative;
