@@ -223,6 +223,9 @@ impl Arena {
     #[inline(always)]
     pub(crate) fn prefetch(&self, mark: Mark) {
         let mark = mark as usize;
+        if self.segments.is_empty() {
+            return;
+        }
         let (segment, start) = if mark < self.plain {
             (mark >> self.shift, (mark & ((1 << self.shift) - 1)) * self.length)
         } else {

@@ -16,6 +16,7 @@ mod hash;
 pub(crate) mod pages;
 mod pairs;
 pub(crate) mod shared;
+pub(crate) mod sorted;
 mod tree;
 mod unfolded;
 
