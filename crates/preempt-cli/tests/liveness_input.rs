@@ -141,7 +141,8 @@ fn bounds_and_infinite_executions() {
 
 #[test]
 fn an_expression_without_a_value_is_a_violation_where_it_matters() {
-    let model = "byte n; byte x = 5; byte a[2]; chan q;\nactive proctype p() { n = 1; n = 2; n = 0 }\n";
+    let model =
+        "byte n; byte x = 5; byte a[2]; chan q;\nactive proctype p() { n = 1; n = 2; n = 0 }\n";
     let path = file("values.pml", model);
     for (formula, expected) in [
         ("[] (n == 0 || x / n < 9)", None),
