@@ -8,6 +8,7 @@
 //! **Invariant:** every vector handed to machine code was produced by this system or its interpreter,
 //! so offsets computed from it stay inside it.
 
+mod alone;
 mod build;
 mod channel;
 mod code;
@@ -360,6 +361,22 @@ impl System for Native<'_> {
             let process = (state.as_slice(), pid, timeout);
             self.expand_process(expanding, room, most_bytes, process, (enabled, scratch, out))
         });
+    }
+
+    fn expand_ample(
+        &self,
+        state: &mut Vec<u8>,
+        behind: Option<ProcessId>,
+        observed: bool,
+        enabled: &mut Enabled,
+        scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) -> Option<ProcessId> {
+        self.expand_alone(state, behind, observed, (enabled, scratch, out))
+    }
+
+    fn control_points(&self, state: &[u8], points: &mut Vec<u32>) {
+        points.extend(self.frames(state).map(|frame| self.control.point(state, frame)));
     }
 
     fn is_transient(&self, state: &[u8]) -> bool {

@@ -30,7 +30,7 @@ pub(crate) struct Frame {
     /// Steps from the initial state.
     pub(crate) depth: u32,
     /// Which selection of steps the section holds.
-    pub(crate) pick: u16,
+    pub(crate) pick: crate::reduce::Pick,
     /// Whether a successor was met that is not on the stack.
     pub(crate) outside: bool,
 }
@@ -81,6 +81,16 @@ impl Window {
                 let (_, _, range) = &self.successors.list[(below.start + below.next) as usize - 1];
                 out.extend_from_slice(&self.successors.bytes[range.clone()]);
             }
+        }
+    }
+
+    /// The hashes of the successors that frame `at` has yet to visit, if they are present.
+    #[inline(always)]
+    pub(crate) fn waiting(&self, at: usize, frame: &Frame) -> &[u64] {
+        let (next, end) = (frame.start + frame.next, frame.start + frame.count);
+        match at >= self.base {
+            true => self.hashes.get(next as usize..end as usize).unwrap_or(&[]),
+            false => &[],
         }
     }
 
