@@ -5,6 +5,7 @@ use crate::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
 use crate::room::ASK_STEP;
 use crate::support::{Fit, Support};
 use crate::value::{HelperId, OnFault, Scope, Tables, broken, deliver, store};
+use preempt_core::Lead;
 use preempt_promela::ir::{
     ArgumentRange, BlockGuard, FaultId, Move, MoveId, MoveKind, Op, Proctype, ProctypeIndex,
     Program,
@@ -429,7 +430,7 @@ fn note_violation(code: &mut Code<'_>, fault: FaultId, violated: Register, goes_
     let before = code.get(violated);
     code.branch(before, goes_on, first);
     code.begin(first);
-    let number = code.number((fault.0 << 2 | 1) as i32);
+    let number = code.number((fault.0 << Lead::FAULT_SHIFT | Lead::VIOLATED) as i32);
     code.set(violated, number);
     code.jump(goes_on);
 }

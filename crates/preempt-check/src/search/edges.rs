@@ -66,6 +66,10 @@ pub(super) struct Ways<'a, S: ?Sized> {
     pub(super) tally: Tally,
     pub(super) list: Vec<Way>,
     arrivals: u32,
+    /// Whose steps the state that is being expanded has.
+    pub(super) processes: Vec<ProcessId>,
+    /// Whether a property moves, too.
+    pub(super) has_property: bool,
     /// The faults on ways, with their steps.
     faults: Vec<(u32, Vec<Step>)>,
     /// Those of the state that is being expanded begin here.
@@ -75,12 +79,21 @@ pub(super) struct Ways<'a, S: ?Sized> {
 impl<'a, S: System + ?Sized> Ways<'a, S> {
     pub(super) fn new(system: &'a S, options: &Options) -> Self {
         let tally = Tally::new(system, options);
-        let (list, faults) = (Vec::new(), Vec::new());
-        Ways { system, tally, list, arrivals: 0, faults, own_faults: 0 }
+        Ways {
+            system,
+            tally,
+            list: Vec::new(),
+            arrivals: 0,
+            processes: Vec::new(),
+            has_property: false,
+            faults: Vec::new(),
+            own_faults: 0,
+        }
     }
 
     /// Another state is going to be expanded.
     pub(super) fn begin(&mut self) {
+        self.processes.clear();
         self.own_faults = self.faults.len();
     }
 
@@ -90,9 +103,10 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
         self.arrivals = 0;
     }
 
-    /// A process of `steps` without a way from `first` on can move, but gets nowhere.
-    pub(super) fn add_dead_ends(&mut self, first: usize, steps: impl Iterator<Item = ProcessId>) {
-        for process in steps {
+    /// A process with steps but without a way from `first` on can move, but gets nowhere.
+    pub(super) fn add_dead_ends(&mut self, first: usize) {
+        for at in 0..self.processes.len() {
+            let process = self.processes[at];
             if !self.list[first..].iter().any(|way| way.process == process) {
                 self.add(u32::MAX, process, DEAD_END);
             }
@@ -110,6 +124,14 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
 }
 
 impl<S: System + ?Sized> Watch for Ways<'_, S> {
+    #[inline(always)]
+    fn begin_step(&mut self, step: Step) {
+        if self.processes.last() != Some(&step.process) {
+            self.processes.push(step.process);
+            self.has_property |= step.process == ProcessId::PROPERTY;
+        }
+    }
+
     #[inline(always)]
     fn step(&mut self, step: Step, _transient: bool) {
         self.tally.take(self.system, step);

@@ -90,7 +90,7 @@ impl Marks {
     pub(super) fn visit(&mut self, id: StateId, count: u32, mover: Option<ProcessId>) -> Visit {
         let at = id.index();
         if at >= self.marks.len() {
-            self.marks.resize(at + 1, UNKNOWN);
+            self.grow(at);
         }
         let mark = self.marks[at];
         if count > mark.low() || (count == mark.low() && mark.is_free()) {
@@ -107,6 +107,16 @@ impl Marks {
         }
         self.add_mover(id, mover);
         Visit::Again
+    }
+
+    #[cold]
+    fn grow(&mut self, at: usize) {
+        let size = (at + 1).next_multiple_of(1 << 10);
+        if size > self.marks.capacity() {
+            self.marks.reserve(size.max(self.marks.len() * 2) - self.marks.len());
+            pages::advise(&mut self.marks);
+        }
+        self.marks.resize(size, UNKNOWN);
     }
 
     /// Whether `mover` is among the last movers at the lowest count.

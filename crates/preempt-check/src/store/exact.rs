@@ -72,9 +72,8 @@ impl Exact {
     /// As [`Self::find`], when all before `at` have lower tags.
     #[inline(always)]
     fn find_from(&self, at: usize, hash: u64, state: &[u8]) -> (usize, Option<StateId>) {
-        let mut at = self.first_candidate(at, hash);
+        let (mut at, mut entry) = first_candidate(&self.index, at, hash);
         loop {
-            let entry = self.index[at];
             if entry == 0 || entry >> 32 != hash >> 32 {
                 return (at, None);
             }
@@ -83,17 +82,8 @@ impl Exact {
                 return (at, Some(StateId(id)));
             }
             at += 1;
+            entry = self.index[at];
         }
-    }
-
-    /// The first slot from `at` on that is free or has this tag or a greater one.
-    #[inline(always)]
-    fn first_candidate(&self, mut at: usize, hash: u64) -> usize {
-        let lowest = hash >> 32 << 32;
-        while self.index[at] < lowest && self.index[at] != 0 {
-            at += 1;
-        }
-        at
     }
 
     fn grow(&mut self) -> Result<(), StoreFull> {
@@ -103,7 +93,7 @@ impl Exact {
         if self.bytes() + (new + MARGIN) * 8 > self.limit {
             return Err(StoreFull);
         }
-        let mut index = pages::zeroed::<u64>(new + MARGIN);
+        let mut index = pages::zeroed_and_ready::<u64>(new + MARGIN);
         let mut free = 0;
         for &entry in self.index.iter().filter(|entry| **entry != 0) {
             let at = slot(entry >> 32, new).max(free);
@@ -138,6 +128,23 @@ impl Exact {
             moved = std::mem::replace(slot, moved);
         }
         Ok(Inserted { id: StateId(id as u32), new: true })
+    }
+}
+
+/// The first slot from `at` on that is free or has this tag or a greater one, and what it holds. At
+/// `at` or behind it there must be a free slot, as there is behind every computed one.
+#[inline(always)]
+fn first_candidate(index: &[u64], mut at: usize, hash: u64) -> (usize, u64) {
+    // One less on both sides, so that a free slot compares as the greatest.
+    let lowest = (hash >> 32 << 32).saturating_sub(1);
+    loop {
+        debug_assert!(at < index.len());
+        // SAFETY: the caller's promise; `put` never fills the last slots of the index.
+        let entry = unsafe { *index.get_unchecked(at) };
+        if entry.wrapping_sub(1) >= lowest {
+            return (at, entry);
+        }
+        at += 1;
     }
 }
 
@@ -197,7 +204,7 @@ impl Store for Exact {
 
     #[inline]
     fn prefetch_state(&self, hash: u64) {
-        let entry = self.index[self.first_candidate(self.slot(hash), hash)];
+        let entry = first_candidate(&self.index, self.slot(hash), hash).1;
         if entry >> 32 == hash >> 32 && entry != 0 {
             self.arena.prefetch(entry as u32 - 1);
         }
@@ -208,25 +215,36 @@ impl Store for Exact {
         self.arena.prefetch(self.arena.mark_of(id.index()));
     }
 
+    #[inline]
+    fn hash_successors(
+        &mut self,
+        _parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
+        let index = self.index.as_slice();
+        for pending in batch {
+            pending.hash = hash(&bytes[pending.start..pending.end]) & !1;
+            pages::prefetch(index, slot(pending.hash >> 32, index.len() - MARGIN));
+        }
+        Ok(())
+    }
+
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         // Most successors are known states: by now the index has arrived, so the bytes to compare
         // with can be fetched as well.
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
+        candidates.reserve(batch.len());
         let index = self.index.as_slice();
-        let capacity = index.len() - MARGIN;
-        candidates.extend(batch.iter().map(|pending| {
+        for pending in batch.iter() {
             let tag = pending.hash >> 32;
-            let mut at = slot(tag, capacity);
-            while index[at] < tag << 32 && index[at] != 0 {
-                at += 1;
-            }
-            let entry = index[at];
+            let (at, entry) = first_candidate(index, slot(tag, index.len() - MARGIN), pending.hash);
             if entry >> 32 == tag && entry != 0 {
                 self.arena.prefetch(entry as u32 - 1);
             }
-            at
-        }));
+            candidates.push(at);
+        }
         // Insertions move entries up only, so candidates stay valid until the index grows.
         let length = self.index.len();
         let mut result = Ok(());

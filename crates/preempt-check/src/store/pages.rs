@@ -8,6 +8,26 @@ pub(crate) fn zeroed<T: Copy + Default>(length: usize) -> Vec<T> {
     zeroed_behind(length, 0)
 }
 
+/// As [`zeroed`], for an array all of whose pages will be used at once: they are taken in one go.
+pub(crate) fn zeroed_and_ready<T: Copy + Default>(length: usize) -> Vec<T> {
+    let items = zeroed(length);
+    #[cfg(target_os = "linux")]
+    {
+        const MANY: usize = 1 << 16;
+        let start = (items.as_ptr() as usize).next_multiple_of(4096);
+        let end = (items.as_ptr() as usize + std::mem::size_of_val(items.as_slice())) & !4095;
+        if start + MANY <= end {
+            // SAFETY: the range lies inside `items`. Its pages are made present with the content they
+            // have; systems that do not know this advice ignore it.
+            unsafe {
+                let start = start as *mut libc::c_void;
+                libc::madvise(start, end - start as usize, libc::MADV_POPULATE_WRITE);
+            }
+        }
+    }
+    items
+}
+
 /// As [`zeroed`], with small pages for the first `small` items.
 pub(crate) fn zeroed_behind<T: Copy + Default>(length: usize, small: usize) -> Vec<T> {
     // `vec!` of zeroes takes untouched pages from the operating system: nothing is written here.
@@ -42,12 +62,20 @@ pub(crate) fn advise<T>(items: &mut Vec<T>) {
 /// Asks the processor to fetch the cache line of `items[at]`, if there is one.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
     if at < items.len() {
+        fetch(items.as_ptr().wrapping_add(at));
+    }
+}
+
+/// Asks the processor to fetch the cache line at an address, whatever is there.
+#[inline(always)]
+pub(crate) fn fetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address lies inside `items`, and a prefetch reads nothing.
-        unsafe { _mm_prefetch(items.as_ptr().add(at).cast(), _MM_HINT_T0) }
+        // SAFETY: a prefetch reads nothing and never faults.
+        unsafe { _mm_prefetch(address.cast(), _MM_HINT_T0) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, at);
+    let _ = address;
 }
