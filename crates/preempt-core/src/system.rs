@@ -196,8 +196,7 @@ pub trait System: Sync {
     /// Adds the successors under all steps of the first process that [may be explored
     /// alone](System::is_ample) and has steps, and says which process it is; `None` if there is none.
     /// Processes are tried in the order of [`System::enabled`], those up to `behind` are passed over.
-    /// Only for states outside of indivisible sequences. Systems that need not list all steps to
-    /// find one process override this.
+    /// Only for states outside of indivisible sequences.
     fn expand_ample(
         &self,
         state: &mut Vec<u8>,
@@ -224,6 +223,18 @@ pub trait System: Sync {
             out.list.push((step, outcome, start..out.bytes.len()));
         }
         Some(process)
+    }
+
+    /// As [`System::expand_ample`], in brief; `None`, and nothing added, if the system cannot.
+    fn expand_ample_briefly(
+        &self,
+        _state: &mut Vec<u8>,
+        _behind: Option<ProcessId>,
+        _observed: bool,
+        _leads: &mut Leads,
+        _bytes: &mut Vec<u8>,
+    ) -> Option<Option<ProcessId>> {
+        None
     }
 
     /// Whether the steps of `process`, if it has some, may be explored alone by Spin's rule: they are

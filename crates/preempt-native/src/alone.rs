@@ -7,47 +7,39 @@
 use crate::Native;
 use crate::code::PIECE;
 use crate::pen::{Pen, frames_from};
-use crate::room::{Room, frame_space, frames_of};
-use preempt_core::{Enabled, Leads, Locality, ProcessId, Successors, System};
+use crate::room::Room;
+use preempt_core::{Leads, Locality, ProcessId, System};
 
 impl Native<'_> {
-    /// See [`System::expand_ample`].
+    /// See [`System::expand_ample_briefly`].
     pub(crate) fn expand_alone(
         &self,
         state: &mut Vec<u8>,
         behind: Option<ProcessId>,
         observed: bool,
-        (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
-    ) -> Option<ProcessId> {
-        let Some(expanding) = self.expanding() else {
-            return self.reference.expand_ample(state, behind, observed, enabled, scratch, out);
-        };
-        state.reserve(PIECE);
-        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
-        let mut space = frame_space();
-        let frames = frames_of(&self.shape, state, &mut space);
-        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
-        let end = behind.map_or(frames.len(), ProcessId::index);
-        for (pid, frame) in frames.iter().enumerate().take(end).rev() {
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> Option<Option<ProcessId>> {
+        self.expanding()?;
+        let mut end = behind.map_or(usize::MAX, ProcessId::index);
+        loop {
+            let frames = frames_from(&self.shape, state, &mut leads.notes);
+            let mut older = frames.iter().enumerate().take(end).rev();
+            let Some((pid, _)) = older.find(|(pid, frame)| {
+                let process = ProcessId(*pid as u16);
+                let locality = self.control.locality(state, **frame, *pid);
+                locality.unwrap_or_else(|| self.reference.locality(state, process))
+                    >= Locality::Safe
+                    && !(observed && self.is_visible(state, process))
+            }) else {
+                return Some(None);
+            };
             let process = ProcessId(pid as u16);
-            let locality = self
-                .control
-                .locality(state, *frame, pid)
-                .unwrap_or_else(|| self.reference.locality(state, process));
-            if locality < Locality::Safe || observed && self.is_visible(state, process) {
-                continue;
+            if self.expand_one(state, process, leads, bytes)? {
+                return Some(Some(process));
             }
-            let asked = (state.as_slice(), (pid, *frame), false);
-            let target = (&mut *enabled, &mut *scratch, &mut *out);
-            if self.expand_process(expanding, &mut room, most_bytes, asked, target) {
-                return Some(process);
-            }
-            if self.program.uses_timeout {
-                // It may move if nobody else can: only all steps together tell.
-                return self.reference.expand_ample(state, behind, observed, enabled, scratch, out);
-            }
+            end = pid;
         }
-        None
     }
 
     /// See [`System::expand_process_briefly`].

@@ -349,16 +349,15 @@ impl System for Native<'_> {
         });
     }
 
-    fn expand_ample(
+    fn expand_ample_briefly(
         &self,
         state: &mut Vec<u8>,
         behind: Option<ProcessId>,
         observed: bool,
-        enabled: &mut Enabled,
-        scratch: &mut Vec<u8>,
-        out: &mut Successors,
-    ) -> Option<ProcessId> {
-        self.expand_alone(state, behind, observed, (enabled, scratch, out))
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> Option<Option<ProcessId>> {
+        self.expand_alone(state, behind, observed, leads, bytes)
     }
 
     fn control_points(&self, state: &[u8], points: &mut Vec<u32>) {

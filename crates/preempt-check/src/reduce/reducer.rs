@@ -5,8 +5,9 @@
 //! most frequent outcome of that search is that all of them are needed.
 
 use super::stubborn::Closure;
+use crate::search::Brief;
 use crate::{Options, Reduction};
-use preempt_core::{Enabled, ProcessId, Successors, System};
+use preempt_core::{ProcessId, System};
 
 /// A selection of a state's steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,8 +28,6 @@ pub(crate) struct Reducer {
     observed: bool,
     stubborn: Closure,
     movers: Vec<ProcessId>,
-    enabled: Enabled,
-    scratch: Vec<u8>,
 }
 
 impl Reducer {
@@ -38,8 +37,6 @@ impl Reducer {
             observed: options.observed,
             stubborn: Closure::default(),
             movers: Vec::new(),
-            enabled: Enabled::new(),
-            scratch: Vec::new(),
         }
     }
 
@@ -49,17 +46,6 @@ impl Reducer {
         self.rule != Reduction::None
     }
 
-    /// Adds all successors. Ends interrupted sequences as [`System::expand`] does.
-    #[inline(always)]
-    pub(crate) fn expand_all<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        state: &mut Vec<u8>,
-        out: &mut Successors,
-    ) {
-        system.expand(state, &mut self.enabled, &mut self.scratch, out);
-    }
-
     /// Adds the successors of a state by its first selection, or the first behind the one that was
     /// `tried`, and says which it is. The state must not lie inside an indivisible sequence.
     pub(crate) fn expand<S: System + ?Sized>(
@@ -67,10 +53,10 @@ impl Reducer {
         system: &S,
         state: &mut Vec<u8>,
         tried: Option<Pick>,
-        out: &mut Successors,
+        out: &mut Brief,
     ) -> Pick {
         if !self.reduces() || system.process_count(state) < 2 {
-            self.expand_all(system, state, out);
+            out.expand(system, state);
             return Pick::Everything;
         }
         let behind = match tried {
@@ -78,8 +64,7 @@ impl Reducer {
             Some(Pick::Ample(process)) => Some(process),
             Some(pick) => return self.expand_stubborn(system, state, Some(pick), out),
         };
-        let (enabled, scratch) = (&mut self.enabled, &mut self.scratch);
-        match system.expand_ample(state, behind, self.observed, enabled, scratch, out) {
+        match out.expand_ample(system, state, behind, self.observed) {
             Some(process) => Pick::Ample(process),
             None => self.expand_stubborn(system, state, None, out),
         }
@@ -91,20 +76,19 @@ impl Reducer {
         system: &S,
         state: &mut Vec<u8>,
         pick: Pick,
-        out: &mut Successors,
+        out: &mut Brief,
     ) {
-        let (list, bytes) = (out.list.len(), out.bytes.len());
+        let start = out.len();
         let mut tried = None;
         if pick == Pick::Everything {
-            return self.expand_all(system, state, out);
+            return out.expand(system, state);
         }
         loop {
             let found = self.expand(system, state, tried, out);
             if found == pick || found == Pick::Everything {
                 return;
             }
-            out.list.truncate(list);
-            out.bytes.truncate(bytes);
+            out.truncate(start);
             tried = Some(found);
         }
     }
@@ -115,17 +99,18 @@ impl Reducer {
         system: &S,
         state: &mut Vec<u8>,
         tried: Option<Pick>,
-        out: &mut Successors,
+        out: &mut Brief,
     ) -> Pick {
-        let (list, bytes) = (out.list.len(), out.bytes.len());
-        self.expand_all(system, state, out);
+        let start = out.len();
+        out.expand(system, state);
         if self.rule != Reduction::Full {
             return Pick::Everything;
         }
         self.movers.clear();
-        for (step, ..) in &out.list[list..] {
-            if self.movers.last() != Some(&step.process) {
-                self.movers.push(step.process);
+        for lead in out.leads(start) {
+            let process = lead.step().process;
+            if self.movers.last() != Some(&process) {
+                self.movers.push(process);
             }
         }
         let seeds = match tried {
@@ -144,27 +129,10 @@ impl Reducer {
         for at in seeds..self.movers.len() {
             let seed = self.movers[at];
             if self.stubborn.grow(system, state, &self.movers, seed, self.observed) {
-                self.keep_members(out, list, bytes);
+                out.retain(start, |process| self.stubborn.contains(process));
                 return Pick::Stubborn(seed);
             }
         }
         Pick::Everything
-    }
-
-    /// Drops the successors by steps of others, and closes the gaps that they leave.
-    fn keep_members(&self, out: &mut Successors, list: usize, bytes: usize) {
-        let (mut kept, mut end) = (list, bytes);
-        for at in list..out.list.len() {
-            let (step, outcome, range) = out.list[at].clone();
-            if self.stubborn.contains(step.process) {
-                let length = range.len();
-                out.bytes.copy_within(range, end);
-                out.list[kept] = (step, outcome, end..end + length);
-                kept += 1;
-                end += length;
-            }
-        }
-        out.list.truncate(kept);
-        out.bytes.truncate(end);
     }
 }

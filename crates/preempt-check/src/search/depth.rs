@@ -12,7 +12,7 @@ use super::window::{Frame, Window};
 use crate::reduce::{Pick, Reducer};
 use crate::store::{Exact, Pending, StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{Outcome, Step, Stop, System};
+use preempt_core::{Lead, Outcome, Step, Stop, System};
 
 /// Indivisible sequences with more steps than this, over all their branches, are checked for loops.
 const LONG_SEQUENCE: u32 = 1 << 14;
@@ -106,7 +106,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             if top.id.is_some() {
                 self.sequence_steps = 0;
             }
-            let (step, outcome, range) = self.window.successors.list[at].clone();
+            let (step, outcome, transient) = self.window.successors.get(at);
             self.tally.take(self.system, step);
             if outcome != Outcome::Done {
                 self.fault(outcome)?;
@@ -122,8 +122,8 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
                 self.tally.matched += 1;
                 continue;
             }
-            let bytes = &self.window.successors.bytes[range];
-            if self.system.is_transient(bytes) {
+            let bytes = &self.window.successors.bytes[self.window.successors.range(at)];
+            if transient {
                 self.tally.atomic_steps += 1;
                 self.state.clear();
                 self.state.extend_from_slice(bytes);
@@ -165,7 +165,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
     /// Enters `self.state`, which is new (`id` given), or transient, or was so until now.
     fn arrive(&mut self, depth: u32, transient: bool, id: Option<StateId>) -> Result<(), Ended> {
         self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
-        let start = self.window.successors.list.len() as u32;
+        let start = self.window.successors.len() as u32;
         let mut pick = self.fill_first(id.is_some());
         let mut id = id;
         if id.is_none() {
@@ -190,7 +190,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             }
         }
         self.tally.depth = self.tally.depth.max(u64::from(depth));
-        let count = self.window.successors.list.len() as u32 - start;
+        let count = self.window.successors.len() as u32 - start;
         if let Some(id) = id {
             if let Some(below) = self.frames.last_mut() {
                 below.outside = true;
@@ -215,7 +215,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         if may_reduce && self.reducer.reduces() {
             return self.reducer.expand(self.system, &mut self.state, None, out);
         }
-        self.reducer.expand_all(self.system, &mut self.state, out);
+        out.expand(self.system, &mut self.state);
         Pick::Everything
     }
 
@@ -227,8 +227,8 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         {
             return self.hash_near(start, parent);
         }
-        for (_, _, range) in &self.window.successors.list[start as usize..] {
-            let hash = self.store.hash(&self.window.successors.bytes[range.clone()]);
+        for lead in self.window.successors.leads(start as usize) {
+            let hash = self.store.hash(&self.window.successors.bytes[lead.range()]);
             self.store.prefetch(hash);
             self.window.hashes.push(hash);
         }
@@ -238,12 +238,12 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
     /// As [`Self::hash_section`], where the store makes use of the state before.
     fn hash_near(&mut self, start: u32, parent: StateId) -> Result<(), Ended> {
         let Window { successors, hashes, .. } = &mut self.window;
-        // Inside a sequence nothing is stored, so nothing need be known of it.
-        let stored = |bytes: &[u8]| !self.system.is_transient(bytes);
         self.near.clear();
-        for (_, _, range) in &successors.list[start as usize..] {
-            let end =
-                if stored(&successors.bytes[range.clone()]) { range.end } else { range.start };
+        for lead in successors.leads(start as usize) {
+            let range = lead.range();
+            // Inside a sequence nothing is stored, so nothing need be known of it.
+            let is_stored = lead.result & Lead::TRANSIENT == 0;
+            let end = if is_stored { range.end } else { range.start };
             self.near.push(Pending::new(0, range.start, end));
         }
         self.store.hash_successors(parent, &successors.bytes, &mut self.near)?;
@@ -275,7 +275,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             let tried = Some(frame.pick);
             let out = &mut self.window.successors;
             let pick = self.reducer.expand(self.system, &mut self.state, tried, out);
-            let count = self.window.successors.list.len() as u32 - frame.start;
+            let count = self.window.successors.len() as u32 - frame.start;
             self.frames[top] = Frame { pick, count, next: 0, ..frame };
             self.hash_section(frame.start, frame.id)?;
             return Ok(());
@@ -318,7 +318,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         let mut state = std::mem::take(&mut self.state);
         self.window.state_of(&self.frames, at, &mut state);
         self.state = state;
-        let start = self.window.successors.list.len() as u32;
+        let start = self.window.successors.len() as u32;
         self.fill_again(self.frames[at].pick);
         self.frames[at].start = start;
         self.hash_section(start, self.frames[at].id)
@@ -369,10 +369,11 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             }
             self.window.truncate(0);
             self.fill_again(frame.pick);
-            let (step, _, range) = self.window.successors.list[frame.next as usize - 1].clone();
-            steps.push(step);
+            let taken = frame.next as usize - 1;
+            let successors = &self.window.successors;
+            steps.push(successors.get(taken).0);
             self.state.clear();
-            self.state.extend_from_slice(&self.window.successors.bytes[range]);
+            self.state.extend_from_slice(&successors.bytes[successors.range(taken)]);
         }
         self.window = present;
         self.state = state;

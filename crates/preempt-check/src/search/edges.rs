@@ -11,16 +11,10 @@ use crate::Options;
 use crate::store::{StateId, pages};
 use preempt_core::{ProcessId, Step, System};
 
-/// A way out of a stored state.
+/// A way out of a stored state: where it leads, whose step it is, who moved last on it. One number, so
+/// that it is read as it was written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
-    /// The state it leads to, or the number of a fault.
-    pub(super) to: u32,
-    /// Whose step it is.
-    pub(super) process: ProcessId,
-    /// Who moved last on it; the property where only the property did, [`FAULT`], or [`DEAD_END`].
-    pub(super) mover: ProcessId,
-}
+pub(super) struct Edge(u64);
 
 /// In place of a mover: the way ends in a fault.
 const FAULT: ProcessId = ProcessId(u16::MAX - 1);
@@ -28,9 +22,33 @@ const FAULT: ProcessId = ProcessId(u16::MAX - 1);
 const DEAD_END: ProcessId = ProcessId(u16::MAX - 2);
 
 impl Edge {
-    /// Whether nothing comes of it.
-    pub(super) fn is_dead_end(self) -> bool {
-        self.mover == DEAD_END
+    #[inline]
+    fn new(to: u32, process: ProcessId, mover: ProcessId) -> Self {
+        Edge(u64::from(to) << 32 | u64::from(process.0) << 16 | u64::from(mover.0))
+    }
+
+    /// The state it leads to, or the number of a fault.
+    #[inline]
+    pub(super) fn to(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Whose step it is.
+    #[inline]
+    pub(super) fn process(self) -> ProcessId {
+        ProcessId((self.0 >> 16) as u16)
+    }
+
+    /// Who moved last on it; the property where only the property did, [`FAULT`], or [`DEAD_END`].
+    #[inline]
+    pub(super) fn mover(self) -> ProcessId {
+        ProcessId(self.0 as u16)
+    }
+
+    /// Whether it leads to a state.
+    #[inline]
+    pub(super) fn arrives(self) -> bool {
+        self.mover() != FAULT && self.mover() != DEAD_END
     }
 }
 
@@ -49,14 +67,16 @@ pub(super) struct Way {
 
 impl Way {
     /// The number of its arrival, unless it has none.
+    #[inline]
     pub(super) fn arrival(self) -> Option<usize> {
         let arrives = self.mover != FAULT && self.mover != DEAD_END;
         arrives.then_some(self.to as usize)
     }
 
     /// The edge for later.
+    #[inline]
     pub(super) fn edge(self, to: u32) -> Edge {
-        Edge { to, process: self.process, mover: self.mover }
+        Edge::new(to, self.process, self.mover)
     }
 }
 
@@ -92,6 +112,7 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
     }
 
     /// Another state is going to be expanded.
+    #[inline]
     pub(super) fn begin(&mut self) {
         self.processes.clear();
         self.own_faults = self.faults.len();
@@ -115,9 +136,10 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
 
     /// The fault that an edge stands for, and the steps to it.
     pub(super) fn fault(&self, edge: Edge) -> Option<(u32, Vec<Step>)> {
-        (edge.mover == FAULT).then(|| self.faults[edge.to as usize].clone())
+        (edge.mover() == FAULT).then(|| self.faults[edge.to() as usize].clone())
     }
 
+    #[inline]
     fn add(&mut self, to: u32, process: ProcessId, mover: ProcessId) {
         self.list.push(Way { to, process, mover, pending: None, transparent: false });
     }
@@ -191,17 +213,20 @@ impl Edges {
     }
 
     /// Whether edges of the state are kept.
+    #[inline]
     pub(super) fn knows(&self, state: StateId) -> bool {
         self.places.get(state.index()).is_some_and(|(start, end)| start < end)
     }
 
     /// What is kept for the state.
+    #[inline]
     pub(super) fn of(&self, state: StateId) -> &[Edge] {
         let (start, end) = self.places.get(state.index()).copied().unwrap_or_default();
         &self.list[start as usize..end as usize]
     }
 
     /// The edges pushed from now on are this state's, until [`Edges::end`].
+    #[inline]
     pub(super) fn begin(&mut self, state: StateId) {
         if self.places.len() <= state.index() {
             self.places.resize(state.index() + 1, (0, 0));
@@ -209,10 +234,12 @@ impl Edges {
         self.places[state.index()] = (self.list.len() as u32, self.list.len() as u32);
     }
 
+    #[inline]
     pub(super) fn push(&mut self, edge: Edge) {
         self.list.push(edge);
     }
 
+    #[inline]
     pub(super) fn end(&mut self, state: StateId) {
         self.places[state.index()].1 = self.list.len() as u32;
     }

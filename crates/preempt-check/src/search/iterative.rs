@@ -243,6 +243,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             self.marks.prefetch(entry.state);
             self.store.prefetch_id(entry.state);
         }
+        for entry in self.log[cursor..].iter().take(BATCH) {
+            self.edges.prefetch_list(entry.state);
+        }
         while next < self.log.len() && self.waiting() < BATCH && self.tasks.len() < BATCH {
             self.look_at(next as u32)?;
             next += 1;
@@ -442,7 +445,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         let mark = self.marks.get(entry.state);
         let edges = std::mem::take(&mut self.edges);
         let known = edges.of(entry.state);
-        let mover = entry.mover.process().filter(|p| known.iter().any(|e| e.process == *p));
+        let mover = entry.mover.process().filter(|p| known.iter().any(|e| e.process() == *p));
         let result = match mover {
             None if !self.goes_free(entry, mark) => Ok(()),
             None => self.follow_edges(visit, known, |marks, p| !marks.has_mover(entry.state, p)),
@@ -473,7 +476,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         }
         states().for_each(|state| self.previous.prefetch_list(state));
         for edge in states().flat_map(|state| self.previous.of(state)) {
-            self.marks.prefetch(StateId(edge.to));
+            self.marks.prefetch(StateId(edge.to()));
         }
     }
 
@@ -541,7 +544,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         wanted: impl Fn(&Marks, ProcessId) -> bool,
     ) -> Result<(), End> {
         for &edge in edges {
-            if wanted(&self.marks, edge.process) {
+            if wanted(&self.marks, edge.process()) {
                 self.follow(visit, edge, None)?;
             }
         }
@@ -570,6 +573,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     }
 
     /// The edge of a way, which has its state stored if it is not yet.
+    #[inline]
     fn edge(&mut self, at: usize) -> Result<Edge, End> {
         let way = self.ways.list[at];
         let Some(arrival) = way.arrival() else { return Ok(way.edge(way.to)) };
@@ -586,24 +590,25 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     /// Goes along an edge. Where it arrives, `label` was the last mover, or else who really was.
     /// Says whether some visit to that state is yet to be expanded.
+    #[inline]
     fn follow(&mut self, visit: u32, edge: Edge, label: Option<Mover>) -> Result<bool, End> {
-        if edge.is_dead_end() {
-            return Ok(false);
-        }
-        if let Some((fault, path)) = self.ways.fault(edge) {
-            self.fault(fault, Some(visit), &path)?;
+        if !edge.arrives() {
+            if let Some((fault, path)) = self.ways.fault(edge) {
+                self.fault(fault, Some(visit), &path)?;
+            }
             return Ok(false);
         }
         self.transitions += 1;
         let before = self.log[visit as usize].mover;
-        let mover = label.unwrap_or_else(|| match edge.mover {
+        let mover = label.unwrap_or_else(|| match edge.mover() {
             ProcessId::PROPERTY => Mover::new(before.process(), false),
             mover => Mover::new(Some(mover), false),
         });
-        self.arrive(StateId(edge.to), visit, mover)
+        self.arrive(StateId(edge.to()), visit, mover)
     }
 
     /// Notes an arrival; says whether some visit to the state is yet to be expanded.
+    #[inline]
     fn arrive(&mut self, state: StateId, parent: u32, mover: Mover) -> Result<bool, End> {
         match self.marks.visit(state, self.bucket, mover.process()) {
             Visit::Covered => return Ok(!self.marks.get(state).is_expanded()),

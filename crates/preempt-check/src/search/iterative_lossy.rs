@@ -301,7 +301,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         let Some(arrival) = way.arrival() else { return Ok(false) };
         self.transitions += 1;
         let before = self.log[visit as usize].mover.process();
-        let mover = label.unwrap_or_else(|| match edge.mover {
+        let mover = label.unwrap_or_else(|| match edge.mover() {
             ProcessId::PROPERTY => Mover::new(before, false),
             mover => Mover::new(Some(mover), false),
         });

@@ -57,16 +57,19 @@ pub(super) enum Visit {
 
 impl Mark {
     /// The lowest count.
+    #[inline]
     pub(super) fn low(self) -> u32 {
         (self.0 >> LOW_SHIFT) as u32
     }
 
     /// Every process was run at the lowest count.
+    #[inline]
     pub(super) fn is_free(self) -> bool {
         self.0 & FREE != 0
     }
 
     /// Some visit to the state has begun to be expanded.
+    #[inline]
     pub(super) fn is_expanded(self) -> bool {
         self.0 & EXPANDED != 0
     }
@@ -74,6 +77,7 @@ impl Mark {
 
 impl Marks {
     /// The mark of a state that was visited before.
+    #[inline]
     pub(super) fn get(&self, id: StateId) -> Mark {
         self.marks[id.index()]
     }
@@ -120,6 +124,7 @@ impl Marks {
     }
 
     /// Whether `mover` is among the last movers at the lowest count.
+    #[inline]
     pub(super) fn has_mover(&self, id: StateId, mover: ProcessId) -> bool {
         let mark = self.marks[id.index()];
         match u32::from(mover.0) {
@@ -128,6 +133,7 @@ impl Marks {
         }
     }
 
+    #[inline]
     fn add_mover(&mut self, id: StateId, mover: Option<ProcessId>) {
         let mark = &mut self.marks[id.index()];
         match mover {
@@ -141,16 +147,19 @@ impl Marks {
     }
 
     /// Notes that every process is run at the lowest count.
+    #[inline]
     pub(super) fn set_free(&mut self, id: StateId) {
         self.marks[id.index()].0 |= FREE;
     }
 
     /// Notes that a visit to the state begins to be expanded.
+    #[inline]
     pub(super) fn set_expanded(&mut self, id: StateId) {
         self.marks[id.index()].0 |= EXPANDED;
     }
 
     /// Notes that the state is on the path of a depth-first search; says whether it was not yet.
+    #[inline]
     pub(super) fn enter(&mut self, id: StateId) -> bool {
         let mark = &mut self.marks[id.index()].0;
         let first = *mark & ON_PATH == 0;
@@ -159,16 +168,19 @@ impl Marks {
     }
 
     /// Notes that the state left the path.
+    #[inline]
     pub(super) fn leave(&mut self, id: StateId) {
         self.marks[id.index()].0 &= !ON_PATH;
     }
 
     /// Whether the state was visited and is on the path.
+    #[inline]
     pub(super) fn is_on_path(&self, id: StateId) -> bool {
         self.marks.get(id.index()).is_some_and(|mark| *mark != UNKNOWN && mark.0 & ON_PATH != 0)
     }
 
     /// Notes that the state waits for the next count; says whether it did not yet.
+    #[inline]
     pub(super) fn defer(&mut self, id: StateId) -> bool {
         let mark = &mut self.marks[id.index()].0;
         let first = *mark & DEFERRED == 0;

@@ -75,6 +75,7 @@ fn bits_of(hash: u64, hashes: u32, mut visit: impl FnMut(usize, u64)) {
 }
 
 impl Store for Bitstate {
+    #[inline]
     fn insert_hashed(&mut self, hash: u64, _state: &[u8]) -> Result<Inserted, StoreFull> {
         let at = self.line(hash);
         let line = self.lines.line_mut(at);
@@ -96,6 +97,7 @@ impl Store for Bitstate {
         Ok(Inserted { id: StateId(number), new: true })
     }
 
+    #[inline]
     fn lookup_hashed(&self, hash: u64, _state: &[u8]) -> Option<StateId> {
         let line = self.lines.line(self.line(hash));
         let mut known = true;

@@ -270,6 +270,7 @@ impl Store for Tree {
         Ok(())
     }
 
+    #[inline]
     fn hashes_near(&self) -> bool {
         self.lengths.first().is_some_and(|length| *length > LONG)
     }
@@ -281,6 +282,7 @@ impl Store for Tree {
         }
     }
 
+    #[inline]
     fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         if hash & 1 == 1 {
             let (class, key) = (self.class(state.len())?, hash >> 1);

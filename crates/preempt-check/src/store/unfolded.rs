@@ -100,6 +100,7 @@ impl Unfolded {
     }
 
     /// Replaces `out` by the bytes of the state.
+    #[inline]
     pub(crate) fn bytes(&self, out: &mut Vec<u8>) {
         out.clear();
         let size = self.levels.first().map_or(0, |(_, size)| *size);
