@@ -193,6 +193,57 @@ pub trait System: Sync {
         }
     }
 
+    /// Adds the successors under all steps of the first process that [may be explored
+    /// alone](System::is_ample) and has steps, and says which process it is; `None` if there is none.
+    /// Processes are tried in the order of [`System::enabled`], those up to `behind` are passed over.
+    /// Only for states outside of indivisible sequences.
+    fn expand_ample(
+        &self,
+        state: &mut Vec<u8>,
+        behind: Option<ProcessId>,
+        observed: bool,
+        enabled: &mut Enabled,
+        scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) -> Option<ProcessId> {
+        enabled.clear();
+        self.enabled(state, enabled);
+        let mut groups = enabled.by_process();
+        if let Some(behind) = behind {
+            groups.find(|(process, _)| *process == behind);
+        }
+        let (process, steps) =
+            groups.find(|(process, _)| self.is_ample(state, *process, observed))?;
+        for &step in steps {
+            scratch.clear();
+            scratch.extend_from_slice(state);
+            let outcome = self.apply(scratch, step);
+            let start = out.bytes.len();
+            out.bytes.extend_from_slice(scratch);
+            out.list.push((step, outcome, start..out.bytes.len()));
+        }
+        Some(process)
+    }
+
+    /// As [`System::expand_ample`], in brief; `None`, and nothing added, if the system cannot.
+    fn expand_ample_briefly(
+        &self,
+        _state: &mut Vec<u8>,
+        _behind: Option<ProcessId>,
+        _observed: bool,
+        _leads: &mut Leads,
+        _bytes: &mut Vec<u8>,
+    ) -> Option<Option<ProcessId>> {
+        None
+    }
+
+    /// Whether the steps of `process`, if it has some, may be explored alone by Spin's rule: they are
+    /// safe, and where something is `observed` they cannot be seen.
+    fn is_ample(&self, state: &[u8], process: ProcessId, observed: bool) -> bool {
+        self.locality(state, process) >= Locality::Safe
+            && !(observed && self.is_visible(state, process))
+    }
+
     /// As [`System::expand`], in brief: adds to `leads` and `bytes`, and says `true`. A system that
     /// cannot, for this state or at all, adds nothing and says `false`; only the end of an
     /// interrupted sequence may show already. `leads` must not be used with another system.
@@ -203,6 +254,19 @@ pub trait System: Sync {
         _bytes: &mut Vec<u8>,
     ) -> bool {
         false
+    }
+
+    /// As [`System::expand_briefly`], but the steps of one process only, in a state outside of
+    /// indivisible sequences and without moves of a property. Says whether there are any; `None`, and
+    /// nothing added, if that is known only from the steps of all processes.
+    fn expand_process_briefly(
+        &self,
+        _state: &mut Vec<u8>,
+        _process: ProcessId,
+        _leads: &mut Leads,
+        _bytes: &mut Vec<u8>,
+    ) -> Option<bool> {
+        None
     }
 
     /// How many steps an observer would count: 2 for a rendezvous, 1 otherwise.
@@ -246,9 +310,14 @@ pub trait System: Sync {
         0
     }
 
-    /// The value of one proposition.
+    /// The value of one proposition; false where it has none.
     fn proposition(&self, _state: &[u8], _index: usize) -> bool {
         false
+    }
+
+    /// The fault that leaves a proposition without a value, see [`System::fault`].
+    fn proposition_fault(&self, _state: &[u8], _index: usize) -> Option<u32> {
+        None
     }
 
     /// How far the present steps of `process` stay out of the others' way. [`Locality::Shared`] is
@@ -280,6 +349,11 @@ pub trait System: Sync {
     fn future(&self, _state: &[u8], _process: ProcessId) -> Option<&Footprint> {
         None
     }
+
+    /// Adds a number per process, such that [`System::present`], [`System::future`] and
+    /// [`System::is_visible`] answer alike for equal numbers. Numbers are small: searches keep tables
+    /// by them. Adds nothing if the system has no such numbers.
+    fn control_points(&self, _state: &[u8], _points: &mut Vec<u32>) {}
 
     /// The objects that propositions read.
     fn observed(&self) -> Option<&ObjectSet> {

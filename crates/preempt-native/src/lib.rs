@@ -8,6 +8,7 @@
 //! **Invariant:** every vector handed to machine code was produced by this system or its interpreter,
 //! so offsets computed from it stay inside it.
 
+mod alone;
 mod build;
 mod channel;
 mod code;
@@ -348,6 +349,21 @@ impl System for Native<'_> {
         });
     }
 
+    fn expand_ample_briefly(
+        &self,
+        state: &mut Vec<u8>,
+        behind: Option<ProcessId>,
+        observed: bool,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> Option<Option<ProcessId>> {
+        self.expand_alone(state, behind, observed, leads, bytes)
+    }
+
+    fn control_points(&self, state: &[u8], points: &mut Vec<u32>) {
+        points.extend(self.frames(state).map(|frame| self.control.point(state, frame)));
+    }
+
     fn expand_briefly(&self, state: &mut Vec<u8>, leads: &mut Leads, bytes: &mut Vec<u8>) -> bool {
         let Some(expanding) = self.expanding() else { return false };
         state.reserve(PIECE);
@@ -380,6 +396,16 @@ impl System for Native<'_> {
         true
     }
 
+    fn expand_process_briefly(
+        &self,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> Option<bool> {
+        self.expand_one(state, process, leads, bytes)
+    }
+
     fn is_transient(&self, state: &[u8]) -> bool {
         state[0] != 0
     }
@@ -388,6 +414,13 @@ impl System for Native<'_> {
         match self.propositions.get(index) {
             Some(Some(evaluate)) => evaluate(state.as_ptr()) != 0,
             _ => self.reference.proposition(state, index),
+        }
+    }
+
+    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
+        match self.propositions.get(index) {
+            Some(Some(_)) => None,
+            _ => self.reference.proposition_fault(state, index),
         }
     }
 

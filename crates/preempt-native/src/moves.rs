@@ -214,7 +214,7 @@ impl<'a> Maker<'a> {
         let violated = code.register(zero);
         match &taken.kind {
             MoveKind::Plain { guard } => {
-                if is_new && scope.can_fault(*guard) {
+                if is_new && scope.program.can_fault(*guard) {
                     scope.value(code, *guard);
                 }
             }

@@ -5,7 +5,7 @@
 //! one buffer of bytes that many expansions share.
 
 use crate::store::{Exact, Pending, Store, StoreFull};
-use preempt_core::{Enabled, Lead, Leads, Outcome, Step, Successors, System};
+use preempt_core::{Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
 use std::ops::Range;
 
 /// Sequences with more steps than this, over all their branches, are checked for loops.
@@ -13,6 +13,9 @@ const LONG_SEQUENCE: u32 = 1 << 14;
 
 /// What happens during an expansion.
 pub(crate) trait Watch {
+    /// The expanded state has this step; what follows is about it.
+    #[inline(always)]
+    fn begin_step(&mut self, _step: Step) {}
     /// A step was taken, into an indivisible sequence or not.
     fn step(&mut self, step: Step, transient: bool);
     /// The last step of `path`, which begins at the expanded state, was a mistake.
@@ -103,13 +106,41 @@ impl Expander {
         if !system.expand_briefly(state, &mut self.leads, &mut self.successors.bytes) {
             return self.expand(system, state, watch);
         }
+        self.follow_leads(system, watch)
+    }
+
+    /// As [`Expander::expand_briefly`], the steps of one process only; `None` if the system must look
+    /// at all steps for that.
+    #[inline]
+    pub(crate) fn expand_process<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        watch: &mut impl Watch,
+    ) -> Result<Option<usize>, StoreFull> {
+        self.leads.list.clear();
+        let (leads, bytes) = (&mut self.leads, &mut self.successors.bytes);
+        match system.expand_process_briefly(state, process, leads, bytes) {
+            Some(_) => self.follow_leads(system, watch).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    fn follow_leads<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
         // Taken out while it is read: the loop then knows that nothing changes it.
         let list = std::mem::take(&mut self.leads.list);
         self.arrivals.reserve(list.len());
         let mut result = Ok(list.len());
         for lead in &list {
+            let (step, range) = (lead.step(), lead.range());
+            watch.begin_step(step);
             if lead.result == 0 {
-                let (step, range) = (lead.step(), lead.range());
                 watch.step(step, false);
                 let bytes = self.successors.bytes.get(range.clone()).unwrap_or_default();
                 watch.arrive(&[step], bytes);
@@ -160,6 +191,7 @@ impl Expander {
         self.arrivals.reserve(count);
         for at in first..first + count {
             let (step, outcome, range) = self.successors.list[at].clone();
+            watch.begin_step(step);
             self.follow_step(system, step, outcome, range, watch)?;
         }
         Ok(count)
