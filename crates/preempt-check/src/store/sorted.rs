@@ -2,7 +2,7 @@
 //!
 //! About every third successor is a new state, which no processor can guess. So a batch is sorted
 //! first, without a branch, into states whose tag is known and the others; each list is then dealt with
-//! by a loop that nearly always goes the same way. This made searches 5 to 20 % faster.
+//! by a loop that nearly always goes the same way. This made searches up to 17 % faster.
 
 use super::Pending;
 
