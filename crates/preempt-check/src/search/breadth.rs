@@ -18,6 +18,8 @@ use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Outcome, Step, Stop, System};
 
+/// How many states ahead the bytes of one are fetched.
+const AHEAD: usize = 8;
 /// Successors per batch.
 const BATCH: usize = 96;
 
@@ -255,6 +257,10 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     #[inline]
     fn next_state(&mut self) {
         if !self.frontier.pop(&mut self.state) {
+            let ahead = self.head + AHEAD;
+            if ahead < self.store.len() {
+                self.store.prefetch_id(StateId(ahead as u32));
+            }
             self.store.load_parent(StateId(self.head as u32), &mut self.state);
         }
         self.events.at = self.head;

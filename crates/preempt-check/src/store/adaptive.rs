@@ -122,6 +122,14 @@ impl Store for Adaptive {
     }
 
     #[inline]
+    fn prefetch_id(&self, id: StateId) {
+        match &self.inner {
+            Inner::Exact(store) => store.prefetch_id(id),
+            Inner::Tree(store) => store.prefetch_id(id),
+        }
+    }
+
+    #[inline]
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         let Inner::Exact(store) = &mut self.inner else {
             let Inner::Tree(store) = &mut self.inner else { return Ok(()) };
