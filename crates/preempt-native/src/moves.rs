@@ -176,7 +176,7 @@ impl<'a> Maker<'a> {
         self.one_of(code, &ids, which, |code, id, ask| {
             let timeout = code.number(0);
             let scope = self.scope(process, timeout, room, OnFault::Return);
-            self.effect(code, &scope, self.program.move_of(id), ask);
+            self.effect(code, &scope, self.program.move_of(id), true, ask);
         });
     }
 
@@ -200,13 +200,21 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Takes a move in place and delivers the result.
-    pub(crate) fn effect(&self, code: &mut Code<'_>, scope: &Scope<'_>, taken: &Move, ask: Block) {
+    /// Takes a move in place and delivers the result. `is_new` tells that nobody has evaluated the guard
+    /// yet, which may be a mistake.
+    pub(crate) fn effect(
+        &self,
+        code: &mut Code<'_>,
+        scope: &Scope<'_>,
+        taken: &Move,
+        is_new: bool,
+        ask: Block,
+    ) {
         let zero = code.number(0);
         let violated = code.register(zero);
         match &taken.kind {
             MoveKind::Plain { guard } => {
-                if scope.can_fault(*guard) {
+                if is_new && scope.program.can_fault(*guard) {
                     scope.value(code, *guard);
                 }
             }

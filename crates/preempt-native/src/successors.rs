@@ -87,23 +87,31 @@ impl Maker<'_> {
         for &id in &state.moves {
             let candidate = self.program.move_of(id);
             let (enabled, next) = (code.block(), code.block());
+            // A guard that fails to be evaluated is no part of the effect that follows one that holds:
+            // the interpreter tells how it fails.
+            let faulty = match visit.purpose {
+                Purpose::List => enabled,
+                Purpose::Expand => code.cold_block(),
+            };
             if let Some(group) = visit.group {
                 stop_at_other_groups(code, group, candidate.escape, end);
             }
-            let on_fault = OnFault::Goto(enabled);
+            let on_fault = OnFault::Goto(faulty);
             let scope = self.scope(visit.process, visit.timeout, visit.room, on_fault);
             let blocks = (enabled, next, visit.ask);
             self.guard(code, &scope, candidate, visit.count, blocks, |scope, code, channel| {
                 self.offer(code, scope, (id, candidate), channel);
                 self.after_offer(code, visit, scope, (id, candidate), channel, next);
             });
-            code.begin(enabled);
-            self.enter(code, visit, id);
-            if let Some(group) = visit.group {
-                let own = code.number(i32::from(candidate.escape));
-                code.set(group, own);
+            for block in [enabled, faulty].into_iter().take(1 + usize::from(faulty != enabled)) {
+                code.begin(block);
+                self.enter(code, visit, id, block == enabled);
+                if let Some(group) = visit.group {
+                    let own = code.number(i32::from(candidate.escape));
+                    code.set(group, own);
+                }
+                code.jump(next);
             }
-            code.jump(next);
             code.begin(next);
         }
         code.jump(end);
@@ -148,12 +156,12 @@ impl Maker<'_> {
         }
     }
 
-    /// Adds a lead for an enabled move.
-    fn enter(&self, code: &mut Code<'_>, visit: &Visit, id: MoveId) {
+    /// Adds a lead for an enabled move, whose guard holds or cannot be evaluated.
+    fn enter(&self, code: &mut Code<'_>, visit: &Visit, id: MoveId, holds: bool) {
         let taken = self.program.move_of(id);
         let successor = match visit.purpose {
             Purpose::List => None,
-            Purpose::Expand if !self.support().effect(taken) => {
+            Purpose::Expand if !holds || !self.support().effect(taken) => {
                 let (ask, zero) = (code.number(ASK_STEP as i32), code.number(0));
                 note_question(code, visit.room);
                 Some((ask, zero, zero))
@@ -193,7 +201,7 @@ impl Maker<'_> {
         let no_timeout = code.number(0);
         let process = Process { state: copy, frame, pid: visit.process.pid };
         let scope = self.scope(process, no_timeout, visit.room, OnFault::Deliver(done));
-        self.effect(code, &scope, taken, ask);
+        self.effect(code, &scope, taken, false, ask);
         code.begin(ask);
         let number = code.number(ASK_STEP as i32);
         note_question(code, visit.room);

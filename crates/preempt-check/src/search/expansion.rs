@@ -143,13 +143,24 @@ impl Expander {
                 let bytes = self.successors.bytes.get(range.clone()).unwrap_or_default();
                 watch.arrive(&[step], bytes);
                 self.arrivals.push(Pending::new(0, range.start, range.end));
-            } else if let Err(full) = self.follow_step(system, step, lead.outcome(), range, watch) {
+            } else if let Err(full) = self.follow_lead(system, lead, watch) {
                 result = Err(full);
                 break;
             }
         }
         self.leads.list = list;
         result
+    }
+
+    /// Apart from the loop above, which so keeps its few numbers in registers.
+    #[inline(never)]
+    fn follow_lead<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        lead: &Lead,
+        watch: &mut impl Watch,
+    ) -> Result<(), StoreFull> {
+        self.follow_step(system, lead.step(), lead.outcome(), lead.range(), watch)
     }
 
     /// Adds the arrivals of some steps only.

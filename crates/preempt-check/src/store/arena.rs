@@ -81,14 +81,10 @@ impl Arena {
     }
 
     /// Appends a state that the arena [accepts](Arena::accepts).
+    #[inline]
     pub(crate) fn push(&mut self, state: &[u8]) -> Mark {
-        if self.count == 0 {
-            self.length = state.len();
-            self.shift = (SEGMENT / state.len().max(1)).ilog2();
-            self.lines = (state.len() / 64).clamp(1, 4);
-        } else if state.len() != self.length && self.plain == usize::MAX {
-            self.plain = self.count;
-            self.used = self.used.next_multiple_of(UNIT);
+        if self.plain == usize::MAX && (self.count == 0 || state.len() != self.length) {
+            self.change(state.len());
         }
         let mark =
             if self.plain == usize::MAX { self.push_plain(state) } else { self.push_record(state) };
@@ -96,28 +92,43 @@ impl Arena {
         mark
     }
 
+    /// The first state, or the first of another length.
+    #[cold]
+    fn change(&mut self, length: usize) {
+        if self.count == 0 {
+            self.length = length;
+            self.shift = (SEGMENT / length.max(1)).ilog2();
+            self.lines = (length / 64).clamp(1, 4);
+        } else {
+            self.plain = self.count;
+            self.used = self.used.next_multiple_of(UNIT);
+        }
+    }
+
+    #[inline(always)]
     fn push_plain(&mut self, state: &[u8]) -> Mark {
         if self.segments.is_empty() || self.count.trailing_zeros() >= self.shift {
             self.begin_segment();
         }
-        self.append(state);
+        self.append(&[], state);
         self.count as Mark
     }
 
+    #[inline(always)]
     fn push_record(&mut self, state: &[u8]) -> Mark {
         if self.used + HEADER + state.len() > SEGMENT {
             self.begin_segment();
         }
         let place = (self.segments.len() - 1) * SEGMENT + self.used;
         let header = (state.len() as u64) << 32 | self.count as u64;
-        self.append(&header.to_le_bytes());
-        self.append(state);
+        self.append(&header.to_le_bytes(), state);
         self.used = self.used.next_multiple_of(UNIT);
         let mark = (self.plain + place / UNIT) as Mark;
         self.marks.push(mark);
         mark
     }
 
+    #[cold]
     fn begin_segment(&mut self) {
         let segment = match self.segments.is_empty() {
             true => vec![0; SMALLEST],
@@ -142,13 +153,15 @@ impl Arena {
     }
 
     #[inline(always)]
-    fn append(&mut self, bytes: &[u8]) {
+    fn append(&mut self, header: &[u8], state: &[u8]) {
         if let Some(segment) = self.segments.last_mut() {
-            let end = self.used + bytes.len();
+            let end = self.used + header.len() + state.len();
             if end > segment.len() {
                 Arena::grow(segment, end);
             }
-            segment[self.used..end].copy_from_slice(bytes);
+            let (head, rest) = segment[self.used..end].split_at_mut(header.len());
+            head.copy_from_slice(header);
+            pages::copy(rest, state);
             self.used = end;
         }
     }

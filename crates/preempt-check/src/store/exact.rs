@@ -10,7 +10,8 @@
 //! with no free slot in between.
 
 use super::arena::Arena;
-use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, hash, pages};
+use super::hash::Quick;
+use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, pages};
 
 /// An exact store with the states in full.
 #[derive(Debug)]
@@ -20,7 +21,10 @@ pub struct Exact {
     index: Vec<u64>,
     /// Grow when this many states are stored.
     grow_at: usize,
+    /// Look at all limits when this many are stored, for small states.
+    look_at: usize,
     limit: usize,
+    hash: Quick,
     /// Where the states of a batch belong.
     candidates: Vec<usize>,
 }
@@ -38,7 +42,9 @@ impl Exact {
             arena: Arena::default(),
             index: pages::zeroed(FIRST_CAPACITY + MARGIN),
             grow_at: threshold(FIRST_CAPACITY),
+            look_at: 0,
             limit,
+            hash: Quick::new(),
             candidates: Vec::new(),
         }
     }
@@ -106,28 +112,103 @@ impl Exact {
     }
 
     /// Inserts a state whose place is known; what lies there moves up.
-    #[inline(always)]
+    #[inline]
     fn put(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         let id = self.arena.len();
-        let looks = id.is_multiple_of(1024) || state.len() >= LARGE_STATE;
-        if looks && self.bytes() + state.len() > self.limit || !self.arena.accepts(state.len()) {
-            return Err(StoreFull);
-        }
         let mut end = at;
         while self.index[end] != 0 {
             end += 1;
         }
-        if id >= self.grow_at || end + 2 >= self.index.len() {
-            self.grow()?;
+        if id >= self.look_at || state.len() >= LARGE_STATE || end + 2 >= self.index.len() {
+            self.look(state.len(), end)?;
             let at = self.find(hash, state).0;
-            return self.put(at, hash, state);
+            return self.put_here(at, hash, state);
         }
+        self.put_at(at..end + 1, hash, state)
+    }
+
+    /// As [`Self::put`], when the limits were looked at.
+    #[cold]
+    fn put_here(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        let length = self.index[at..].iter().take_while(|entry| **entry != 0).count();
+        self.put_at(at..at + length + 1, hash, state)
+    }
+
+    /// Inserts a state at the first of these slots. The last one is free, and no other.
+    #[inline(always)]
+    fn put_at(
+        &mut self,
+        slots: std::ops::Range<usize>,
+        hash: u64,
+        state: &[u8],
+    ) -> Result<Inserted, StoreFull> {
+        let id = self.arena.len();
         let mark = self.arena.push(state);
         let mut moved = (hash >> 32) << 32 | (u64::from(mark) + 1);
-        for slot in &mut self.index[at..=end] {
+        for slot in &mut self.index[slots] {
             moved = std::mem::replace(slot, moved);
         }
         Ok(Inserted { id: StateId(id as u32), new: true })
+    }
+
+    /// Looks at all limits, and makes the index larger if it is crowded, as it is when `end` is the
+    /// first free slot for a new state.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, length: usize, end: usize) -> Result<(), StoreFull> {
+        let id = self.arena.len();
+        if self.bytes() + length > self.limit || !self.arena.accepts(length) {
+            return Err(StoreFull);
+        }
+        if id >= self.grow_at || end + 2 >= self.index.len() {
+            self.grow()?;
+        }
+        self.look_at = (id + 1024).min(self.grow_at);
+        Ok(())
+    }
+
+    /// The batch of [`Store::insert_batch`].
+    #[inline(always)]
+    fn insert_all(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        // Most successors are known states: by now the index has arrived, so the bytes to compare
+        // with can be fetched as well.
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        let index = self.index.as_slice();
+        candidates.extend(batch.iter().map(|pending| {
+            let tag = pending.hash >> 32;
+            let (at, entry) = first_candidate(index, slot(tag, index.len() - MARGIN), pending.hash);
+            if entry >> 32 == tag && entry != 0 {
+                self.arena.prefetch(entry as u32 - 1);
+            }
+            at
+        }));
+        // Insertions move entries up only, so candidates stay valid until the index grows.
+        let length = self.index.len();
+        let mut result = Ok(());
+        for (pending, at) in batch.iter_mut().zip(&candidates) {
+            let state = &bytes[pending.start..pending.end];
+            let at = if self.index.len() == length { *at } else { self.slot(pending.hash) };
+            match self.find_from(at, pending.hash, state) {
+                (_, Some(id)) => pending.inserted = Inserted { id, new: false },
+                (at, None) => match self.put(at, pending.hash, state) {
+                    Ok(inserted) => pending.inserted = inserted,
+                    Err(full) => {
+                        result = Err(full);
+                        break;
+                    }
+                },
+            }
+        }
+        self.candidates = candidates;
+        result
+    }
+
+    /// [`Self::insert_all`] for processors that compare 32 bytes at a time.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn insert_all_wide(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        self.insert_all(bytes, batch)
     }
 }
 
@@ -181,7 +262,7 @@ impl Store for Exact {
     /// knows by it that a hash is not its own.
     #[inline]
     fn hash(&self, state: &[u8]) -> u64 {
-        hash(state) & !1
+        self.hash.hash(state) & !1
     }
 
     #[inline]
@@ -223,48 +304,20 @@ impl Store for Exact {
         batch: &mut [Pending],
     ) -> Result<(), StoreFull> {
         let index = self.index.as_slice();
-        for pending in batch {
-            pending.hash = hash(&bytes[pending.start..pending.end]) & !1;
-            pages::prefetch(index, slot(pending.hash >> 32, index.len() - MARGIN));
-        }
+        let capacity = index.len() - MARGIN;
+        self.hash.hash_all(bytes, batch, |hash| {
+            pages::fetch(index.as_ptr().wrapping_add(slot(hash >> 32, capacity)));
+        });
         Ok(())
     }
 
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        // Most successors are known states: by now the index has arrived, so the bytes to compare
-        // with can be fetched as well.
-        let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.clear();
-        candidates.reserve(batch.len());
-        let index = self.index.as_slice();
-        for pending in batch.iter() {
-            let tag = pending.hash >> 32;
-            let (at, entry) = first_candidate(index, slot(tag, index.len() - MARGIN), pending.hash);
-            if entry >> 32 == tag && entry != 0 {
-                self.arena.prefetch(entry as u32 - 1);
-            }
-            candidates.push(at);
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has what this form needs.
+            return unsafe { self.insert_all_wide(bytes, batch) };
         }
-        // Insertions move entries up only, so candidates stay valid until the index grows.
-        let length = self.index.len();
-        let mut result = Ok(());
-        for (pending, at) in batch.iter_mut().zip(&candidates) {
-            let state = &bytes[pending.start..pending.end];
-            let at = if self.index.len() == length { *at } else { self.slot(pending.hash) };
-            let inserted = match self.find_from(at, pending.hash, state) {
-                (_, Some(id)) => Ok(Inserted { id, new: false }),
-                (at, None) => self.put(at, pending.hash, state),
-            };
-            match inserted {
-                Ok(inserted) => pending.inserted = inserted,
-                Err(full) => {
-                    result = Err(full);
-                    break;
-                }
-            }
-        }
-        self.candidates = candidates;
-        result
+        self.insert_all(bytes, batch)
     }
 
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {

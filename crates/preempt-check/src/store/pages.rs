@@ -79,3 +79,21 @@ pub(crate) fn fetch<T>(address: *const T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
+
+/// Copies in pieces that overlap at the end: for short lists a call to the library costs more than it
+/// saves. Both must have the same length.
+#[inline(always)]
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
+    const PIECE: usize = 16;
+    let length = from.len();
+    if !(PIECE..=512).contains(&length) {
+        to.copy_from_slice(from);
+        return;
+    }
+    assert_eq!(to.len(), length);
+    let last = length - PIECE;
+    for (to, from) in to.as_chunks_mut::<PIECE>().0.iter_mut().zip(from.as_chunks::<PIECE>().0) {
+        *to = *from;
+    }
+    to[last..].copy_from_slice(&from[last..]);
+}
