@@ -38,7 +38,7 @@ pub struct Tree {
 }
 
 /// Shorter states have so few pairs that looking up all of them in batches is quicker.
-const LONG: usize = 24;
+const LONG: usize = 48;
 
 impl Tree {
     /// A store that may use `limit` bytes.
