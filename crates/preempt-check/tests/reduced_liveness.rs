@@ -3,9 +3,10 @@
 use cycles::{accepting_cycles, graph};
 use preempt_check::property::{Buchi, Fair, Product, Property, Stutter, StutterInvariant, Watched};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
+use preempt_check::search::nested_shared::{Reading, nested_shared};
 use preempt_check::store::Exact;
 use preempt_check::{Budget, Finding};
-use preempt_core::{Locality, System, ViolationKind};
+use preempt_core::{Enabled, Label, Locality, System, ViolationKind, replay};
 use preempt_ltl::{Automaton, Cube, Edge, Formula, parse, translate};
 use tiny::{Move, Random, Tiny, tiny};
 
@@ -18,18 +19,49 @@ fn search<S: System, P: Property>(system: &Product<'_, S, P>, scheme: Scheme) ->
     run(system, scheme, Product::<S, P>::target)
 }
 
-fn run<S: System>(system: &S, scheme: Scheme, target: fn(preempt_core::Step) -> u32) -> Finding {
-    let options = NestedOptions {
+fn options(scheme: Scheme) -> NestedOptions {
+    NestedOptions {
         scheme,
         kind: ViolationKind::AcceptanceCycle,
         assertions: true,
         deadlocks: false,
         max_errors: 1,
         depth: None,
-    };
+    }
+}
+
+fn run<S: System>(system: &S, scheme: Scheme, target: fn(preempt_core::Step) -> u32) -> Finding {
     let mut store = Exact::new(1 << 30);
-    let finding = nested(system, &mut store, &mut Budget::unlimited(), options, target);
+    let finding = nested(system, &mut store, &mut Budget::unlimited(), options(scheme), target);
     assert_eq!(finding.stop, None);
+    finding
+}
+
+/// The search whose product states share their system states.
+fn shared<S: System, P: Property>(
+    system: &S,
+    property: &P,
+    stutter: Stutter,
+    reading: Reading,
+    scheme: Scheme,
+) -> Finding {
+    let (mut budget, options) = (Budget::unlimited(), options(scheme));
+    let finding = nested_shared(system, property, stutter, reading, &mut budget, options)
+        .expect("the search knows such systems");
+    assert_eq!(finding.stop, None);
+    if let Some(found) = &finding.counterexample {
+        let product = Product::new(system, property, stutter);
+        let start = found.cycle_start.expect("a cycle");
+        let state = |end: usize| {
+            let (_, mut state, _) = replay(&product, &found.steps[..end]).unwrap();
+            product.enabled(&mut state, &mut Enabled::new());
+            state
+        };
+        assert!(start < found.steps.len());
+        assert_eq!(state(start), state(found.steps.len()), "the cycle is one");
+        let accepts = |end| product.has_label(&state(end), Label::Accept);
+        assert!((start..found.steps.len()).any(accepts), "the cycle is accepting");
+    }
     finding
 }
 
@@ -104,6 +136,19 @@ fn the_violation_that_spin_misses_is_found() {
     assert!(!violated(&raw, Scheme::IntermediateState), "V0 misses it, as Spin does");
     assert!(violated(&normal, V1), "V1 with the normal form does not");
     assert!(violated(&normal, Scheme::Full));
+    for automaton in [b1(), b2()] {
+        let raw = Buchi::new(automaton.clone(), vec![0]);
+        let normal = StutterInvariant::new(&automaton, vec![0]).unwrap();
+        let reduced = |reading| {
+            let raw = shared(&system, &raw, Stutter::Extend, reading, V1);
+            let normal = shared(&system, &normal, Stutter::Extend, reading, V1);
+            (raw.counterexample.is_some(), normal.counterexample.is_some())
+        };
+        let is_b1 = automaton == b1();
+        assert_eq!(reduced(Reading::Departure), (is_b1, true), "on departure it is V1");
+        // It is V0 on arrival; with B2 every other repetition happens to be expanded in full.
+        assert_eq!(reduced(Reading::Arrival), (!is_b1, true));
+    }
 }
 
 #[test]
@@ -145,7 +190,7 @@ fn cases() -> u64 {
 #[test]
 fn reduction_loses_nothing_on_formulas() {
     let mut random = Random(19);
-    let (mut found, mut full_states, mut reduced_states) = (0, 0, 0);
+    let (mut found, mut full_states, mut reduced_states, mut arrival_states) = (0, 0, 0, 0);
     for case in 0..cases() {
         let system = tiny(&mut random);
         let size = 1 + random.below(7);
@@ -154,8 +199,8 @@ fn reduction_loses_nothing_on_formulas() {
         let propositions: Vec<usize> = (0..system.bits).collect();
         let raw = Buchi::new(automaton.clone(), propositions.clone());
         let raw = Product::new(&system, &raw, Stutter::Extend);
-        let normal = StutterInvariant::new(&automaton, propositions).unwrap();
-        let normal = Product::new(&system, &normal, Stutter::Extend);
+        let form = StutterInvariant::new(&automaton, propositions).unwrap();
+        let normal = Product::new(&system, &form, Stutter::Extend);
         let truth = !accepting_cycles(&raw, &graph(&raw)).is_empty();
         assert_eq!(violated(&raw, Scheme::Full), truth, "case {case}: {system:?} {formula:?}");
         assert_eq!(violated(&normal, Scheme::Full), truth, "case {case}: {system:?} {formula:?}");
@@ -165,9 +210,25 @@ fn reduction_loses_nothing_on_formulas() {
             truth,
             "reduced, case {case}: {system:?} {formula:?}"
         );
+        let shared = |property: &StutterInvariant, reading, scheme| {
+            shared(&system, property, Stutter::Extend, reading, scheme)
+        };
+        for (reading, scheme) in READINGS {
+            let finding = shared(&form, reading, scheme);
+            assert_eq!(
+                finding.counterexample.is_some(),
+                truth,
+                "{reading:?} {scheme:?}, case {case}: {system:?} {formula:?}"
+            );
+        }
         if !truth {
-            full_states += search(&normal, Scheme::Full).statistics.states;
+            let full = search(&normal, Scheme::Full).statistics.states;
+            full_states += full;
             reduced_states += reduced.statistics.states;
+            let same = shared(&form, Reading::Departure, Scheme::Full).statistics.states;
+            assert_eq!(same, full, "case {case}: {system:?} {formula:?}");
+            let arrival = shared(&form, Reading::Arrival, V1).statistics.states;
+            arrival_states += arrival;
         }
         let none = |_| 0;
         let fair = Watched::new(&normal, Fair);
@@ -180,7 +241,15 @@ fn reduction_loses_nothing_on_formulas() {
     }
     assert!(found > cases() / 10 && found < cases() * 9 / 10, "{found}");
     assert!(reduced_states < full_states, "{reduced_states} of {full_states}");
+    assert!(arrival_states < reduced_states, "{arrival_states}, {reduced_states} on departure");
 }
+
+const READINGS: [(Reading, Scheme); 4] = [
+    (Reading::Departure, Scheme::Full),
+    (Reading::Departure, V1),
+    (Reading::Arrival, Scheme::Full),
+    (Reading::Arrival, V1),
+];
 
 /// As the search for cycles without progress: an execution that ends is no infinite one.
 #[test]
@@ -190,11 +259,15 @@ fn reduction_loses_nothing_where_executions_end() {
     let automaton = translate(&Formula::Prop(0).always().eventually()).unwrap();
     for case in 0..cases() {
         let system = tiny(&mut random);
-        let normal = StutterInvariant::new(&automaton, vec![0]).unwrap();
-        let normal = Product::new(&system, &normal, Stutter::End);
+        let form = StutterInvariant::new(&automaton, vec![0]).unwrap();
+        let normal = Product::new(&system, &form, Stutter::End);
         let truth = !accepting_cycles(&normal, &graph(&normal)).is_empty();
         let reduced = search(&normal, V1);
         assert_eq!(reduced.counterexample.is_some(), truth, "case {case}: {system:?}");
+        for (reading, scheme) in READINGS {
+            let found = shared(&system, &form, Stutter::End, reading, scheme);
+            assert_eq!(found.counterexample.is_some(), truth, "{reading:?}, {case}: {system:?}");
+        }
         if !truth {
             full_states += search(&normal, Scheme::Full).statistics.states;
             reduced_states += reduced.statistics.states;

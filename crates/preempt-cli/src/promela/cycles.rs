@@ -7,6 +7,7 @@ use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::property::{Fair, Product, Property, Stutter, Watched, WithinBound};
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
+use preempt_check::search::nested_shared::{Reading, nested_shared};
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{Budget, Finding, Storage, available_memory, conclude};
 use preempt_core::{BoundRow, Claim, ProcessId, Step, System, Verdict, ViolationKind};
@@ -56,13 +57,37 @@ pub(super) fn check<S: System + ?Sized>(
     let finding = match question.arguments.fair {
         true => {
             let fair: &dyn System = &Watched::new(&product, Fair);
-            Job { system: fair, plain: fair, question: &question, target, deadline }.run()
+            let shared = None;
+            Job { system: fair, plain: fair, shared, question: &question, target, deadline }.run()
         }
         false => {
-            Job { system: &product, plain: &product, question: &question, target, deadline }.run()
+            let reading = reading(property, question.scheme);
+            let shared = reading.map(|reading| {
+                move |budget: &mut Budget, options| {
+                    nested_shared(system, property, question.stutter, reading, budget, options)
+                }
+            });
+            let shared: Option<SharedSearch<'_>> = shared.as_ref().map(|search| search as _);
+            let (system, plain) = (&product, &product as &dyn System);
+            Job { system, plain, shared, question: &question, target, deadline }.run()
         }
     };
     answer(reference, property, question, finding)
+}
+
+/// The search whose product states share their system states; `None` when it cannot tell.
+type SharedSearch<'a> = &'a dyn Fn(&mut Budget, NestedOptions) -> Option<Finding>;
+
+/// When the automaton is to read in the search whose product states share their system states; `None`
+/// when that search is no option.
+fn reading(property: &dyn Property, scheme: Scheme) -> Option<Reading> {
+    match scheme {
+        Scheme::Full => property.reader().map(|_| Reading::Departure),
+        Scheme::SourceState(_) => {
+            property.reader().filter(|reader| reader.is_normal_form()).map(|_| Reading::Arrival)
+        }
+        Scheme::IntermediateState => None,
+    }
 }
 
 /// A system to be searched for accepting cycles. Only the plain search is compiled for each kind of
@@ -70,6 +95,7 @@ pub(super) fn check<S: System + ?Sized>(
 struct Job<'a, S: ?Sized> {
     system: &'a S,
     plain: &'a dyn System,
+    shared: Option<SharedSearch<'a>>,
     question: &'a Question<'a>,
     target: fn(Step) -> u32,
     /// All searches together end by then.
@@ -86,14 +112,14 @@ impl<S: System + ?Sized> Job<'_, S> {
                 finding
             }
             (None, Some(last)) => self.iterate(last),
-            (None, None) => self.search(self.system, self.plain),
+            (None, None) => self.search(self.system, self.plain, self.shared),
         }
     }
 
     fn within(&self, bound: u32) -> Finding {
         let watch = WithinBound(u16::try_from(bound).unwrap_or(u16::MAX));
         let watched: &dyn System = &Watched::new(self.plain, watch);
-        let mut finding = self.search(watched, watched);
+        let mut finding = self.search(watched, watched, None);
         finding.bound = Some(bound);
         finding
     }
@@ -101,7 +127,7 @@ impl<S: System + ?Sized> Job<'_, S> {
     /// One bound after the other. The search without a bound comes first: if it finds nothing, no
     /// bound will.
     fn iterate(&self, last: Option<u32>) -> Finding {
-        let mut unbounded = self.search(self.system, self.plain);
+        let mut unbounded = self.search(self.system, self.plain, self.shared);
         if unbounded.counterexample.is_none() && unbounded.stop.is_none() {
             return unbounded;
         }
@@ -141,7 +167,12 @@ impl<S: System + ?Sized> Job<'_, S> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
-    fn search<W: System + ?Sized>(&self, system: &W, plain: &dyn System) -> Finding {
+    fn search<W: System + ?Sized>(
+        &self,
+        system: &W,
+        plain: &dyn System,
+        shared: Option<SharedSearch<'_>>,
+    ) -> Finding {
         let arguments = self.question.arguments;
         let memory = arguments.memory.map_or_else(|| available_memory() / 8 * 7, |m| m as usize);
         let mut finding = match super::safety::storage(arguments) {
@@ -156,7 +187,9 @@ impl<S: System + ?Sized> Job<'_, S> {
                 finding
             }
             storage => {
-                let mut finding = self.nested(system, &mut Exact::new(memory));
+                let found = shared.and_then(|search| self.with_budget(memory, search));
+                let mut finding =
+                    found.unwrap_or_else(|| self.nested(system, &mut Exact::new(memory)));
                 if matches!(storage, Storage::Bitstate { .. }) {
                     finding.notes.push(
                         "states were stored exactly: bitstate hashing is not used for cycles"
@@ -180,6 +213,18 @@ impl<S: System + ?Sized> Job<'_, S> {
     }
 
     fn nested<W: System + ?Sized, T: Store>(&self, system: &W, store: &mut T) -> Finding {
+        let memory = self.question.arguments.memory.map_or(usize::MAX, |m| m as usize);
+        self.with_budget(memory, |budget, options| {
+            nested(system, store, budget, options, self.target)
+        })
+    }
+
+    /// Runs a search within what the user allows.
+    fn with_budget<R>(
+        &self,
+        memory: usize,
+        search: impl FnOnce(&mut Budget, NestedOptions) -> R,
+    ) -> R {
         let arguments = self.question.arguments;
         let options = NestedOptions {
             scheme: self.question.scheme,
@@ -191,15 +236,14 @@ impl<S: System + ?Sized> Job<'_, S> {
         };
         let mut line = ProgressLine::new(arguments.quiet);
         let mut listener = |progress: &preempt_check::Progress| line.show(progress);
-        let memory = arguments.memory.map_or(usize::MAX, |m| m as usize);
         let mut budget = Budget::unlimited().memory(memory).interrupt(&INTERRUPTED);
         if let Some(left) = self.time_left() {
             budget = budget.time(left);
         }
         let mut budget = budget.listener(&mut listener);
-        let finding = nested(system, store, &mut budget, options, self.target);
+        let found = search(&mut budget, options);
         line.clear();
-        finding
+        found
     }
 }
 
