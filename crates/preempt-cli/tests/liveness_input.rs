@@ -138,3 +138,25 @@ fn bounds_and_infinite_executions() {
     let holds = report(&path, &["--formula", "[] (p < 2)", "--iterate"]);
     assert_eq!(holds["verdict"], "holds");
 }
+
+#[test]
+fn an_expression_without_a_value_is_a_violation_where_it_matters() {
+    let model =
+        "byte n; byte x = 5; byte a[2]; chan q;\nactive proctype p() { n = 1; n = 2; n = 0 }\n";
+    let path = file("values.pml", model);
+    for (formula, expected) in [
+        ("[] (n == 0 || x / n < 9)", None),
+        ("[] (x / n < 9)", Some("division by zero")),
+        ("[] (n == 2 || a[n] == 0)", None),
+        ("<> (a[n] == 1)", Some("index")),
+        ("[] ((len(q) < 2) -> (len(q) > 0))", Some("uninitialised channel")),
+    ] {
+        for backend in ["native", "interp"] {
+            let answer = report(&path, &["--formula", formula, "--backend", backend]);
+            let verdict = if expected.is_some() { "violated" } else { "holds" };
+            assert_eq!(answer["verdict"], verdict, "{formula}");
+            let message = answer["violation"]["message"].as_str().unwrap_or_default();
+            assert!(message.contains(expected.unwrap_or_default()), "{formula}: {message}");
+        }
+    }
+}

@@ -164,9 +164,14 @@ pub trait System: Sync {
         0
     }
 
-    /// The value of one proposition.
+    /// The value of one proposition; false where it has none.
     fn proposition(&self, _state: &[u8], _index: usize) -> bool {
         false
+    }
+
+    /// The fault that leaves a proposition without a value, see [`System::fault`].
+    fn proposition_fault(&self, _state: &[u8], _index: usize) -> Option<u32> {
+        None
     }
 
     /// How far the present steps of `process` stay out of the others' way. [`Locality::Shared`] is

@@ -21,6 +21,8 @@
 //! panics. If another thread turns out to use the object, the search begins again; the program does
 //! not have to be run again for that. With [`explore_with`] workers execute the program.
 
+#[cfg(test)]
+use crate::histories::Histories;
 use crate::mutation::{self, Mutation};
 use crate::partial_order::Steps;
 use crate::recorded::{Recorded, lost};
@@ -51,6 +53,14 @@ pub fn explore_with<P: Program>(session: &mut Session<'_, P>, crew: Option<Crew>
 #[cfg(test)]
 pub(crate) fn explore_reduced<P: Program>(session: &mut Session<'_, P>) -> Halt {
     Forward { reduce: true, ..Forward::default() }.explore(session)
+}
+
+/// As [`explore`], with a memory of few histories.
+#[cfg(test)]
+pub(crate) fn explore_forgetful<P: Program>(session: &mut Session<'_, P>) -> Halt {
+    let mut forward = Forward::default();
+    forward.recorded.segments = Histories::of_generation(12);
+    forward.explore(session)
 }
 
 /// As [`explore`], and keeps every step within the bound, for the algorithms as printed.

@@ -13,6 +13,7 @@ mod crew;
 mod effect;
 mod follow;
 pub mod forward;
+mod histories;
 mod identity;
 pub mod iterative;
 mod mix;

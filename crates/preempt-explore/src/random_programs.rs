@@ -447,6 +447,22 @@ fn strategies_agree_on_random_programs() {
     assert!(compared > 10 * skipped, "{compared} compared, {skipped} skipped");
 }
 
+/// A program whose histories do not fit into memory is executed more often, with the same graphs.
+#[test]
+fn forgotten_histories_are_found_out_again() {
+    let mut more = 0;
+    for seed in 0..seeds(200) {
+        let bound = Some(seed as u32 % 4);
+        let (halt, known) = tally(seed, bound, forward::explore);
+        let (forgetful_halt, forgetful) = tally(seed, bound, forward::explore_forgetful);
+        if halt == Halt::Done && forgetful_halt == Halt::Done {
+            assert_eq!(known.graphs, forgetful.graphs, "seed {seed}");
+            more += usize::from(forgetful.executions > known.executions);
+        }
+    }
+    assert!(more > 20, "{more}");
+}
+
 #[test]
 fn the_optimal_reduction_runs_every_graph_once() {
     let mut wrong = Vec::new();

@@ -3,10 +3,12 @@
 //! A search that stands in some state asks for the continuation of a thread by its history. Only
 //! if no execution has had that history is the program run: along the path to the state, then
 //! without preemption to its end, which records every history on the way. So the graph of such a
-//! run differs from that of every earlier run, and there are never more runs than graphs.
+//! run differs from that of every earlier run, and there are never more runs than graphs, unless
+//! there are so many histories that old ones are forgotten.
 
 use crate::crew::RunReport;
 use crate::follow::{Learner, follow};
+use crate::histories::Histories;
 use crate::mutation::{self, Mutation};
 use crate::{
     Action, Effect, Ending, Halt, Mismatch, Move, Next, ObjectId, Operation, Program, Segment,
@@ -17,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Segments by history.
 #[derive(Default)]
 pub(crate) struct Recorded {
-    segments: FxHashMap<u64, Segment>,
+    pub(crate) segments: Histories,
     compared: FxHashMap<u64, bool>,
     path: Vec<Move>,
     /// The only thread known to operate on each object; `None` if there are several.
@@ -72,7 +74,7 @@ impl Recorded {
 
     /// Whether it is known what the thread does next.
     pub(crate) fn knows(&self, world: &World, thread: ThreadId) -> bool {
-        self.segments.contains_key(&world.thread(thread).history)
+        self.segments.get(world.thread(thread).history).is_some()
     }
 
     /// Brings a thread that is between two operations to the next one.
@@ -84,10 +86,10 @@ impl Recorded {
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
         let history = world.thread(thread).history;
-        if !self.segments.contains_key(&history) {
+        if self.segments.get(history).is_none() {
             self.run(session, path)?;
         }
-        let Some(segment) = self.segments.get(&history) else {
+        let Some(segment) = self.segments.get(history) else {
             return Err(lost(session));
         };
         world.perform(thread, &segment.effects, segment.next);
@@ -107,6 +109,7 @@ impl Recorded {
         session: &mut Session<'_, P>,
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
+        self.segments.make_room();
         let mut steps = std::mem::take(&mut self.path);
         steps.clear();
         path(&mut steps);
@@ -134,6 +137,7 @@ impl Recorded {
 
     /// Learns from an execution made elsewhere.
     pub(crate) fn absorb(&mut self, report: &RunReport) -> Result<(), Mismatch> {
+        self.segments.make_room();
         for (thread, history, effects, next) in &report.lessons.segments {
             self.learn(*thread, *history, effects, *next)?;
         }
@@ -162,7 +166,7 @@ impl Learner for Recorded {
         effects: &[Effect],
         next: Next,
     ) -> Result<(), Mismatch> {
-        match self.segments.get(&history) {
+        match self.segments.pass(history) {
             None => {
                 if let Next::Operation(operation) = &next {
                     objects(operation).into_iter().for_each(|o| self.note_use(thread, o));

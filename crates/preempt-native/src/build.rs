@@ -9,7 +9,7 @@ use crate::room::{most_successors, offer};
 use crate::shape::{self, Shape};
 use crate::successors::{Purpose, resizes};
 use crate::support::{self, Reply, Support};
-use crate::value::{self, OnFault, Scope, Tables};
+use crate::value::{OnFault, Scope, Tables};
 use Parameter::{Address, Number};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{Move, Op, Program};
@@ -153,7 +153,7 @@ fn propositions(
     for &id in &program.propositions {
         let checks_promises = tables.checks_promises;
         let support = Support { program, own_channels: &[], checks_promises };
-        if !support.expr(id) || value::can_fault(program, id) {
+        if !support.expr(id) || program.can_fault(id) {
             functions.push(None);
             continue;
         }

@@ -373,6 +373,13 @@ impl System for Native<'_> {
         }
     }
 
+    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
+        match self.propositions.get(index) {
+            Some(Some(_)) => None,
+            _ => self.reference.proposition_fault(state, index),
+        }
+    }
+
     fn depth_of(&self, step: Step) -> u32 {
         self.reference.depth_of(step)
     }

@@ -205,7 +205,7 @@ impl<'a> Maker<'a> {
         let violated = code.register(zero);
         match &taken.kind {
             MoveKind::Plain { guard } => {
-                if scope.can_fault(*guard) {
+                if scope.program.can_fault(*guard) {
                     scope.value(code, *guard);
                 }
             }

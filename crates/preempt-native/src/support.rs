@@ -1,7 +1,6 @@
 //! Which parts of a program have machine code. The rest is left to the reference interpreter, state
 //! by state and step by step, so that everything runs and the common things run fast.
 
-use crate::value::can_fault;
 use preempt_promela::ir::{
     ArgumentRange, BlockGuard, ChannelRef, ChannelSlot, Expr, ExprId, Index, Move, MoveKind, Op,
     Pattern, PatternRange, Place, Program,
@@ -234,8 +233,8 @@ impl Support<'_> {
             Op::Assert { condition, .. } => self.expr(*condition),
             Op::Print { arguments, .. } => self.program.arguments[arguments.indices()]
                 .iter()
-                .all(|id| !can_fault(self.program, *id)),
-            Op::PrintName { value } => !can_fault(self.program, *value),
+                .all(|id| !self.program.can_fault(*id)),
+            Op::PrintName { value } => !self.program.can_fault(*value),
             Op::Run { proctype, arguments, .. } => {
                 let proctype = &self.program.proctypes[usize::from(proctype.0)];
                 let started = Support { own_channels: &proctype.frame.channels, ..*self };

@@ -7,8 +7,7 @@
 use crate::channel::Want;
 use crate::code::{Arithmetic, Block, Code, Compare, Memory, Value};
 use preempt_promela::ir::{
-    BinaryOp, ChannelRef, ChannelSlot, Expr, ExprId, FaultId, Index, Place, Program, Space,
-    UnaryOp, ValueKind,
+    BinaryOp, ChannelSlot, Expr, ExprId, FaultId, Index, Place, Program, Space, UnaryOp, ValueKind,
 };
 
 /// What the code of one function works on.
@@ -130,7 +129,9 @@ impl Scope<'_> {
                     }
                 }
             }
-            Expr::Binary(BinaryOp::And | BinaryOp::Or, _, right) if self.can_fault(*right) => {
+            Expr::Binary(BinaryOp::And | BinaryOp::Or, _, right)
+                if self.program.can_fault(*right) =>
+            {
                 self.decided(code, id)
             }
             Expr::Binary(operator, left, right) => {
@@ -321,48 +322,6 @@ impl Scope<'_> {
         code.jump_with(join, answer);
         code.begin(join);
         value
-    }
-
-    /// Whether evaluating the expression can end in a fault.
-    pub(crate) fn can_fault(&self, id: ExprId) -> bool {
-        can_fault(self.program, id)
-    }
-}
-
-fn place_can_fault(place: &Place) -> bool {
-    !place.indices.is_empty()
-}
-
-fn channel_can_fault(channel: &ChannelRef) -> bool {
-    matches!(channel, ChannelRef::Dynamic { .. })
-}
-
-/// Whether evaluating the expression can end in a fault.
-pub(crate) fn can_fault(program: &Program, id: ExprId) -> bool {
-    let can = |id: &ExprId| can_fault(program, *id);
-    match program.expr(id) {
-        Expr::Const(_)
-        | Expr::Timeout
-        | Expr::NonProgress
-        | Expr::Pid
-        | Expr::ProcessCount
-        | Expr::LastMover => false,
-        Expr::Load(place) => place_can_fault(place),
-        Expr::Unary(_, operand)
-        | Expr::Enabled(operand)
-        | Expr::PcValue(operand)
-        | Expr::PriorityOf(operand) => can(operand),
-        Expr::Binary(_, left, right) => can(left) || can(right),
-        Expr::Divide { .. } | Expr::Bounded(_) => true,
-        Expr::Conditional(condition, then, otherwise) => {
-            can(condition) || can(then) || can(otherwise)
-        }
-        Expr::Length(channel) | Expr::ChannelTest(_, channel) => channel_can_fault(channel),
-        Expr::Poll { .. } => true,
-        Expr::At { pid, .. } => pid.as_ref().is_some_and(can),
-        Expr::RemoteLoad { pid, place, .. } => {
-            pid.as_ref().is_some_and(can) || place_can_fault(place)
-        }
     }
 }
 

@@ -98,8 +98,8 @@ fn compare(row: &Row, path: &Path, wrong: &mut Vec<String>) {
     if row.model == "LTL/ltl_example.pml" && row.errors > 0 {
         // The claim asks twice for the length of a channel that was never made. Spin says "ref to
         // uninitialized chan name (len)" for each of the two in each of the three evaluations, and reads
-        // memory in front of its channels for a length (`qptr(-1)` in pan.c); for us the proposition
-        // is false.
+        // memory in front of its channels for a length (`qptr(-1)` in pan.c). This enumerator takes
+        // the proposition for false.
         assert_eq!(row.errors, 2 * 3);
         want.errors = got.errors;
     }

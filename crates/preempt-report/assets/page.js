@@ -22,7 +22,7 @@
     const marks = { holds: "✓ holds", holds_within_bound: "✓ holds within the bound", violated: "✗ violated", inconclusive: "? inconclusive" };
     $("verdict").textContent = marks[data.verdict] || data.verdict;
     const facts = [data.title];
-    if (data.property) facts.push(data.property);
+    if (data.property) facts.push("property: " + data.property);
     if (count) {
       facts.push(plural(count, "step"), plural(data.cost[1], "preemption"), plural(data.cost[2], "switch", "switches"));
     }

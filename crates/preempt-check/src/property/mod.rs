@@ -7,6 +7,7 @@
 
 mod buchi;
 mod fair;
+mod faulty;
 mod product;
 mod progress;
 mod watched;

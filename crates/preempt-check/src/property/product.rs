@@ -7,6 +7,7 @@
 //! sequence the automaton rests, as in Spin. **Invariant:** which steps the product has depends on
 //! (q, s) alone, so an ample set chosen from it is a function of the source product state.
 
+use super::faulty::Faulty;
 use super::{Property, PropertyMove};
 use preempt_core::{
     Enabled, Fault, FaultKind, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
@@ -50,6 +51,7 @@ const COMPLETED: u32 = u32::MAX;
 const STUTTER: u32 = 0;
 const COMPLETE: u32 = 1;
 const VIOLATE: u32 = 2;
+const FAULT: u32 = 3;
 
 impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
     /// Joins the two.
@@ -85,7 +87,14 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
             targets.push(automaton);
             return targets;
         }
-        let mut holds = |index| self.system.proposition(state, index);
+        let mut faulty = Faulty::default();
+        let mut holds = |index| {
+            let value = self.system.proposition(state, index);
+            if !value && let Some(fault) = self.system.proposition_fault(state, index) {
+                faulty.note(index, fault);
+            }
+            value
+        };
         self.property.moves(automaton, &mut holds, &mut |found| match found {
             PropertyMove::To(to) if targets.contains(&to) => {}
             PropertyMove::To(to) => targets.push(to),
@@ -94,6 +103,10 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
             }
             PropertyMove::Complete => alone(property_step(COMPLETE, automaton, 0)),
         });
+        let value = |index| self.system.proposition(state, index);
+        if let Some(fault) = faulty.decides(self.property, automaton, value) {
+            alone(property_step(FAULT, automaton, fault));
+        }
         if nothing_moves && self.stutter == Stutter::Extend {
             for &to in &targets {
                 alone(property_step(STUTTER, to, 0));
@@ -120,6 +133,7 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         match step.transition {
             COMPLETE => Outcome::Violated(COMPLETED),
             VIOLATE => Outcome::Violated(PROPERTY_FAULTS | step.partner_transition),
+            FAULT => Outcome::Violated(step.partner_transition),
             _ => Outcome::Done,
         }
     }
@@ -287,6 +301,10 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         self.system.proposition(self.split(state).0, index)
     }
 
+    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
+        self.system.proposition_fault(self.split(state).0, index)
+    }
+
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         match process {
             ProcessId::PROPERTY => Locality::Shared,
@@ -339,6 +357,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         let text = match (step.process, step.transition) {
             (ProcessId::PROPERTY, COMPLETE) => "the claim ends",
             (ProcessId::PROPERTY, VIOLATE) => "the claim's assertion fails",
+            (ProcessId::PROPERTY, FAULT) => "the property cannot be evaluated",
             (ProcessId::PROPERTY, _) => "nothing can move: the state repeats for ever",
             _ => return self.system.describe(self.split(state).0, Self::inner(step)),
         };

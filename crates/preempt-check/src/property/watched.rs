@@ -133,6 +133,10 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         self.system.proposition(self.inner(state), index)
     }
 
+    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
+        self.system.proposition_fault(self.inner(state), index)
+    }
+
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         self.system.locality(self.inner(state), process)
     }

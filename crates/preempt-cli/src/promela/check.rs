@@ -223,6 +223,10 @@ impl Property for Bystander {
     }
 }
 
+/// In SI normal form every letter leads elsewhere, so that whether a missing value matters does not
+/// show in the automaton's moves.
+const NO_VALUE: &str = "a state expression may have no value (index, division, channel)";
+
 struct Job<'a> {
     model: &'a Model,
     arguments: &'a CheckArguments,
@@ -332,6 +336,9 @@ impl Job<'_> {
                 Some(_) if self.has_accept_labels() => {
                     question.reduce_not("processes have accept labels besides those of the claim");
                 }
+                Some(_) if self.can_fault(0..self.interpreter.program().propositions.len()) => {
+                    question.reduce_not(NO_VALUE);
+                }
                 Some(normal) => {
                     return cycles::check(system, self.interpreter, &normal, question);
                 }
@@ -372,6 +379,12 @@ impl Job<'_> {
         Ok(claim)
     }
 
+    /// Whether one of these propositions may have no value in some state.
+    fn can_fault(&self, mut propositions: impl Iterator<Item = usize>) -> bool {
+        let program = self.interpreter.program();
+        propositions.any(|index| program.can_fault(program.propositions[index]))
+    }
+
     fn has_accept_labels(&self) -> bool {
         let mut states = self.interpreter.program().proctypes.iter().flat_map(|p| &p.states);
         states.any(|state| state.is_accept)
@@ -407,15 +420,17 @@ impl Job<'_> {
         if let Scheme::SourceState(_) = question.scheme {
             let invariant =
                 formula_invariance(&negated).map_err(too_large)? == Invariance::Invariant;
-            let normal = invariant
+            let can_fault = self.can_fault(propositions.iter().copied());
+            let normal = (invariant && !can_fault)
                 .then(|| StutterInvariant::new(&automaton, propositions.clone()))
                 .flatten();
             if let Some(normal) = normal {
                 return cycles::check(system, self.interpreter, &normal, question);
             }
-            question.reduce_not(match invariant {
-                true => "the formula has too many propositions",
-                false => "the formula is not stutter invariant",
+            question.reduce_not(match (invariant, can_fault) {
+                (false, _) => "the formula is not stutter invariant",
+                (true, true) => NO_VALUE,
+                (true, false) => "the formula has too many propositions",
             });
         }
         let raw = Buchi::new(automaton, propositions);

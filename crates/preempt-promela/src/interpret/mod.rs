@@ -167,6 +167,11 @@ impl System for Interpreter {
             .is_some_and(|e| self.evaluate(state, *e).is_some_and(|value| value != 0))
     }
 
+    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
+        let expr = *self.program.propositions.get(index)?;
+        View::outside(&self.program, state).value(expr).err().map(|fault| fault.0)
+    }
+
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         self.judge_locality(state, process.index())
     }

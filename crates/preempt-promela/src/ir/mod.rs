@@ -507,6 +507,54 @@ impl Program {
         &self.exprs[id.0 as usize]
     }
 
+    /// Whether evaluating the expression can end in a fault.
+    pub fn can_fault(&self, id: ExprId) -> bool {
+        let can = |id: &ExprId| self.can_fault(*id);
+        match self.expr(id) {
+            Expr::Const(_)
+            | Expr::Timeout
+            | Expr::NonProgress
+            | Expr::Pid
+            | Expr::ProcessCount
+            | Expr::LastMover => false,
+            Expr::Load(place) => self.place_can_fault(place),
+            Expr::Unary(_, operand)
+            | Expr::Enabled(operand)
+            | Expr::PcValue(operand)
+            | Expr::PriorityOf(operand) => can(operand),
+            Expr::Binary(_, left, right) => can(left) || can(right),
+            Expr::Divide { divisor, dividend, .. } => {
+                can(dividend) || !matches!(self.expr(*divisor), Expr::Const(value) if *value != 0)
+            }
+            Expr::Bounded(index) => self.index_can_fault(index),
+            Expr::Conditional(condition, then, otherwise) => {
+                can(condition) || can(then) || can(otherwise)
+            }
+            Expr::Length(channel) | Expr::ChannelTest(_, channel) => {
+                matches!(channel, ChannelRef::Dynamic { .. })
+            }
+            Expr::Poll { .. } => true,
+            Expr::At { pid, .. } => pid.as_ref().is_some_and(can),
+            Expr::RemoteLoad { pid, place, .. } => {
+                pid.as_ref().is_some_and(can) || self.place_can_fault(place)
+            }
+        }
+    }
+
+    fn place_can_fault(&self, place: &Place) -> bool {
+        place.indices.iter().any(|index| self.index_can_fault(index))
+    }
+
+    /// A variable too narrow to leave the array is a safe index.
+    fn index_can_fault(&self, index: &Index) -> bool {
+        match self.expr(index.value) {
+            Expr::Load(Place { kind: ValueKind::Unsigned(bits), indices, .. }) => {
+                !indices.is_empty() || u64::from(index.length) < 1 << bits
+            }
+            _ => true,
+        }
+    }
+
     /// The move behind an id.
     pub fn move_of(&self, id: MoveId) -> &Move {
         &self.moves[id.0 as usize]
