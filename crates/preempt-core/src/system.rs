@@ -123,6 +123,28 @@ pub trait System: Sync {
         }
     }
 
+    /// The successors of one process in a state that is not transient, added to what `out` holds
+    /// already. Steps that are enabled only because nobody else can move may be left out.
+    fn expand_of(
+        &self,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        enabled: &mut Enabled,
+        scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) {
+        enabled.clear();
+        self.enabled(state, enabled);
+        for &step in enabled.of(process) {
+            scratch.clear();
+            scratch.extend_from_slice(state);
+            let outcome = self.apply(scratch, step);
+            let start = out.bytes.len();
+            out.bytes.extend_from_slice(scratch);
+            out.list.push((step, outcome, start..out.bytes.len()));
+        }
+    }
+
     /// How many steps an observer would count: 2 for a rendezvous, 1 otherwise.
     fn depth_of(&self, step: Step) -> u32 {
         1 + u32::from(step.partner.is_some())

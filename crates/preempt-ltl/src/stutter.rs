@@ -42,7 +42,7 @@ enum Part {
 /// Property states of small automata are looked up in a table of live states;
 /// others are computed when first asked for. It can be shared between threads.
 pub struct NormalForm {
-    letters: Letters,
+    letters: Alphabet,
     kind: Kind,
 }
 
@@ -57,7 +57,7 @@ impl NormalForm {
     pub fn new(automaton: &Automaton) -> Result<NormalForm, Error> {
         /// States times letters squared up to which the whole is built: 2 MiB of table.
         const TABLE: u64 = 1 << 18;
-        let letters = Letters::new(automaton)?.grouped(automaton);
+        let letters = Alphabet::of_automaton(automaton)?;
         let construction = Construction::new(automaton, letters.clone())?;
         let squared = u64::from(letters.count()).pow(2);
         let small = squared.saturating_mul(automaton.len() as u64) <= TABLE;
@@ -80,7 +80,7 @@ impl NormalForm {
     /// The letter of a valuation: those with one letter have the same successors everywhere.
     #[inline]
     pub fn letter(&self, valuation: Valuation) -> u32 {
-        self.letters.of(valuation)
+        self.letters.letter(valuation)
     }
 
     /// Appends to `out` the property states reached by reading `valuation`.
@@ -138,7 +138,7 @@ impl NormalForm {
 pub fn normal_form(automaton: &Automaton) -> Result<Automaton, Error> {
     /// States times letters squared that are still worth printing.
     const LIMIT: usize = 1 << 22;
-    let construction = Construction::new(automaton, Letters::new(automaton)?)?;
+    let construction = Construction::new(automaton, Alphabet::new(automaton)?)?;
     let width = construction.letters.propositions.len() as u32;
     let size = (automaton.len() as u64).checked_shl(2 * width);
     if width > 12 || size.is_none_or(|s| s > LIMIT as u64) {
@@ -182,9 +182,10 @@ pub fn is_normal_form(automaton: &Automaton) -> bool {
     })
 }
 
-/// Valuations packed to the propositions that matter, perhaps grouped.
+/// The letters that an automaton reads: valuations of the propositions that matter to it, those that
+/// every state answers alike as one letter.
 #[derive(Clone)]
-struct Letters {
+pub struct Alphabet {
     propositions: Vec<u32>,
     /// They are propositions 0, 1, 2, …: packing is masking.
     dense: Option<u64>,
@@ -200,20 +201,26 @@ struct Groups {
     member: Vec<u32>,
 }
 
-impl Letters {
-    fn new(automaton: &Automaton) -> Result<Letters, Error> {
+impl Alphabet {
+    /// The letters of an automaton.
+    pub fn of_automaton(automaton: &Automaton) -> Result<Alphabet, Error> {
+        Ok(Alphabet::new(automaton)?.grouped(automaton))
+    }
+
+    /// Every valuation is a letter.
+    fn new(automaton: &Automaton) -> Result<Alphabet, Error> {
         let mask = automaton.proposition_mask();
         let propositions: Vec<u32> = (0..64).filter(|p| mask >> p & 1 == 1).collect();
         if propositions.len() > 31 {
             return Err(Error::TooLarge { limit: 31, unit: "propositions in a normal form" });
         }
         let dense = (mask & mask.wrapping_add(1) == 0).then_some(mask);
-        Ok(Letters { propositions, dense, groups: None })
+        Ok(Alphabet { propositions, dense, groups: None })
     }
 
     /// One letter for all valuations that every state of the automaton answers alike, unless there
     /// are too many to look at.
-    fn grouped(mut self, automaton: &Automaton) -> Letters {
+    fn grouped(mut self, automaton: &Automaton) -> Alphabet {
         const WIDEST: usize = 12;
         if self.propositions.len() > WIDEST {
             return self;
@@ -238,8 +245,9 @@ impl Letters {
         self
     }
 
+    /// The letter of a valuation.
     #[inline]
-    fn of(&self, valuation: Valuation) -> u32 {
+    pub fn letter(&self, valuation: Valuation) -> u32 {
         let packed = match self.dense {
             Some(mask) => (valuation & mask) as u32,
             None => {
@@ -253,7 +261,8 @@ impl Letters {
         }
     }
 
-    fn valuation(&self, letter: u32) -> Valuation {
+    /// A valuation with this letter.
+    pub fn valuation(&self, letter: u32) -> Valuation {
         let packed = self.groups.as_ref().map_or(letter, |groups| groups.member[letter as usize]);
         self.propositions
             .iter()
@@ -277,13 +286,13 @@ impl Letters {
 /// Equations (8) to (17), one state at a time.
 struct Construction {
     automaton: Automaton,
-    letters: Letters,
+    letters: Alphabet,
     /// Does `s` accept `a` repeated for ever?
     constant: RwLock<FxHashMap<(u32, u32), bool>>,
 }
 
 impl Construction {
-    fn new(automaton: &Automaton, letters: Letters) -> Result<Construction, Error> {
+    fn new(automaton: &Automaton, letters: Alphabet) -> Result<Construction, Error> {
         if automaton.len() >= 1 << 30 {
             return Err(Error::TooLarge { limit: 1 << 30, unit: "states" });
         }
@@ -517,7 +526,7 @@ mod tests {
     fn table_and_memo_agree() {
         for text in ["<>[]!p", "[](p -> <>q)", "[]<>p && <>[]q", "p U (q U r)", "false", "true"] {
             let automaton = translate(&parse(text).unwrap().formula).unwrap();
-            let letters = Letters::new(&automaton).unwrap();
+            let letters = Alphabet::new(&automaton).unwrap();
             let construction = Construction::new(&automaton, letters.clone()).unwrap();
             let on_the_fly = NormalForm { letters, kind: Kind::Memo(Memo::new(construction)) };
             let mut stack: Vec<PropertyState> = on_the_fly.initial().into_iter().collect();

@@ -6,13 +6,15 @@
 
 use super::{Property, PropertyMove, Reader};
 use preempt_core::{Fault, FaultKind};
-use preempt_ltl::{Automaton, NormalForm, PropertyState, Valuation};
+use preempt_ltl::{Alphabet, Automaton, NormalForm, PropertyState, Valuation};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
 /// A Büchi automaton whose proposition `i` is proposition `propositions[i]` of the system.
 pub struct Buchi {
     automaton: Automaton,
+    /// `None` when it has too many propositions: then every valuation is a letter.
+    alphabet: Option<Alphabet>,
     mask: u64,
     propositions: Vec<usize>,
 }
@@ -21,7 +23,8 @@ impl Buchi {
     /// An automaton that accepts what must not happen.
     pub fn new(automaton: Automaton, propositions: Vec<usize>) -> Self {
         let mask = automaton.proposition_mask();
-        Buchi { automaton, mask, propositions }
+        let alphabet = Alphabet::of_automaton(&automaton).ok();
+        Buchi { automaton, alphabet, mask, propositions }
     }
 
     /// The state before anything was read: all initial states at once.
@@ -69,11 +72,14 @@ impl Property for Buchi {
 }
 
 impl Reader for Buchi {
-    fn letter(&self, holds: &mut dyn FnMut(usize) -> bool) -> Valuation {
-        valuation(self.mask, &self.propositions, holds)
+    fn letter(&self, holds: &mut dyn FnMut(usize) -> bool) -> u64 {
+        let valuation = valuation(self.mask, &self.propositions, holds);
+        self.alphabet.as_ref().map_or(valuation, |alphabet| alphabet.letter(valuation).into())
     }
 
-    fn read(&self, state: u32, letter: Valuation, emit: &mut dyn FnMut(u32)) {
+    fn read(&self, state: u32, letter: u64, emit: &mut dyn FnMut(u32)) {
+        let known = self.alphabet.as_ref().map(|alphabet| alphabet.valuation(letter as u32));
+        let letter = known.unwrap_or(letter);
         if state != self.start() {
             return self.automaton.successors(state, letter).for_each(emit);
         }

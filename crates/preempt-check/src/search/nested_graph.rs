@@ -7,14 +7,23 @@
 //!
 //! The product states of a system state are a list. Most have one, which lies in the record itself.
 //!
+//! **Passing.** With reduction, a state in which the process that has just moved has exactly one step,
+//! strictly local and invisible, is not stored: the step is taken at once, and so on. Such a step is an
+//! ample set by itself; a cycle of them is cut where it closes or gets long, and the state there is
+//! stored and expanded like any other, so every cycle of the reduced graph still has a state that is
+//! expanded in full. The letter does not change on the way, and the automaton reads it once: what it
+//! would read otherwise differs in repetitions only, which a property in SI normal form does not count.
+//!
+//! A proposition without a value is no letter: the search is left to another that knows what to do.
+//!
 //! Invariant: the successors that a record has are either those of its ample set, or all, and then those
 //! of the ample set come first.
 
 use super::expansion::{Expander, Watch};
 use super::nested_letters::{Letter, Letters};
 use crate::property::Stutter;
-use crate::store::{Exact, StateId, Store, StoreFull, pages};
-use preempt_core::{Locality, Outcome, ProcessId, Step, Stop, System};
+use crate::store::{Exact, Pending, StateId, Store, StoreFull, pages};
+use preempt_core::{Locality, Outcome, ProcessId, Step, Stop, Successors, System};
 use std::ops::Range;
 
 /// Why the search cannot go on.
@@ -65,6 +74,9 @@ struct Record {
 
 const UNEXPANDED: u32 = u32::MAX;
 
+/// So many steps are passed at most before a state is stored.
+const LONGEST_PASSAGE: usize = 64;
+
 /// Stored states and the ways between them.
 pub(super) struct Graph<'a, S: ?Sized> {
     system: &'a S,
@@ -77,9 +89,17 @@ pub(super) struct Graph<'a, S: ?Sized> {
     edges: Vec<u32>,
     expander: Expander,
     ways: Ways,
-    /// The state whose successors lie in the expander.
-    at: u32,
+    /// The state that is being expanded.
     state: Vec<u8>,
+    /// The successors of one process.
+    alone: Successors,
+    /// Where a passage has come to, and where it began.
+    here: Vec<u8>,
+    beginning: Vec<u8>,
+    scratch: Vec<u8>,
+    /// Where the passages ended.
+    arrived: Vec<u8>,
+    arrivals: Vec<Pending>,
     pub(super) atomic_steps: u64,
     pub(super) taken: Vec<bool>,
 }
@@ -101,8 +121,13 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             edges: Vec::new(),
             expander: Expander::new(),
             ways: Ways::default(),
-            at: UNEXPANDED,
             state: Vec::new(),
+            alone: Successors::default(),
+            here: Vec::new(),
+            beginning: Vec::new(),
+            scratch: Vec::new(),
+            arrived: Vec::new(),
+            arrivals: Vec::new(),
             atomic_steps: 0,
             taken: vec![false; system.transition_count()],
         }
@@ -118,7 +143,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             return Err(Halt::Unsuited);
         }
         self.store.insert(&self.state)?;
-        self.records.push(record(self.system, &self.state, letters));
+        self.records.push(record(self.system, &self.state, letters)?);
         Ok(0)
     }
 
@@ -176,23 +201,20 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         known.edges..known.edges + u32::from(count)
     }
 
-    /// Runs the program, and keeps the successors of an ample set or of everybody.
+    /// Keeps the successors of an ample set, or of everybody where there is none.
     fn expand(&mut self, state: u32, letters: &mut Letters<'_>) -> Result<(), Halt> {
-        self.run(state)?;
-        let first = self.edges.len() as u32;
-        let (ample, all) = match self.candidate() {
-            Some(ample) => {
-                let count = ample.len();
-                for way in &self.ways.arrivals[ample.clone()] {
-                    mark(self.system, &mut self.taken, way.step);
-                }
-                self.insert(state, ample, letters)?;
-                (count, 0)
+        self.load(state);
+        let first = self.edges.len();
+        let ample = match self.candidate() {
+            Some(_) => self.keep_alone(letters)?,
+            None => {
+                self.keep_everything(state, None, letters)?;
+                0
             }
-            None => (0, self.insert_everything(state, 0..0, letters)?),
         };
+        let all = if ample > 0 { 0 } else { self.edges.len() - first };
         let known = &mut self.records[state as usize];
-        known.edges = first;
+        known.edges = first as u32;
         known.ample = u16::try_from(ample).map_err(|_| Halt::Unsuited)?;
         known.all = u16::try_from(all).map_err(|_| Halt::Unsuited)?;
         Ok(())
@@ -200,9 +222,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
 
     /// Adds the successors outside of the ample set.
     fn complete(&mut self, state: u32, letters: &mut Letters<'_>) -> Result<(), Halt> {
-        if self.at != state {
-            self.run(state)?;
-        }
+        self.load(state);
         let ample = self.known(state, true);
         let first = if ample.end as usize == self.edges.len() {
             ample.start
@@ -210,8 +230,8 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             self.edges.extend_from_within(ample.start as usize..ample.end as usize);
             (self.edges.len() - ample.len()) as u32
         };
-        let known = self.candidate().unwrap_or(0..0);
-        self.insert_everything(state, known, letters)?;
+        let known = self.candidate();
+        self.keep_everything(state, known, letters)?;
         let all = self.edges.len() - first as usize;
         let known = &mut self.records[state as usize];
         known.edges = first;
@@ -219,52 +239,68 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         Ok(())
     }
 
-    /// Computes all successors of a state.
-    fn run(&mut self, state: u32) -> Result<(), Halt> {
+    fn load(&mut self, state: u32) {
         self.state.clear();
         self.state.extend_from_slice(self.store.get(StateId(state)));
+    }
+
+    /// The first process whose steps may be explored alone; they lie in `alone`.
+    fn candidate(&mut self) -> Option<ProcessId> {
+        let least = self.least?;
+        let count = self.system.process_count(&self.state);
+        if count < 2 {
+            return None;
+        }
+        (0..count as u16).rev().map(ProcessId).find(|&process| {
+            let system = self.system;
+            if system.locality(&self.state, process) < least
+                || system.is_visible(&self.state, process)
+            {
+                return false;
+            }
+            let enabled = &mut self.expander.enabled;
+            self.alone.clear();
+            let (state, scratch) = (&mut self.state, &mut self.scratch);
+            system.expand_of(state, process, enabled, scratch, &mut self.alone);
+            let bytes = &self.alone.bytes;
+            let fits = |outcome: Outcome, range: &Range<usize>| {
+                outcome == Outcome::Done && !system.is_transient(&bytes[range.clone()])
+            };
+            let list = &self.alone.list;
+            !list.is_empty() && list.iter().all(|(_, outcome, range)| fits(*outcome, range))
+        })
+    }
+
+    /// Stores the successors that lie in `alone`; gives their number.
+    fn keep_alone(&mut self, letters: &mut Letters<'_>) -> Result<usize, Halt> {
+        self.arrived.clear();
+        self.arrivals.clear();
+        let alone = std::mem::take(&mut self.alone);
+        for (step, _, range) in &alone.list {
+            mark(self.system, &mut self.taken, *step);
+            self.here.clear();
+            self.here.extend_from_slice(&alone.bytes[range.clone()]);
+            self.arrive(*step);
+        }
+        let count = alone.list.len();
+        self.alone = alone;
+        self.insert_arrived(letters)?;
+        Ok(count)
+    }
+
+    /// Stores all successors but those of the process `known`.
+    fn keep_everything(
+        &mut self,
+        state: u32,
+        known: Option<ProcessId>,
+        letters: &mut Letters<'_>,
+    ) -> Result<(), Halt> {
         self.expander.clear();
         self.ways.clear();
         self.expander.expand(self.system, &mut self.state, &mut self.ways)?;
-        self.at = state;
-        Ok(())
-    }
-
-    /// The arrivals of the first process whose steps may be explored alone.
-    fn candidate(&self) -> Option<Range<usize>> {
-        let least = self.least?;
-        let arrivals = &self.ways.arrivals;
-        let mut at = 0;
-        while let Some(first) = arrivals.get(at) {
-            let process = first.step.process;
-            let same = |way: &&Way| way.step.process == process;
-            let end = at + arrivals[at..].iter().take_while(same).count();
-            if at == 0 && end == arrivals.len() {
-                return None;
-            }
-            if self.system.locality(&self.state, process) >= least
-                && !self.system.is_visible(&self.state, process)
-                && arrivals[at..end].iter().all(|way| !way.is_sequence)
-                && !self.ways.is_odd(process)
-            {
-                return Some(at..end);
-            }
-            at = end;
-        }
-        None
-    }
-
-    /// Stores all arrivals but those that are stored already; gives the number of edges added.
-    fn insert_everything(
-        &mut self,
-        state: u32,
-        known: Range<usize>,
-        letters: &mut Letters<'_>,
-    ) -> Result<usize, Halt> {
-        if !self.ways.faulty.is_empty() {
+        if self.ways.is_faulty {
             return Err(Halt::Unsuited);
         }
-        let before = self.edges.len();
         for &(step, transient) in &self.ways.steps {
             mark(self.system, &mut self.taken, step);
             self.atomic_steps += u64::from(transient);
@@ -272,31 +308,94 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         if self.ways.steps.is_empty() && self.stutter == Stutter::Extend {
             self.edges.push(state);
         }
-        let count = self.ways.arrivals.len();
-        if known.is_empty() {
-            self.insert(state, 0..count, letters)?;
-        } else {
-            self.insert(state, 0..known.start, letters)?;
-            self.insert(state, known.end..count, letters)?;
+        if self.least.is_none() {
+            return self.insert_expanded(letters);
         }
-        Ok(self.edges.len() - before)
+        self.arrived.clear();
+        self.arrivals.clear();
+        for at in 0..self.expander.arrivals.len() {
+            let Way { first, last } = self.ways.arrivals[at];
+            if Some(first.process) != known {
+                let Pending { start, end, .. } = self.expander.arrivals[at];
+                self.here.clear();
+                self.here.extend_from_slice(&self.expander.successors.bytes[start..end]);
+                self.arrive(last);
+            }
+        }
+        self.insert_arrived(letters)
     }
 
+    /// Passes on from `here`, where `step` has led, and notes where that ends.
+    fn arrive(&mut self, step: Step) {
+        let taken = std::mem::take(&mut self.taken);
+        let mut passed = Marks { system: self.system, taken };
+        self.pass(step, |step| passed.mark(step));
+        self.taken = passed.taken;
+        let start = self.arrived.len();
+        self.arrived.extend_from_slice(&self.here);
+        self.arrivals.push(Pending::new(0, start, self.arrived.len()));
+    }
+
+    /// Takes the steps that nobody can notice, of the processes that have just moved.
+    fn pass(&mut self, step: Step, mut tell: impl FnMut(Step)) {
+        let system = self.system;
+        let mut count = 0;
+        for process in [Some(step.process), step.partner].into_iter().flatten() {
+            while count < LONGEST_PASSAGE
+                && process.index() < system.process_count(&self.here)
+                && system.locality(&self.here, process) == Locality::Local
+                && !system.is_visible(&self.here, process)
+            {
+                let (enabled, scratch) = (&mut self.expander.enabled, &mut self.scratch);
+                self.alone.clear();
+                system.expand_of(&mut self.here, process, enabled, scratch, &mut self.alone);
+                let [(step, Outcome::Done, range)] = self.alone.list.as_slice() else { break };
+                let next = &self.alone.bytes[range.clone()];
+                if count == 0 {
+                    self.beginning.clone_from(&self.here);
+                }
+                if system.is_transient(next) || step.partner.is_some() || next == self.beginning {
+                    break;
+                }
+                self.here.clear();
+                self.here.extend_from_slice(next);
+                tell(*step);
+                count += 1;
+            }
+        }
+    }
+
+    fn insert_expanded(&mut self, letters: &mut Letters<'_>) -> Result<(), Halt> {
+        let mut arrivals = std::mem::take(&mut self.expander.arrivals);
+        let bytes = std::mem::take(&mut self.expander.successors.bytes);
+        let result = self.insert(&bytes, &mut arrivals, letters);
+        self.expander.arrivals = arrivals;
+        self.expander.successors.bytes = bytes;
+        result
+    }
+
+    fn insert_arrived(&mut self, letters: &mut Letters<'_>) -> Result<(), Halt> {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let bytes = std::mem::take(&mut self.arrived);
+        let result = self.insert(&bytes, &mut arrivals, letters);
+        (self.arrivals, self.arrived) = (arrivals, bytes);
+        result
+    }
+
+    #[inline]
     fn insert(
         &mut self,
-        from: u32,
-        range: Range<usize>,
+        bytes: &[u8],
+        batch: &mut [Pending],
         letters: &mut Letters<'_>,
     ) -> Result<(), Halt> {
-        let bytes = &self.expander.successors.bytes;
-        let batch = &mut self.expander.arrivals[range];
-        self.store.hash_successors(StateId(from), bytes, batch)?;
+        self.store.hash_successors(StateId(0), bytes, batch)?;
         self.store.insert_batch(bytes, batch)?;
         for pending in batch {
             let inserted = pending.inserted;
             if inserted.new {
                 let state = &bytes[pending.start..pending.end];
-                self.records.push(record(self.system, state, letters));
+                self.records.push(record(self.system, state, letters)?);
             }
             self.edges.push(inserted.id.0);
         }
@@ -363,27 +462,66 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         self.store.get(StateId(0)).len()
     }
 
-    /// Steps of the program from one stored state to another; `None` where there are none because
-    /// nothing can move.
-    pub(super) fn steps_between(&mut self, from: u32, to: u32) -> Result<Option<Vec<Step>>, Halt> {
-        self.at = UNEXPANDED;
-        self.state.clear();
-        self.state.extend_from_slice(self.store.get(StateId(from)));
-        let target = self.store.get(StateId(to));
+    /// Steps of the program from one stored state to another, and those that were passed behind them;
+    /// `None` where there are none because nothing can move.
+    pub(super) fn steps_between(&mut self, from: u32, to: u32) -> Result<Option<Passage>, Halt> {
+        self.load(from);
         self.expander.clear();
-        let mut seek = Seek { target, found: None };
-        let count = self.expander.expand(self.system, &mut self.state, &mut seek)?;
-        match seek.found {
-            None if count == 0 => Ok(None),
-            None => Err(Halt::Unsuited),
-            found => Ok(found),
+        let mut found = Paths::default();
+        let count = self.expander.expand(self.system, &mut self.state, &mut found)?;
+        if count == 0 {
+            return Ok(None);
         }
+        for (path, arrived) in found.0 {
+            let mut passed = Vec::new();
+            self.here = arrived;
+            if self.least.is_some() {
+                let last = path[path.len() - 1];
+                self.pass(last, |step| passed.push(step));
+            }
+            if self.here == self.store.get(StateId(to)) {
+                return Ok(Some(Passage { path, passed }));
+            }
+        }
+        Err(Halt::Unsuited)
     }
 }
 
-fn record<S: System + ?Sized>(system: &S, state: &[u8], letters: &mut Letters<'_>) -> Record {
-    let letter = letters.letter(|index| system.proposition(state, index));
-    Record { letter, edges: UNEXPANDED, all: 0, ample: 0, cell: NO_CELL }
+/// The way from one stored state to another.
+pub(super) struct Passage {
+    /// To the first state where anybody may move.
+    pub(super) path: Vec<Step>,
+    /// On from there.
+    pub(super) passed: Vec<Step>,
+}
+
+fn record<S: System + ?Sized>(
+    system: &S,
+    state: &[u8],
+    letters: &mut Letters<'_>,
+) -> Result<Record, Halt> {
+    let mut has_no_value = false;
+    let letter = letters.letter(|index| {
+        let value = system.proposition(state, index);
+        has_no_value |= !value && system.proposition_fault(state, index).is_some();
+        value
+    });
+    match has_no_value {
+        true => Err(Halt::Unsuited),
+        false => Ok(Record { letter, edges: UNEXPANDED, all: 0, ample: 0, cell: NO_CELL }),
+    }
+}
+
+/// Which transitions were taken.
+struct Marks<'a, S: ?Sized> {
+    system: &'a S,
+    taken: Vec<bool>,
+}
+
+impl<S: System + ?Sized> Marks<'_, S> {
+    fn mark(&mut self, step: Step) {
+        mark(self.system, &mut self.taken, step);
+    }
 }
 
 #[inline]
@@ -395,11 +533,11 @@ fn mark<S: System + ?Sized>(system: &S, taken: &mut [bool], step: Step) {
     }
 }
 
-/// A way to a next stored state.
+/// A way to a next stored state: its first and its last step.
+#[derive(Clone, Copy)]
 struct Way {
-    /// The first step of it.
-    step: Step,
-    is_sequence: bool,
+    first: Step,
+    last: Step,
 }
 
 /// What the expansion of one state told.
@@ -408,20 +546,14 @@ struct Ways {
     arrivals: Vec<Way>,
     /// All steps on the way, and whether they led into a sequence.
     steps: Vec<(Step, bool)>,
-    /// Whose steps went wrong.
-    faulty: Vec<ProcessId>,
+    is_faulty: bool,
 }
 
 impl Ways {
     fn clear(&mut self) {
         self.arrivals.clear();
         self.steps.clear();
-        self.faulty.clear();
-    }
-
-    /// Whether a step of the process went wrong.
-    fn is_odd(&self, process: ProcessId) -> bool {
-        self.faulty.contains(&process)
+        self.is_faulty = false;
     }
 }
 
@@ -431,30 +563,26 @@ impl Watch for Ways {
         self.steps.push((step, transient));
     }
 
-    fn fault(&mut self, path: &[Step], _fault: u32) {
-        self.faulty.push(path[0].process);
+    fn fault(&mut self, _path: &[Step], _fault: u32) {
+        self.is_faulty = true;
     }
 
     #[inline(always)]
     fn arrive(&mut self, path: &[Step], _state: &[u8]) {
-        self.arrivals.push(Way { step: path[0], is_sequence: path.len() > 1 });
+        self.arrivals.push(Way { first: path[0], last: path[path.len() - 1] });
     }
 }
 
-/// Looks for the way to one state.
-struct Seek<'a> {
-    target: &'a [u8],
-    found: Option<Vec<Step>>,
-}
+/// All ways out of a state.
+#[derive(Default)]
+struct Paths(Vec<(Vec<Step>, Vec<u8>)>);
 
-impl Watch for Seek<'_> {
+impl Watch for Paths {
     fn step(&mut self, _step: Step, _transient: bool) {}
 
     fn fault(&mut self, _path: &[Step], _fault: u32) {}
 
     fn arrive(&mut self, path: &[Step], state: &[u8]) {
-        if self.found.is_none() && state == self.target {
-            self.found = Some(path.to_vec());
-        }
+        self.0.push((path.to_vec(), state.to_vec()));
     }
 }

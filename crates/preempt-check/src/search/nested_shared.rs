@@ -7,7 +7,7 @@
 //! per edge. Colours and the early detection of cycles are those of `nested.rs`.
 //!
 //! **Where the automaton reads.** Without reduction it reads the letter of the state that a step leaves,
-//! as Spin does and counts. With reduction ([`Reading::Arrival`]) it reads that of the state a step
+//! as Spin does and counts. With reduction it reads that of the state a step
 //! arrives at: a product state is then (q, s) where s has already read the letter of q. In SI normal form
 //! a property state remembers the last letter it read. Read on leaving, that may be another letter than
 //! that of q, so that q occurs with each of the letters that it was entered from; read on arrival, it is
@@ -17,6 +17,8 @@
 //! moved to the front of an accepting path from (q, s), the letters become a, a, b, … instead of a, b, …,
 //! and s, whose incoming letter is a, moves by a to itself or to its twin, which goes on like s
 //! (Lemma 1); where the step stood before, one repetition of a letter is left out, likewise.
+//!
+//! Steps that nobody can notice are not stored (`nested_graph.rs`).
 //!
 //! **Proviso** as in `nested.rs`: no ample successor may be on the path of the first search.
 //!
@@ -32,7 +34,7 @@ use preempt_core::{Step, Stop, System};
 
 /// When the automaton reads the letter of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reading {
+enum Reading {
     /// When a step leaves it.
     Departure,
     /// When a step arrives there.
@@ -42,13 +44,12 @@ pub enum Reading {
 /// Searches for an accepting cycle of the product; `None` when [`nested`](super::nested::nested) must
 /// be asked. What is found are steps of the [`Product`](crate::property::Product).
 ///
-/// [`Scheme::SourceState`] with [`Reading::Arrival`] is sound for automata in SI normal form.
+/// [`Scheme::SourceState`] is sound for automata in SI normal form only.
 #[doc(alias = "S19 Remark 1")]
 pub fn nested_shared<S: System + ?Sized>(
     system: &S,
     property: &dyn Property,
     stutter: Stutter,
-    reading: Reading,
     budget: &mut Budget,
     options: NestedOptions,
 ) -> Option<Finding> {
@@ -63,7 +64,7 @@ pub fn nested_shared<S: System + ?Sized>(
     let mut search = Shared {
         letters: Letters::new(property)?,
         graph: Graph::new(system, stutter, least, budget.memory_limit()),
-        reading,
+        reading: if least.is_some() { Reading::Arrival } else { Reading::Departure },
         budget,
         options,
         path: Vec::new(),
@@ -289,25 +290,58 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         let Some(start) = self.path.iter().position(|frame| frame.node == at) else {
             return Err(Halt::Unsuited);
         };
-        states.push(states[start]);
-        if self.reading == Reading::Arrival {
-            // The product's automaton is one step behind: its cycle begins after the next step.
-            states.push(states[start + 1]);
+        let mut story = Story { steps: Vec::new(), real: states[0].1 };
+        let closing = [states[states.len() - 1], states[start]];
+        for pair in states[..=start].windows(2) {
+            self.tell(&mut story, pair)?;
         }
-        let (mut steps, mut cycle_start) = (Vec::new(), 0);
-        for (number, pair) in states.windows(2).enumerate() {
-            let [(from, before), (to, after)] = [pair[0], pair[1]];
-            if number == start + usize::from(self.reading == Reading::Arrival) {
-                cycle_start = steps.len();
+        if self.reading == Reading::Departure {
+            let cycle_start = story.steps.len();
+            for pair in states[start..].windows(2) {
+                self.tell(&mut story, pair)?;
             }
-            let automaton = if self.reading == Reading::Arrival { before } else { after };
-            let automaton = self.letters.name(automaton);
-            match self.graph.steps_between(from, to)? {
-                Some(way) => steps.extend(way.into_iter().map(|step| joined(step, automaton))),
-                None => steps.push(stuttering(automaton)),
+            self.tell(&mut story, &closing)?;
+            return self.conclude(story.steps, cycle_start);
+        }
+        // The product's automaton is one step behind: its cycle begins after the first edge. What was
+        // passed on the way into the cycle may differ from what is passed on the way back: then the
+        // second round is the cycle.
+        let mut cycle: Vec<(u32, u32)> = states[start..].to_vec();
+        cycle.push(states[start]);
+        loop {
+            let before = story.real;
+            self.tell(&mut story, &cycle[..2])?;
+            let cycle_start = story.steps.len();
+            for pair in cycle[1..].windows(2) {
+                self.tell(&mut story, pair)?;
+            }
+            if story.real == before {
+                self.tell(&mut story, &cycle[..2])?;
+                return self.conclude(story.steps, cycle_start);
             }
         }
-        self.conclude(steps, cycle_start)
+    }
+
+    /// Adds the steps from one product state to the next, as steps of the product.
+    fn tell(&mut self, story: &mut Story, pair: &[(u32, u32)]) -> Result<(), Halt> {
+        let [(from, _), (to, automaton)] = [pair[0], pair[1]];
+        let on_the_way = match self.reading {
+            Reading::Departure => automaton,
+            Reading::Arrival => story.real,
+        };
+        story.real = automaton;
+        let name = self.letters.name(on_the_way);
+        let Some(passage) = self.graph.steps_between(from, to)? else {
+            story.steps.push(stuttering(name));
+            return Ok(());
+        };
+        story.steps.extend(passage.path.into_iter().map(|step| joined(step, name)));
+        for step in passage.passed {
+            story.steps.push(joined(step, self.letters.name(story.real)));
+            let again = self.letters.moves(story.real, self.graph.letter(to)).next();
+            story.real = self.letters.target(again.ok_or(Halt::Unsuited)?);
+        }
+        Ok(())
     }
 
     fn conclude(&mut self, steps: Vec<Step>, cycle_start: usize) -> Result<(), Halt> {
@@ -338,6 +372,12 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         self.finding.unreached = system.unreached(&self.graph.taken);
         self.finding
     }
+}
+
+/// Steps of the product, and the automaton's state after reading every letter on the way.
+struct Story {
+    steps: Vec<Step>,
+    real: u32,
 }
 
 /// The moves that go with the present edge.

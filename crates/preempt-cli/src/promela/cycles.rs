@@ -7,7 +7,7 @@ use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::property::{Fair, Product, Property, Stutter, Watched, WithinBound};
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
-use preempt_check::search::nested_shared::{Reading, nested_shared};
+use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{Budget, Finding, Storage, available_memory, conclude};
 use preempt_core::{BoundRow, Claim, ProcessId, Step, System, Verdict, ViolationKind};
@@ -15,6 +15,7 @@ use preempt_promela::interpret::Interpreter;
 use std::time::{Duration, Instant};
 
 /// What to look for.
+#[derive(Clone)]
 pub(super) struct Question<'a> {
     /// In words.
     pub(super) property: String,
@@ -61,13 +62,11 @@ pub(super) fn check<S: System + ?Sized>(
             Job { system: fair, plain: fair, shared, question: &question, target, deadline }.run()
         }
         false => {
-            let reading = reading(property, question.scheme);
-            let shared = reading.map(|reading| {
-                move |budget: &mut Budget, options| {
-                    nested_shared(system, property, question.stutter, reading, budget, options)
-                }
-            });
-            let shared: Option<SharedSearch<'_>> = shared.as_ref().map(|search| search as _);
+            let search = |budget: &mut Budget, options| {
+                nested_shared(system, property, question.stutter, budget, options)
+            };
+            let shared: Option<SharedSearch<'_>> =
+                can_share(property, question.scheme).then_some(&search);
             let (system, plain) = (&product, &product as &dyn System);
             Job { system, plain, shared, question: &question, target, deadline }.run()
         }
@@ -78,16 +77,44 @@ pub(super) fn check<S: System + ?Sized>(
 /// The search whose product states share their system states; `None` when it cannot tell.
 type SharedSearch<'a> = &'a dyn Fn(&mut Budget, NestedOptions) -> Option<Finding>;
 
-/// When the automaton is to read in the search whose product states share their system states; `None`
-/// when that search is no option.
-fn reading(property: &dyn Property, scheme: Scheme) -> Option<Reading> {
+/// Whether the search whose product states share their system states is an option: it reduces only
+/// where the automaton is in SI normal form.
+fn can_share(property: &dyn Property, scheme: Scheme) -> bool {
+    let reader = property.reader();
     match scheme {
-        Scheme::Full => property.reader().map(|_| Reading::Departure),
-        Scheme::SourceState(_) => {
-            property.reader().filter(|reader| reader.is_normal_form()).map(|_| Reading::Arrival)
-        }
-        Scheme::IntermediateState => None,
+        Scheme::Full => reader.is_some(),
+        Scheme::SourceState(_) => reader.is_some_and(|reader| reader.is_normal_form()),
+        Scheme::IntermediateState => false,
     }
+}
+
+/// As [`check`], where a state expression may have no value: in SI normal form every letter leads
+/// elsewhere, so that whether a missing value matters does not show in the automaton's moves. `None` when
+/// one is missing somewhere, or the search that would notice is no option.
+pub(super) fn check_if_evaluable<S: System + ?Sized>(
+    system: &S,
+    reference: &Interpreter,
+    normal: &dyn Property,
+    question: Question<'_>,
+) -> Result<Option<Claim>, Failure> {
+    let arguments = question.arguments;
+    let exact = matches!(super::safety::storage(arguments), Storage::Auto | Storage::Exact);
+    if arguments.fair || arguments.bound.is_some() || arguments.iterate.is_some() || !exact {
+        return Ok(None);
+    }
+    let product = Product::new(system, normal, question.stutter);
+    let deadline = arguments.time.map(|time| Instant::now() + time);
+    let target = Product::<S, dyn Property>::target;
+    let (system_part, plain) = (&product, &product as &dyn System);
+    let job =
+        Job { system: system_part, plain, shared: None, question: &question, target, deadline };
+    let memory = job.memory();
+    let found = job.with_budget(memory, |budget, options| {
+        nested_shared(system, normal, question.stutter, budget, options)
+    });
+    let Some(mut finding) = found else { return Ok(None) };
+    job.shorten(plain, &mut finding);
+    answer(reference, normal, question, finding).map(Some)
 }
 
 /// A system to be searched for accepting cycles. Only the plain search is compiled for each kind of
@@ -174,7 +201,7 @@ impl<S: System + ?Sized> Job<'_, S> {
         shared: Option<SharedSearch<'_>>,
     ) -> Finding {
         let arguments = self.question.arguments;
-        let memory = arguments.memory.map_or_else(|| available_memory() / 8 * 7, |m| m as usize);
+        let memory = self.memory();
         let mut finding = match super::safety::storage(arguments) {
             Storage::Tree => self.nested(system, &mut Tree::new(memory)),
             Storage::Compact => {
@@ -199,17 +226,27 @@ impl<S: System + ?Sized> Job<'_, S> {
                 finding
             }
         };
-        if !arguments.first
+        self.shorten(plain, &mut finding);
+        finding
+    }
+
+    fn memory(&self) -> usize {
+        let wanted = self.question.arguments.memory;
+        wanted.map_or_else(|| available_memory() / 8 * 7, |m| m as usize)
+    }
+
+    /// Looks for a simpler counterexample.
+    fn shorten(&self, plain: &dyn System, finding: &mut Finding) {
+        if !self.question.arguments.first
             && let Some(found) = &finding.counterexample
         {
             let time = SHORTEN.max(Duration::from_secs_f64(finding.statistics.seconds));
-            let mut budget =
-                Budget::unlimited().memory(memory / 2).time(time).interrupt(&INTERRUPTED);
+            let memory = self.memory() / 2;
+            let mut budget = Budget::unlimited().memory(memory).time(time).interrupt(&INTERRUPTED);
             if let Some(shorter) = shorten_cycle(plain, found, &mut budget) {
                 finding.counterexample = Some(shorter);
             }
         }
-        finding
     }
 
     fn nested<W: System + ?Sized, T: Store>(&self, system: &W, store: &mut T) -> Finding {
