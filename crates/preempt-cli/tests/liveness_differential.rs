@@ -1,13 +1,15 @@
 //! Random models and random formulas without `X`: the verdict with reduction is the verdict without,
 //! and where Spin is installed, that of Spin without its reduction.
 //!
-//! `PREEMPT_MODELS` sets the number of models, `PREEMPT_FORMULAS` how many formulas each has,
-//! `PREEMPT_SEED` the seed of the first model; the next one has the next seed. Most of the time goes
-//! into compiling Spin's checkers: `PREEMPT_VERDICTS` names a file in which Spin's verdicts are kept, so
-//! that another run with the same seeds need not ask Spin again. How often Spin *with* its reduction is
-//! wrong is printed, not judged.
+//! Models come in families that share their formulas: compiling Spin's checker costs far more than
+//! running it, and one checker serves a whole family (the variant is chosen by the first step, which
+//! asks the environment). `PREEMPT_FAMILIES` sets the number of families, `PREEMPT_VARIANTS` how many
+//! models each has, `PREEMPT_FORMULAS` how many formulas, `PREEMPT_SEED` the seed of the first family;
+//! the next one has the next seed. `PREEMPT_VERDICTS` names a file in which Spin's verdicts are kept, so
+//! that another run with the same settings need not ask Spin again. How often Spin *with* its reduction
+//! is wrong is printed, not judged.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +29,7 @@ impl Random {
     }
 }
 
+/// No `skip`: Spin refuses loops of nothing else.
 const STATEMENTS: &[&str] = &[
     "g0 = 1",
     "g0 = 0",
@@ -39,14 +42,14 @@ const STATEMENTS: &[&str] = &[
     "x = 0",
     "x = g0",
     "(x == 1)",
-    "skip",
+    "x = x",
     "c!1",
     "c?_",
 ];
 
-/// Process 0 alone sends to `d`, and process 1 alone receives.
-const SENDS: &[&str] = &["d!1", "d!0", "x = 1 - x"];
-const RECEIVES: &[&str] = &["d?_", "d?1", "d?x"];
+/// Process 0 alone sends to `mail`, and process 1 alone receives.
+const SENDS: &[&str] = &["mail!1", "mail!0", "x = 1 - x"];
+const RECEIVES: &[&str] = &["mail?_", "mail?1", "mail?x"];
 
 fn statement<'a>(random: &mut Random, own: &[&'a str]) -> &'a str {
     match random.below(5) {
@@ -92,34 +95,76 @@ fn formula(random: &mut Random, depth: u32) -> String {
     }
 }
 
-/// Formulas per model: compiling Spin's checker costs more than running it.
 fn formulas() -> usize {
     setting("PREEMPT_FORMULAS", 6) as usize
 }
 
-/// A model with several formulas, no two of them alike.
-fn model(random: &mut Random) -> String {
-    let mut text = String::from(
-        "#define p (g0 == 1)\n#define q (g1 == 1)\nbit g0, g1;\nchan c = [1] of { bit };\nchan d = [1] of { bit };\n",
-    );
-    for number in 0..2 + random.below(2) {
-        let (promise, own) = match number {
-            0 => ("xs d; ", SENDS),
-            1 => ("xr d; ", RECEIVES),
-            _ => ("", &[][..]),
-        };
-        let body = block(random, 2, own);
-        let body = if random.below(2) == 0 { format!("do :: {body} od") } else { body };
-        let _ = writeln!(text, "active proctype P{number}() {{ bit x; {promise}{body} }}");
+fn variants() -> usize {
+    setting("PREEMPT_VARIANTS", 4) as usize
+}
+
+/// Models with the same formulas: the process types of each, and what starts them.
+struct Family {
+    variants: Vec<(String, String)>,
+    formulas: String,
+}
+
+const DECLARATIONS: &str = "#define p (g0 == 1)\n#define q (g1 == 1)\n\
+    bit g0, g1;\nbyte which;\nchan c = [1] of { bit };\n";
+
+impl Family {
+    fn new(random: &mut Random) -> Self {
+        let variants = (0..variants()).map(|variant| Self::variant(random, variant)).collect();
+        let mut different = BTreeSet::new();
+        while different.len() < formulas() {
+            different.insert(formula(random, 2));
+        }
+        let mut text = String::new();
+        for (number, formula) in different.into_iter().enumerate() {
+            let _ = writeln!(text, "ltl f{number} {{ {formula} }}");
+        }
+        Family { variants, formulas: text }
     }
-    let mut different = BTreeSet::new();
-    while different.len() < formulas() {
-        different.insert(formula(random, 2));
+
+    fn variant(random: &mut Random, variant: usize) -> (String, String) {
+        // Promises about a channel hold for the whole text: each variant has its own.
+        let mut types = format!("chan mail{variant} = [1] of {{ bit }};\n");
+        let mut starts = String::new();
+        for number in 0..2 + random.below(2) {
+            let (promise, own) = match number {
+                0 => ("xs mail; ", SENDS),
+                1 => ("xr mail; ", RECEIVES),
+                _ => ("", &[][..]),
+            };
+            let body = block(random, 2, own);
+            let body = if random.below(2) == 0 { format!("do :: {body} od") } else { body };
+            let name = format!("P{variant}_{number}");
+            let body = format!("{promise}{body}").replace("mail", &format!("mail{variant}"));
+            let _ = writeln!(types, "proctype {name}() {{ bit x; {body} }}");
+            let _ = write!(starts, "; run {name}()");
+        }
+        (types, starts)
     }
-    for (number, formula) in different.into_iter().enumerate() {
-        let _ = writeln!(text, "ltl f{number} {{ {formula} }}");
+
+    /// One model.
+    fn model(&self, variant: usize) -> String {
+        let (types, starts) = &self.variants[variant];
+        let init = format!("init {{ atomic {{ which = {variant}{starts} }} }}\n");
+        format!("{DECLARATIONS}{types}{init}{}", self.formulas)
     }
-    text
+
+    /// All models at once.
+    fn all(&self) -> String {
+        let types: String = self.variants.iter().map(|(types, _)| types.as_str()).collect();
+        let options = self.variants.iter().enumerate();
+        let options: String =
+            options.map(|(at, (_, starts))| format!(" :: which == {at}{starts}")).collect();
+        format!(
+            "{DECLARATIONS}{types}init {{ atomic {{ c_code {{ now.which = atoi(getenv(\"PREEMPT_VARIANT\")); }}; \
+             if{options} fi }} }}\n{}",
+            self.formulas
+        )
+    }
 }
 
 /// Our verdicts about all formulas.
@@ -141,10 +186,11 @@ fn ours(path: &Path, arguments: &[&str]) -> Vec<String> {
     results.iter().map(|result| result["verdict"].as_str().unwrap_or("").to_string()).collect()
 }
 
-/// What Spin said about each model, without its reduction and with it.
+/// What Spin said about each model of each family, without its reduction and with it: a letter per
+/// formula, holds, violated, or `?` where it failed.
 struct Verdicts {
     file: Option<PathBuf>,
-    known: HashMap<u64, [String; 2]>,
+    known: BTreeMap<(u64, usize), [String; 2]>,
 }
 
 impl Verdicts {
@@ -154,33 +200,37 @@ impl Verdicts {
         let text = text.unwrap_or_default();
         let known = text.lines().filter_map(|line| {
             let cells: Vec<&str> = line.split('\t').collect();
-            let usual = cells[1..].iter().all(|cell| cell.len() == formulas());
-            (usual && cells.len() == 3)
-                .then(|| Some((cells[0].parse().ok()?, [cells[1].into(), cells[2].into()])))
-                .flatten()
+            let [seed, variant, full, reduced] = cells[..] else { return None };
+            let usual = full.len() == formulas() && reduced.len() == formulas();
+            usual.then_some(())?;
+            Some(((seed.parse().ok()?, variant.parse().ok()?), [full.into(), reduced.into()]))
         });
         Verdicts { known: known.collect(), file }
     }
 
-    /// A letter per formula: holds, violated, or `?` where Spin failed. `None` without Spin, or when
-    /// it refuses the model.
-    fn of(&mut self, seed: u64, folder: &Path) -> Option<[String; 2]> {
-        if let Some(known) = self.known.get(&seed) {
-            return Some(known.clone());
+    /// Asks Spin about a family unless that was done before. Without Spin, nothing is known.
+    fn learn(&mut self, seed: u64, family: &Family, folder: &Path) {
+        if (0..variants()).all(|variant| self.known.contains_key(&(seed, variant))) {
+            return;
         }
-        let letters = |flags: &[&str]| -> Option<String> {
-            let program = spin(folder, "m.pml", flags)?;
-            Some((0..formulas()).map(|at| spins_verdict(&program, folder, at)).collect())
+        std::fs::write(folder.join("all.pml"), family.all()).unwrap();
+        let (Some(full), Some(reducing)) =
+            (spin(folder, "all.pml", &["-DNOREDUCE"]), spin(folder, "all.pml", &[]))
+        else {
+            return;
         };
-        let both = [letters(&["-DNOREDUCE"])?, letters(&[])?];
-        self.known.insert(seed, both.clone());
-        if let Some(file) = &self.file {
-            let mut lines: Vec<_> =
-                self.known.iter().map(|(seed, [a, b])| format!("{seed}\t{a}\t{b}\n")).collect();
-            lines.sort();
-            std::fs::write(file, lines.concat()).unwrap();
+        for variant in 0..variants() {
+            let ask = |program: &Path| -> String {
+                (0..formulas()).map(|at| spins_verdict(program, folder, variant, at)).collect()
+            };
+            self.known.insert((seed, variant), [ask(&full), ask(&reducing)]);
         }
-        Some(both)
+        if let Some(file) = &self.file {
+            let line = |((seed, variant), [a, b]): (&(u64, usize), &[String; 2])| {
+                format!("{seed}\t{variant}\t{a}\t{b}\n")
+            };
+            std::fs::write(file, self.known.iter().map(line).collect::<String>()).unwrap();
+        }
     }
 }
 
@@ -199,9 +249,10 @@ fn spin(folder: &Path, name: &str, flags: &[&str]) -> Option<PathBuf> {
     (made.status.success() && compiled.status.success()).then_some(program)
 }
 
-fn spins_verdict(program: &Path, folder: &Path, number: usize) -> char {
+fn spins_verdict(program: &Path, folder: &Path, variant: usize, number: usize) -> char {
     let output = Command::new(program)
-        .args(["-a", "-m100000", "-w12", "-n", "-N", &format!("f{number}")])
+        .env("PREEMPT_VARIANT", variant.to_string())
+        .args(["-a", "-m10000", "-w12", "-n", "-N", &format!("f{number}")])
         .current_dir(folder)
         .output()
         .unwrap();
@@ -227,32 +278,39 @@ fn reduction_changes_no_verdict_and_spin_without_it_agrees() {
     let (mut compared, mut violated, mut with_spin, mut spin_wrong) = (0, 0, 0, 0);
     let mut wrong = Vec::new();
     let first = setting("PREEMPT_SEED", 2019);
-    for seed in first..first + setting("PREEMPT_MODELS", 8) {
+    for seed in first..first + setting("PREEMPT_FAMILIES", 2) {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         random.below(1);
-        let text = model(&mut random);
-        let path = folder.join("m.pml");
-        std::fs::write(&path, &text).unwrap();
-        let (full, reduced) = (ours(&path, &["--por", "off"]), ours(&path, &[]));
-        let spin = verdicts.of(seed, &folder);
-        for at in 0..formulas() {
-            let (full, reduced) = (&full[at], &reduced[at]);
-            compared += 1;
-            violated += u32::from(full == "violated");
-            if full != reduced || full.starts_with("failed") {
-                wrong.push(format!("model {seed}, f{at}: {full}, reduced {reduced}\n{text}"));
-            }
-            let Some([truth, with_reduction]) = &spin else { continue };
-            let (truth, with_reduction) = (&truth[at..=at], &with_reduction[at..=at]);
-            with_spin += 1;
-            if full.get(..1) != Some(truth) {
-                wrong.push(format!("model {seed}, f{at}: {full}, Spin {truth}\n{text}"));
-            }
-            if with_reduction != truth {
-                spin_wrong += 1;
-                println!(
-                    "Spin's reduction is wrong ({with_reduction}, not {truth}) about f{at} of model {seed}:\n{text}"
-                );
+        let family = Family::new(&mut random);
+        verdicts.learn(seed, &family, &folder);
+        for variant in 0..variants() {
+            let text = family.model(variant);
+            let path = folder.join("m.pml");
+            std::fs::write(&path, &text).unwrap();
+            // Machine code takes longer to make than these models to search: one of a family has it.
+            let backend = if variant == 0 { "native" } else { "interp" };
+            let full = ours(&path, &["--por", "off", "--backend", backend]);
+            let reduced = ours(&path, &["--backend", backend]);
+            for at in 0..formulas() {
+                let (full, reduced) = (&full[at], &reduced[at]);
+                let model = format!("f{at} of variant {variant} of family {seed}");
+                compared += 1;
+                violated += u32::from(full == "violated");
+                if full != reduced || full.starts_with("failed") {
+                    wrong.push(format!("{model}: {full}, reduced {reduced}\n{text}"));
+                }
+                let Some([truth, reduced]) = verdicts.known.get(&(seed, variant)) else { continue };
+                let (truth, reduced) = (&truth[at..=at], &reduced[at..=at]);
+                with_spin += 1;
+                if full.get(..1) != Some(truth) {
+                    wrong.push(format!("{model}: {full}, Spin {truth}\n{text}"));
+                }
+                if reduced != truth {
+                    spin_wrong += 1;
+                    println!(
+                        "Spin's reduction says {reduced}, not {truth}, about {model}:\n{text}"
+                    );
+                }
             }
         }
     }
