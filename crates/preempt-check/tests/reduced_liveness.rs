@@ -6,7 +6,9 @@ use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::store::Exact;
 use preempt_check::{Budget, Finding};
-use preempt_core::{Enabled, Label, Locality, System, ViolationKind, replay};
+use preempt_core::{
+    Enabled, Label, Locality, Outcome, ProcessId, Step, System, ViolationKind, replay,
+};
 use preempt_ltl::{Automaton, Cube, Edge, Formula, parse, translate};
 use tiny::{Move, Random, Tiny, tiny};
 
@@ -267,6 +269,111 @@ fn reduction_loses_nothing_where_executions_end() {
     }
     assert!(found > cases() / 20 && found < cases() * 19 / 20, "{found}");
     assert!(reduced_states < full_states, "{reduced_states} of {full_states}");
+}
+
+/// A system with one more proposition: process 0 is at a certain location. So local steps may be seen.
+#[derive(Debug)]
+struct Seen {
+    tiny: Tiny,
+    location: u8,
+}
+
+impl Seen {
+    /// Processes that are often at places with nothing but local steps.
+    fn random(random: &mut Random) -> Self {
+        let bits = 1 + random.below(2) as usize;
+        let locations = 2 + random.below(4);
+        let processes = (0..2 + random.below(2)).map(|_| {
+            let mut moves = Vec::new();
+            for from in 0..locations as u8 {
+                let is_local = random.below(5) < 3;
+                for _ in 0..1 + random.below(5) / 2 {
+                    let mut bit = |odds| {
+                        let some = random.below(odds) == 0 && !is_local;
+                        let bit = (random.below(bits as u64) as usize, random.below(2) as u8);
+                        some.then_some(bit)
+                    };
+                    let (guard, set) = (bit(2), bit(2));
+                    let to = random.below(locations) as u8;
+                    moves.push(Move { from, to, guard, set });
+                }
+            }
+            moves
+        });
+        let tiny = Tiny { bits, processes: processes.collect() };
+        Seen { tiny, location: random.below(locations) as u8 }
+    }
+}
+
+impl System for Seen {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        self.tiny.initial(state)
+    }
+
+    fn process_count(&self, state: &[u8]) -> usize {
+        self.tiny.process_count(state)
+    }
+
+    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+        self.tiny.enabled(state, enabled);
+    }
+
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        self.tiny.apply(state, step)
+    }
+
+    fn proposition_count(&self) -> usize {
+        self.tiny.bits + 1
+    }
+
+    fn proposition(&self, state: &[u8], index: usize) -> bool {
+        match index == self.tiny.bits {
+            true => state[self.tiny.bits] == self.location,
+            false => self.tiny.proposition(state, index),
+        }
+    }
+
+    fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
+        self.tiny.locality(state, process)
+    }
+
+    fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
+        let at = state[self.tiny.bits];
+        let mut moves = self.tiny.processes[0].iter().filter(|m| m.from == at);
+        process == ProcessId(0) && moves.any(|m| (m.to == self.location) != (at == self.location))
+    }
+}
+
+#[test]
+fn reduction_loses_nothing_where_local_steps_are_seen() {
+    let mut random = Random(29);
+    let (mut found, mut full_states, mut reduced_states) = (0, 0, 0);
+    for case in 0..cases() {
+        let system = Seen::random(&mut random);
+        let size = 1 + random.below(7);
+        let count = system.proposition_count();
+        let formula = random_formula(&mut random, count as u64, size);
+        let automaton = translate(&formula).unwrap();
+        let raw = Buchi::new(automaton.clone(), (0..count).collect());
+        let raw = Product::new(&system, &raw, Stutter::Extend);
+        let form = StutterInvariant::new(&automaton, (0..count).collect()).unwrap();
+        let normal = Product::new(&system, &form, Stutter::Extend);
+        let truth = violated(&raw, Scheme::Full);
+        assert_eq!(violated(&normal, V1), truth, "case {case}: {system:?} {formula:?}");
+        let full = shared(&system, &form, Stutter::Extend, Scheme::Full);
+        let reduced = shared(&system, &form, Stutter::Extend, V1);
+        for finding in [&full, &reduced] {
+            let verdict = finding.counterexample.is_some();
+            assert_eq!(verdict, truth, "case {case}: {system:?} {formula:?}");
+        }
+        if !truth {
+            full_states += full.statistics.states;
+            reduced_states += reduced.statistics.states;
+        }
+        found += u64::from(truth);
+    }
+    assert!(found > cases() / 10 && found < cases() * 9 / 10, "{found}");
+    assert!(reduced_states * 2 < full_states, "{reduced_states} of {full_states}");
 }
 
 #[test]
