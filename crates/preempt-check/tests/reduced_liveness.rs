@@ -348,7 +348,9 @@ impl System for Seen {
 fn reduction_loses_nothing_where_local_steps_are_seen() {
     let mut random = Random(29);
     let (mut found, mut full_states, mut reduced_states) = (0, 0, 0);
-    for case in 0..cases() {
+    // A violation is rarely lost: passing over a choice shows once in a thousand.
+    let cases = 5 * cases();
+    for case in 0..cases {
         let system = Seen::random(&mut random);
         let size = 1 + random.below(7);
         let count = system.proposition_count();
@@ -372,7 +374,7 @@ fn reduction_loses_nothing_where_local_steps_are_seen() {
         }
         found += u64::from(truth);
     }
-    assert!(found > cases() / 10 && found < cases() * 9 / 10, "{found}");
+    assert!(found > cases / 10 && found < cases * 9 / 10, "{found}");
     assert!(reduced_states * 2 < full_states, "{reduced_states} of {full_states}");
 }
 
