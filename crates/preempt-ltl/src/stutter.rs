@@ -48,7 +48,7 @@ pub struct NormalForm {
 
 enum Kind {
     Table(Table),
-    Memo(Memo),
+    Memo(Box<Memo>),
 }
 
 impl NormalForm {
@@ -64,7 +64,7 @@ impl NormalForm {
         let kind = if small {
             Kind::Table(Table::new(&construction))
         } else {
-            Kind::Memo(Memo::new(construction))
+            Kind::Memo(Box::new(Memo::new(construction)))
         };
         Ok(NormalForm { letters, kind })
     }
@@ -528,7 +528,8 @@ mod tests {
             let automaton = translate(&parse(text).unwrap().formula).unwrap();
             let letters = Alphabet::new(&automaton).unwrap();
             let construction = Construction::new(&automaton, letters.clone()).unwrap();
-            let on_the_fly = NormalForm { letters, kind: Kind::Memo(Memo::new(construction)) };
+            let on_the_fly =
+                NormalForm { letters, kind: Kind::Memo(Box::new(Memo::new(construction))) };
             let mut stack: Vec<PropertyState> = on_the_fly.initial().into_iter().collect();
             let mut seen: Vec<PropertyState> = Vec::new();
             let mut edges = Vec::new();
