@@ -424,7 +424,7 @@ pub(crate) fn seeds(few: u64) -> std::ops::Range<u64> {
 
 #[test]
 fn engines_agree_on_programs_without_recursion() {
-    let met = campaign(seeds(60), false);
+    let met = campaign(seeds(120), false);
     eprintln!("without recursion: {met:?}");
     assert!(met.first[1..].iter().sum::<usize>() > 5, "{met:?}");
     assert!(met.safe > 5 && met.proven > 5 && met.given_up * 20 < met.translated, "{met:?}");
@@ -432,7 +432,7 @@ fn engines_agree_on_programs_without_recursion() {
 
 #[test]
 fn engines_agree_on_recursive_programs() {
-    let met = campaign(seeds(30), true);
+    let met = campaign(seeds(60), true);
     eprintln!("recursive: {met:?}");
     assert!(met.first[1..].iter().sum::<usize>() > 3, "{met:?}");
     assert!(met.proven > 2 && met.given_up * 10 < met.translated, "{met:?}");

@@ -103,18 +103,18 @@ fn positions<S: System + ?Sized>(system: &S, state: &[u8]) -> Vec<Position> {
 
 /// The variables that differ, appear or disappear.
 pub fn changes_between(before: &[(String, Value)], after: &[(String, Value)]) -> Vec<Change> {
-    let find = |list: &[(String, Value)], at: usize, name: &str| {
+    fn find<'a>(list: &'a [(String, Value)], at: usize, name: &str) -> Option<&'a Value> {
         // Lists of neighbouring states are almost always aligned.
         match list.get(at) {
-            Some((n, v)) if n == name => Some(v.clone()),
-            _ => list.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone()),
+            Some((n, v)) if n == name => Some(v),
+            _ => list.iter().find(|(n, _)| n == name).map(|(_, v)| v),
         }
-    };
+    }
     let mut changes = Vec::new();
     for (at, (name, to)) in after.iter().enumerate() {
         let from = find(before, at, name);
-        if from.as_ref() != Some(to) {
-            changes.push(Change { name: name.clone(), from, to: Some(to.clone()) });
+        if from != Some(to) {
+            changes.push(Change { name: name.clone(), from: from.cloned(), to: Some(to.clone()) });
         }
     }
     for (at, (name, from)) in before.iter().enumerate() {

@@ -28,6 +28,76 @@ impl Successors {
     }
 }
 
+/// A successor in brief: what an item of [`Successors::list`] says, in half the space and in a fixed
+/// layout, so that machine code can write it.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Lead {
+    /// Where its bytes begin.
+    pub start: u32,
+    /// How many there are.
+    pub length: u32,
+    /// 0 if the step went well and the successor is not transient. Otherwise one of
+    /// [`Lead::VIOLATED`] and [`Lead::BROKEN`] with the fault in the bits from
+    /// [`Lead::FAULT_SHIFT`] on, or [`Lead::TRANSIENT`], or both.
+    pub result: u32,
+    /// The process that moves; in the upper half 1 + its partner, or 0 without one.
+    pub who: u32,
+    /// Which transition of the process.
+    pub transition: u32,
+    /// Which transition of the partner; 0 without one.
+    pub partner_transition: u32,
+}
+
+impl Lead {
+    /// The step violated something and was completed.
+    pub const VIOLATED: u32 = 1;
+    /// The step could not be completed.
+    pub const BROKEN: u32 = 2;
+    /// The successor lies inside an indivisible sequence.
+    pub const TRANSIENT: u32 = 4;
+    /// Where the number of a fault begins.
+    pub const FAULT_SHIFT: u32 = 3;
+
+    /// The step.
+    #[inline(always)]
+    pub fn step(&self) -> Step {
+        Step {
+            process: ProcessId(self.who as u16),
+            partner: ((self.who >> 16) as u16).checked_sub(1).map(ProcessId),
+            transition: self.transition,
+            partner_transition: self.partner_transition,
+            choice: 0,
+        }
+    }
+
+    /// How the step went.
+    #[inline(always)]
+    pub fn outcome(&self) -> Outcome {
+        match self.result & (Lead::VIOLATED | Lead::BROKEN) {
+            0 => Outcome::Done,
+            Lead::VIOLATED => Outcome::Violated(self.result >> Lead::FAULT_SHIFT),
+            _ => Outcome::Broken(self.result >> Lead::FAULT_SHIFT),
+        }
+    }
+
+    /// Where the bytes of the successor are.
+    #[inline(always)]
+    pub fn range(&self) -> std::ops::Range<usize> {
+        let start = self.start as usize;
+        start..start + self.length as usize
+    }
+}
+
+/// Successors in brief, in memory that is reused from state to state.
+#[derive(Default, Debug)]
+pub struct Leads {
+    /// The successors.
+    pub list: Vec<Lead>,
+    /// What the system remembers of the last state it expanded into this list, if anything.
+    pub notes: Vec<u64>,
+}
+
 /// Anything that can be explored: a Promela model, a Boolean program, a model written in Rust.
 ///
 /// A state is a plain vector of bytes that describes itself: equal bytes are equal states, the
@@ -145,6 +215,82 @@ pub trait System: Sync {
         }
     }
 
+    /// Adds the successors under all steps of the first process that [may be explored
+    /// alone](System::is_ample) and has steps, and says which process it is; `None` if there is none.
+    /// Processes are tried in the order of [`System::enabled`], those up to `behind` are passed over.
+    /// Only for states outside of indivisible sequences.
+    fn expand_ample(
+        &self,
+        state: &mut Vec<u8>,
+        behind: Option<ProcessId>,
+        observed: bool,
+        enabled: &mut Enabled,
+        scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) -> Option<ProcessId> {
+        enabled.clear();
+        self.enabled(state, enabled);
+        let mut groups = enabled.by_process();
+        if let Some(behind) = behind {
+            groups.find(|(process, _)| *process == behind);
+        }
+        let (process, steps) =
+            groups.find(|(process, _)| self.is_ample(state, *process, observed))?;
+        for &step in steps {
+            scratch.clear();
+            scratch.extend_from_slice(state);
+            let outcome = self.apply(scratch, step);
+            let start = out.bytes.len();
+            out.bytes.extend_from_slice(scratch);
+            out.list.push((step, outcome, start..out.bytes.len()));
+        }
+        Some(process)
+    }
+
+    /// As [`System::expand_ample`], in brief; `None`, and nothing added, if the system cannot.
+    fn expand_ample_briefly(
+        &self,
+        _state: &mut Vec<u8>,
+        _behind: Option<ProcessId>,
+        _observed: bool,
+        _leads: &mut Leads,
+        _bytes: &mut Vec<u8>,
+    ) -> Option<Option<ProcessId>> {
+        None
+    }
+
+    /// Whether the steps of `process`, if it has some, may be explored alone by Spin's rule: they are
+    /// safe, and where something is `observed` they cannot be seen.
+    fn is_ample(&self, state: &[u8], process: ProcessId, observed: bool) -> bool {
+        self.locality(state, process) >= Locality::Safe
+            && !(observed && self.is_visible(state, process))
+    }
+
+    /// As [`System::expand`], in brief: adds to `leads` and `bytes`, and says `true`. A system that
+    /// cannot, for this state or at all, adds nothing and says `false`; only the end of an
+    /// interrupted sequence may show already. `leads` must not be used with another system.
+    fn expand_briefly(
+        &self,
+        _state: &mut Vec<u8>,
+        _leads: &mut Leads,
+        _bytes: &mut Vec<u8>,
+    ) -> bool {
+        false
+    }
+
+    /// As [`System::expand_briefly`], but the steps of one process only, in a state outside of
+    /// indivisible sequences and without moves of a property. Says whether there are any; `None`, and
+    /// nothing added, if that is known only from the steps of all processes.
+    fn expand_process_briefly(
+        &self,
+        _state: &mut Vec<u8>,
+        _process: ProcessId,
+        _leads: &mut Leads,
+        _bytes: &mut Vec<u8>,
+    ) -> Option<bool> {
+        None
+    }
+
     /// How many steps an observer would count: 2 for a rendezvous, 1 otherwise.
     fn depth_of(&self, step: Step) -> u32 {
         1 + u32::from(step.partner.is_some())
@@ -225,6 +371,11 @@ pub trait System: Sync {
     fn future(&self, _state: &[u8], _process: ProcessId) -> Option<&Footprint> {
         None
     }
+
+    /// Adds a number per process, such that [`System::present`], [`System::future`] and
+    /// [`System::is_visible`] answer alike for equal numbers. Numbers are small: searches keep tables
+    /// by them. Adds nothing if the system has no such numbers.
+    fn control_points(&self, _state: &[u8], _points: &mut Vec<u32>) {}
 
     /// The objects that propositions read.
     fn observed(&self) -> Option<&ObjectSet> {

@@ -31,6 +31,9 @@ fn wrong(error: impl std::fmt::Display) -> CodeError {
     CodeError(error.to_string())
 }
 
+/// Vectors are copied in pieces of this size.
+pub(crate) const PIECE: usize = 64;
+
 /// How wide a value in memory is, and whether it has a sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Memory {
@@ -333,7 +336,7 @@ impl Code<'_> {
         self.builder.ins().store(flags(), value, base, offset as i32);
     }
 
-    /// Copies at least `length` bytes, and at least one piece of 16, in whole pieces.
+    /// Copies at least `length` bytes, and at least one piece of `PIECE`, in whole pieces.
     pub(crate) fn copy(&mut self, from: Value, to: Value, length: Value) {
         let length = self.builder.ins().uextend(types::I64, length);
         let head = self.builder.create_block();
@@ -343,13 +346,23 @@ impl Code<'_> {
         self.builder.ins().jump(head, &[BlockArg::Value(zero)]);
         self.builder.switch_to_block(head);
         let (source, target) = (self.builder.ins().iadd(from, at), self.builder.ins().iadd(to, at));
-        let piece = self.builder.ins().load(types::I8X16, flags(), source, 0);
-        self.builder.ins().store(flags(), piece, target, 0);
-        let sixteen = self.builder.ins().iconst(types::I64, 16);
-        let next = self.builder.ins().iadd(at, sixteen);
+        let parts = [0, 16, 32, 48];
+        let loaded =
+            parts.map(|offset| self.builder.ins().load(types::I8X16, flags(), source, offset));
+        for (part, offset) in loaded.into_iter().zip(parts) {
+            self.builder.ins().store(flags(), part, target, offset);
+        }
+        let piece = self.builder.ins().iconst(types::I64, PIECE as i64);
+        let next = self.builder.ins().iadd(at, piece);
         let more = self.builder.ins().icmp(IntCC::UnsignedLessThan, next, length);
         self.builder.ins().brif(more, head, &[BlockArg::Value(next)], end, &[]);
         self.builder.switch_to_block(end);
+    }
+
+    /// Stores a number and zeros behind it, eight bytes in all.
+    pub(crate) fn store_widened(&mut self, number: Value, base: Value, offset: u32) {
+        let wide = self.builder.ins().uextend(types::I64, number);
+        self.store_wide(wide, base, offset);
     }
 
     /// The low and the high half of eight bytes.

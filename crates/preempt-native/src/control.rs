@@ -11,6 +11,8 @@ use preempt_promela::ir::{
 /// Tables by process type and control state.
 pub(crate) struct Control {
     states: Vec<Vec<Marks>>,
+    /// How many control states the process types before each have.
+    before: Vec<u32>,
     /// The global channels, by id - 1.
     channels: Vec<Place>,
     pc_width: u32,
@@ -64,8 +66,14 @@ impl Control {
             proctype.states.iter().map(|state| Marks::new(program, proctype, state)).collect()
         };
         let states = || program.proctypes.iter().flat_map(|p| &p.states);
+        let before = program.proctypes.iter().scan(0, |sum, proctype| {
+            let before = *sum;
+            *sum += proctype.states.len() as u32;
+            Some(before)
+        });
         Control {
             states: program.proctypes.iter().map(marks).collect(),
+            before: before.collect(),
             channels: program.layout.channels.iter().map(|c| place(program, *c)).collect(),
             pc_width: program.layout.pc_width,
             has_accept: states().any(|s| s.is_accept),
@@ -81,6 +89,12 @@ impl Control {
             1 => u16::from(state[at]),
             _ => u16::from_le_bytes([state[at], state[at + 1]]),
         })
+    }
+
+    /// A number for the process type and control state of a process.
+    #[inline]
+    pub(crate) fn point(&self, state: &[u8], frame: Frame) -> u32 {
+        self.before[usize::from(frame.proctype)] + u32::from(self.pc(state, frame).0)
     }
 
     #[inline]

@@ -8,11 +8,13 @@
 //! **Invariant:** every vector handed to machine code was produced by this system or its interpreter,
 //! so offsets computed from it stay inside it.
 
+mod alone;
 mod build;
 mod channel;
 mod code;
 mod control;
 mod moves;
+mod pen;
 mod rendezvous;
 mod room;
 mod shape;
@@ -23,15 +25,16 @@ mod value;
 pub use code::CodeError;
 
 use build::{Expanding, Proposition, Stepping};
-use code::Executable;
+use code::{Executable, PIECE};
 use control::Control;
+use pen::{Pen, frames_from};
 use preempt_core::{
-    Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, Successors,
-    System, Unreached, Value,
+    Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome, ProcessId, Step,
+    Successors, System, Unreached, Value,
 };
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Program;
-use room::{ASK_STEP, Entry, Meeting, PIECE, Room, both_halves};
+use room::{ASK_STEP, Meeting, Room, both_halves, frame_space, frames_of, lead_space};
 use shape::{Frame, Shape, length_of};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -123,21 +126,23 @@ impl<'p> Native<'p> {
     fn rounds(
         &self,
         state: &mut Vec<u8>,
-        mut visit: impl FnMut(&mut Room, &mut Vec<u8>, usize, bool) -> bool,
+        room: &mut Room,
+        frames: &[Frame],
+        mut visit: impl FnMut(&mut Room, &mut Vec<u8>, (usize, Frame), bool) -> bool,
     ) {
-        let mut room = Room::new(&self.shape, &self.meeting);
-        room.enter(&self.shape, state);
         if let Some(alone) = state[0].checked_sub(1) {
             let alone = usize::from(alone);
-            if alone < room.process_count() && visit(&mut room, state, alone, false) {
+            if let Some(frame) = frames.get(alone)
+                && visit(room, state, (alone, *frame), false)
+            {
                 return;
             }
             state[0] = 0;
         }
         for timeout in [false, true] {
             let mut found = false;
-            for pid in (0..room.process_count()).rev() {
-                found |= visit(&mut room, state, pid, timeout);
+            for (pid, frame) in frames.iter().enumerate().rev() {
+                found |= visit(room, state, (pid, *frame), timeout);
             }
             if found || !self.program.uses_timeout {
                 return;
@@ -156,7 +161,7 @@ impl<'p> Native<'p> {
             let other = self.shape.frame(state, partner.index())?;
             self.meeting.halves.get(step.transition.max(step.partner_transition) as usize)?;
             state.resize(before + self.meeting.growth, 0);
-            let mut room = Room::new(&self.shape, &self.meeting);
+            let mut room = Room::new(&self.shape, &self.meeting, before, &[]);
             // SAFETY: the frames are those of this vector, and there is room for what the step
             // adds.
             let result = unsafe {
@@ -201,51 +206,45 @@ impl<'p> Native<'p> {
     }
 
     /// Adds the successors of one process; says whether there are any.
-    #[inline(always)]
     fn expand_process(
         &self,
         expanding: &Expanding,
         room: &mut Room,
         most_bytes: usize,
-        (state, pid, timeout): (&[u8], usize, bool),
+        (state, (pid, frame), timeout): (&[u8], (usize, Frame), bool),
         (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
     ) -> bool {
-        let frame = room.frame(pid);
+        let mut leads = lead_space();
         let expand = expanding.expand[usize::from(frame.proctype)];
         out.bytes.reserve(most_bytes);
         let start = out.bytes.len();
+        room.leads = leads.as_mut_ptr().cast();
         // SAFETY: the reserved bytes begin there, and `frame` is a frame of this vector.
         let at = unsafe {
             room.out = out.bytes.as_mut_ptr().add(start);
             state.as_ptr().add(frame.at as usize)
         };
+        room.base = room.out;
         let count = expand(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *room);
         let Ok(count) = usize::try_from(count) else {
             return self.expand_by_reference((state, pid, timeout), (enabled, scratch, out));
         };
-        if count == 0 {
-            return false;
+        // SAFETY: machine code wrote as many leads as it counted, and bytes up to `out`, within what
+        // was reserved.
+        let leads: &[Lead] = unsafe {
+            out.bytes.set_len(start + room.out.cast_const().offset_from_unsigned(room.base));
+            std::slice::from_raw_parts(leads.as_ptr().cast(), count)
+        };
+        for lead in leads {
+            let item = if lead.result & ASK_STEP == ASK_STEP {
+                self.successor(state, lead.step(), scratch, &mut out.bytes)
+            } else {
+                let range = lead.range();
+                (lead.step(), lead.outcome(), start + range.start..start + range.end)
+            };
+            out.list.push(item);
         }
-        let first = out.list.len();
-        let (mut end, mut ask) = (start, false);
-        out.list.extend((0..count).map(|at| {
-            let entry = room.entry(at);
-            let begin = end;
-            end += entry.length as usize;
-            ask |= entry.result == ASK_STEP;
-            (step_of(pid, entry), outcome(entry.result), begin..end)
-        }));
-        // SAFETY: machine code wrote as many bytes as its entries tell, within what was reserved.
-        unsafe { out.bytes.set_len(end) };
-        if ask {
-            for at in 0..count {
-                if room.entry(at).result == ASK_STEP {
-                    let step = out.list[first + at].0;
-                    out.list[first + at] = self.successor(state, step, scratch, &mut out.bytes);
-                }
-            }
-        }
-        true
+        count > 0
     }
 
     #[cold]
@@ -285,27 +284,8 @@ impl<'p> Native<'p> {
 }
 
 #[inline(always)]
-fn step_of(pid: usize, entry: Entry) -> Step {
-    let process = ProcessId(pid as u16);
-    match entry.partner.checked_sub(1) {
-        None => Step::new(process, entry.transition),
-        Some(partner) => Step {
-            process,
-            partner: Some(ProcessId(partner as u16)),
-            transition: entry.transition,
-            partner_transition: entry.partner_transition,
-            choice: 0,
-        },
-    }
-}
-
-#[inline(always)]
 fn outcome(result: u32) -> Outcome {
-    match (result, result & 3) {
-        (0, _) => Outcome::Done,
-        (_, 1) => Outcome::Violated(result >> 2),
-        _ => Outcome::Broken(result >> 2),
-    }
+    Lead { result, ..Lead::default() }.outcome()
 }
 
 impl System for Native<'_> {
@@ -321,8 +301,11 @@ impl System for Native<'_> {
         let Some(stepping) = self.stepping() else {
             return self.reference.enabled(state, enabled);
         };
-        self.rounds(state, |room, state, pid, timeout| {
-            let frame = room.frame(pid);
+        let (mut leads, mut space) = (lead_space(), frame_space());
+        let frames = frames_of(&self.shape, state, &mut space);
+        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
+        self.rounds(state, &mut room, frames, |room, state, (pid, frame), timeout| {
+            room.leads = leads.as_mut_ptr().cast();
             let list = stepping.list[usize::from(frame.proctype)];
             // SAFETY: `frame` is a frame of this vector.
             let at = unsafe { state.as_ptr().add(frame.at as usize) };
@@ -332,8 +315,9 @@ impl System for Native<'_> {
                 self.reference.enabled_of(state, ProcessId(pid as u16), timeout, enabled);
                 return enabled.steps().len() > before;
             };
-            for at in 0..count {
-                enabled.push(step_of(pid, room.entry(at)));
+            for lead in &leads[..count] {
+                // SAFETY: machine code wrote as many leads as it counted; only the step is read.
+                enabled.push(unsafe { (*lead.as_ptr()).step() });
             }
             count > 0
         });
@@ -360,8 +344,11 @@ impl System for Native<'_> {
         // States are copied in whole pieces: what lies behind this one must at least be readable.
         state.reserve(PIECE);
         let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
-        self.rounds(state, |room, state, pid, timeout| {
-            let process = (state.as_slice(), pid, timeout);
+        let mut space = frame_space();
+        let frames = frames_of(&self.shape, state, &mut space);
+        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
+        self.rounds(state, &mut room, frames, |room, state, process, timeout| {
+            let process = (state.as_slice(), process, timeout);
             self.expand_process(expanding, room, most_bytes, process, (enabled, scratch, out))
         });
     }
@@ -379,12 +366,69 @@ impl System for Native<'_> {
         };
         state.reserve(PIECE);
         let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
-        let mut room = Room::new(&self.shape, &self.meeting);
-        room.enter(&self.shape, state);
-        if process.index() < room.process_count() {
-            let process = (state.as_slice(), process.index(), false);
-            self.expand_process(expanding, &mut room, most_bytes, process, (enabled, scratch, out));
+        let mut space = frame_space();
+        let frames = frames_of(&self.shape, state, &mut space);
+        let Some(&frame) = frames.get(process.index()) else { return };
+        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
+        let process = (state.as_slice(), (process.index(), frame), false);
+        self.expand_process(expanding, &mut room, most_bytes, process, (enabled, scratch, out));
+    }
+
+    fn expand_ample_briefly(
+        &self,
+        state: &mut Vec<u8>,
+        behind: Option<ProcessId>,
+        observed: bool,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> Option<Option<ProcessId>> {
+        self.expand_alone(state, behind, observed, leads, bytes)
+    }
+
+    fn control_points(&self, state: &[u8], points: &mut Vec<u32>) {
+        points.extend(self.frames(state).map(|frame| self.control.point(state, frame)));
+    }
+
+    fn expand_briefly(&self, state: &mut Vec<u8>, leads: &mut Leads, bytes: &mut Vec<u8>) -> bool {
+        let Some(expanding) = self.expanding() else { return false };
+        state.reserve(PIECE);
+        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
+        let frames = frames_from(&self.shape, state, &mut leads.notes);
+        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
+        let before = (leads.list.len(), bytes.len());
+        let most = (self.most_successors, most_bytes);
+        let mut pen = Pen::new(&mut leads.list, bytes, most, &mut room);
+        let expand = expanding.expand.as_slice();
+        let mut refused = false;
+        self.rounds(state, &mut room, frames, |room, state, (pid, frame), timeout| {
+            pen.prepare(room);
+            // SAFETY: `frame` is a frame of this vector.
+            let at = unsafe { state.as_ptr().add(frame.at as usize) };
+            let expand = expand[usize::from(frame.proctype)];
+            let count = expand(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *room);
+            refused |= count < 0;
+            // SAFETY: machine code wrote so many leads, for which there was room.
+            room.leads = unsafe { room.leads.add(count.max(0) as usize) };
+            count != 0
+        });
+        pen.finish(&room);
+        // Starts are numbers of 32 bits.
+        if refused || room.asks != 0 || u32::try_from(bytes.len()).is_err() {
+            leads.list.truncate(before.0);
+            bytes.truncate(before.1);
+            return false;
         }
+        true
+    }
+
+    fn expand_process_briefly(
+        &self,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> Option<bool> {
+        self.expand_one(state, process, leads, bytes)
     }
 
     fn is_transient(&self, state: &[u8]) -> bool {

@@ -5,6 +5,7 @@ use crate::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
 use crate::room::ASK_STEP;
 use crate::support::{Fit, Support};
 use crate::value::{HelperId, OnFault, Scope, Tables, broken, deliver, store};
+use preempt_core::Lead;
 use preempt_promela::ir::{
     ArgumentRange, BlockGuard, FaultId, Move, MoveId, MoveKind, Op, Proctype, ProctypeIndex,
     Program,
@@ -175,7 +176,7 @@ impl<'a> Maker<'a> {
         self.one_of(code, &ids, which, |code, id, ask| {
             let timeout = code.number(0);
             let scope = self.scope(process, timeout, room, OnFault::Return);
-            self.effect(code, &scope, self.program.move_of(id), ask);
+            self.effect(code, &scope, self.program.move_of(id), true, ask);
         });
     }
 
@@ -199,13 +200,21 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Takes a move in place and delivers the result.
-    pub(crate) fn effect(&self, code: &mut Code<'_>, scope: &Scope<'_>, taken: &Move, ask: Block) {
+    /// Takes a move in place and delivers the result. `is_new` tells that nobody has evaluated the guard
+    /// yet, which may be a mistake.
+    pub(crate) fn effect(
+        &self,
+        code: &mut Code<'_>,
+        scope: &Scope<'_>,
+        taken: &Move,
+        is_new: bool,
+        ask: Block,
+    ) {
         let zero = code.number(0);
         let violated = code.register(zero);
         match &taken.kind {
             MoveKind::Plain { guard } => {
-                if scope.program.can_fault(*guard) {
+                if is_new && scope.program.can_fault(*guard) {
                     scope.value(code, *guard);
                 }
             }
@@ -429,7 +438,7 @@ fn note_violation(code: &mut Code<'_>, fault: FaultId, violated: Register, goes_
     let before = code.get(violated);
     code.branch(before, goes_on, first);
     code.begin(first);
-    let number = code.number((fault.0 << 2 | 1) as i32);
+    let number = code.number((fault.0 << Lead::FAULT_SHIFT | Lead::VIOLATED) as i32);
     code.set(violated, number);
     code.jump(goes_on);
 }

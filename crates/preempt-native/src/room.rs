@@ -7,7 +7,9 @@
 //! **Invariant:** while a call into machine code lasts, `out` (if any) has room for every successor
 //! that the process can have, [`Room::reserve_for`] bytes.
 
+use crate::code::PIECE;
 use crate::shape::{Frame, Shape};
+use preempt_core::Lead;
 use std::mem::{MaybeUninit, offset_of};
 
 /// More processes than a vector can count.
@@ -16,43 +18,27 @@ const MOST_PROCESSES: usize = 256;
 pub(crate) const MOST_MOVES: usize = 256;
 /// More fields in a message than this are left to the interpreter.
 pub(crate) const MOST_FIELDS: usize = 32;
-/// More joint steps of one process than this are left to the interpreter.
+/// A process that makes an offer with more successors than this is left to the interpreter.
 const MOST_JOINT: usize = 256;
-/// Vectors are copied in pieces of this size.
-pub(crate) const PIECE: usize = 16;
 
 /// The answer of machine code when the interpreter must be asked for a process's moves.
 pub(crate) const ASK_MOVES: i32 = -1;
 /// The result of a step when the interpreter must take it.
-pub(crate) const ASK_STEP: u32 = 3;
+pub(crate) const ASK_STEP: u32 = Lead::VIOLATED | Lead::BROKEN;
 
-/// `(state, frame, pid, timeout, room) -> number of entries`
+/// `(state, frame, pid, timeout, room) -> number of leads`
 pub(crate) type ListMoves = extern "C" fn(*const u8, *const u8, u32, u32, *mut Room) -> i32;
 /// `(state, frame, pid, move, room) -> result`
 pub(crate) type TakeMove = extern "C" fn(*mut u8, *mut u8, u32, u32, *mut Room) -> u32;
 /// `(state, frame, pid, timeout, room, channel) -> number of replies`
 pub(crate) type ListReplies = extern "C" fn(*const u8, *const u8, u32, u32, *mut Room, u32) -> i32;
 
-/// A move that was found enabled, and what became of it if it was taken.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    pub(crate) transition: u32,
-    /// 1 + the partner; 0 without one.
-    pub(crate) partner: u32,
-    pub(crate) partner_transition: u32,
-    pub(crate) result: u32,
-    /// Bytes of the successor.
-    pub(crate) length: u32,
-}
-
-impl Entry {
-    pub(crate) const SIZE: u32 = size_of::<Entry>() as u32;
-    pub(crate) const TRANSITION: u32 = offset_of!(Entry, transition) as u32;
-    pub(crate) const PARTNER: u32 = offset_of!(Entry, partner) as u32;
-    pub(crate) const RESULT: u32 = offset_of!(Entry, result) as u32;
-    pub(crate) const LENGTH: u32 = offset_of!(Entry, length) as u32;
-}
+/// Bytes of a lead.
+pub(crate) const LEAD: u32 = size_of::<Lead>() as u32;
+/// Room for the leads of one process.
+pub(crate) type LeadSpace = [MaybeUninit<Lead>; MOST_MOVES + MOST_JOINT];
+/// Room for the frames of a state.
+pub(crate) type FrameSpace = [MaybeUninit<Frame>; MOST_PROCESSES];
 
 /// The machine code for the two halves of a rendezvous, per process type.
 #[derive(Default)]
@@ -77,76 +63,47 @@ pub(crate) struct Meeting {
 pub(crate) struct Room {
     /// Where the next successor goes; null when only a list is wanted.
     pub(crate) out: *mut u8,
+    /// Where the bytes of all successors begin.
+    pub(crate) base: *const u8,
+    /// Where the leads of the present process go.
+    pub(crate) leads: *mut Lead,
     /// Bytes of the state.
     pub(crate) length: u32,
+    /// Not 0 once a lead has the result [`ASK_STEP`].
+    pub(crate) asks: u32,
     meeting: *const Meeting,
     shape: *const Shape,
+    frames: *const Frame,
     frame_count: usize,
     message: [MaybeUninit<i32>; MOST_FIELDS],
     replies: [MaybeUninit<u32>; MOST_MOVES],
-    entries: [MaybeUninit<Entry>; MOST_MOVES + MOST_JOINT],
-    frames: [MaybeUninit<Frame>; MOST_PROCESSES],
 }
 
 impl Room {
     pub(crate) const OUT: u32 = offset_of!(Room, out) as u32;
+    pub(crate) const BASE: u32 = offset_of!(Room, base) as u32;
+    pub(crate) const LEADS: u32 = offset_of!(Room, leads) as u32;
     pub(crate) const STATE_LENGTH: u32 = offset_of!(Room, length) as u32;
+    pub(crate) const ASKS: u32 = offset_of!(Room, asks) as u32;
     pub(crate) const MESSAGE: u32 = offset_of!(Room, message) as u32;
     pub(crate) const REPLIES: u32 = offset_of!(Room, replies) as u32;
-    pub(crate) const ENTRIES: u32 = offset_of!(Room, entries) as u32;
 
-    /// A room whose frames are still to be found.
+    /// A room for a vector of this length, with these frames.
     #[inline(always)]
-    pub(crate) fn new(shape: &Shape, meeting: &Meeting) -> Self {
+    pub(crate) fn new(shape: &Shape, meeting: &Meeting, length: usize, frames: &[Frame]) -> Self {
         Room {
             out: std::ptr::null_mut(),
-            length: 0,
+            base: std::ptr::null(),
+            leads: std::ptr::null_mut(),
+            length: length as u32,
+            asks: 0,
             meeting,
             shape,
-            frame_count: 0,
+            frames: frames.as_ptr(),
+            frame_count: frames.len(),
             message: [const { MaybeUninit::uninit() }; MOST_FIELDS],
             replies: [const { MaybeUninit::uninit() }; MOST_MOVES],
-            entries: [const { MaybeUninit::uninit() }; MOST_MOVES + MOST_JOINT],
-            frames: [const { MaybeUninit::uninit() }; MOST_PROCESSES],
         }
-    }
-
-    /// Finds the frames of a state.
-    #[inline(always)]
-    pub(crate) fn enter(&mut self, shape: &Shape, state: &[u8]) {
-        self.length = state.len() as u32;
-        self.frame_count = usize::from(state[1]);
-        match &shape.fixed {
-            Some(fixed) => {
-                for (room, frame) in self.frames[..self.frame_count].iter_mut().zip(fixed) {
-                    room.write(*frame);
-                }
-            }
-            None => {
-                for (room, frame) in self.frames.iter_mut().zip(shape.frames(state)) {
-                    room.write(frame);
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn process_count(&self) -> usize {
-        self.frame_count
-    }
-
-    #[inline(always)]
-    pub(crate) fn frame(&self, pid: usize) -> Frame {
-        assert!(pid < self.frame_count);
-        // SAFETY: `enter` wrote the first `frame_count` frames.
-        unsafe { self.frames[pid].assume_init() }
-    }
-
-    /// An entry that the last call into machine code counted.
-    #[inline(always)]
-    pub(crate) fn entry(&self, at: usize) -> Entry {
-        // SAFETY: callers stay below the number that the call returned; that many were written.
-        unsafe { self.entries[at].assume_init() }
     }
 
     /// The most bytes that the successors of one process can take.
@@ -156,18 +113,48 @@ impl Room {
     }
 }
 
-/// The most moves and joint steps that one process can have, for [`Room::reserve_for`].
+/// Room for [`Lead`]s that machine code has not written yet.
+pub(crate) fn lead_space() -> LeadSpace {
+    [const { MaybeUninit::uninit() }; MOST_MOVES + MOST_JOINT]
+}
+
+/// Room for frames that are not found yet.
+pub(crate) fn frame_space() -> FrameSpace {
+    [const { MaybeUninit::uninit() }; MOST_PROCESSES]
+}
+
+/// The frames of a state: found once for all where they never move, otherwise written to `space`.
+#[inline(always)]
+pub(crate) fn frames_of<'a>(
+    shape: &'a Shape,
+    state: &[u8],
+    space: &'a mut FrameSpace,
+) -> &'a [Frame] {
+    let count = usize::from(state[1]);
+    if let Some(fixed) = &shape.fixed {
+        return &fixed[..count];
+    }
+    for (room, frame) in space.iter_mut().zip(shape.frames(state)) {
+        room.write(frame);
+    }
+    // SAFETY: a state has as many frames as its byte 1 counts, fewer than there is room for: that
+    // many were just written.
+    unsafe { std::slice::from_raw_parts(space.as_ptr().cast(), count) }
+}
+
+/// The most moves and joint steps that one process can have, for [`Room::reserve_for`]: joint steps
+/// are added only while there are fewer than [`MOST_JOINT`] leads.
 pub(crate) fn most_successors(most_moves: usize, has_rendezvous: bool) -> usize {
     most_moves + if has_rendezvous { MOST_JOINT } else { 0 }
 }
 
 /// Whether the step that gave this result cannot be completed.
 fn is_broken(result: u32) -> bool {
-    result & 3 == 2
+    result & ASK_STEP == Lead::BROKEN
 }
 
-/// Adds the joint steps of an offer that lies in the room to its entries. Gives the new number of
-/// entries, or [`ASK_MOVES`].
+/// Adds the joint steps of an offer that lies in the room to the leads. Gives the new number of
+/// leads, or [`ASK_MOVES`].
 pub(crate) extern "C" fn offer(
     room: *mut Room,
     state: *const u8,
@@ -187,7 +174,7 @@ pub(crate) extern "C" fn offer(
             if pid == me {
                 continue;
             }
-            let other = (*room).frames[pid].assume_init();
+            let other = *(*room).frames.add(pid);
             let there = state.add(other.at as usize);
             if !meeting.may_reply[usize::from(other.proctype)][control(there, meeting.pc_width)] {
                 continue;
@@ -201,21 +188,21 @@ pub(crate) extern "C" fn offer(
                 return ASK_MOVES;
             };
             for at in 0..found {
-                if count + 1 >= MOST_MOVES + MOST_JOINT {
+                if count >= MOST_JOINT {
                     return ASK_MOVES;
                 }
-                let reply = (*room).replies[at].assume_init();
-                let mut entry = Entry {
-                    transition,
-                    partner: pid as u32 + 1,
-                    partner_transition: reply,
-                    result: 0,
+                let mut lead = Lead {
+                    start: 0,
                     length: (*room).length,
+                    result: 0,
+                    who: me as u32 | (pid as u32 + 1) << 16,
+                    transition,
+                    partner_transition: (*room).replies[at].assume_init(),
                 };
                 if !(*room).out.is_null() {
-                    join(room, meeting, state, frame, me, other, &mut entry);
+                    join(room, meeting, state, frame, (me, pid, other), &mut lead);
                 }
-                (*room).entries[count].write(entry);
+                (*room).leads.add(count).write(lead);
                 count += 1;
             }
         }
@@ -232,26 +219,33 @@ unsafe fn join(
     meeting: &Meeting,
     state: *const u8,
     frame: *const u8,
-    me: usize,
-    other: Frame,
-    entry: &mut Entry,
+    (me, partner, other): (usize, usize, Frame),
+    lead: &mut Lead,
 ) {
-    // SAFETY: the caller's promise: `out` has room for the copy and what the step adds.
+    // SAFETY: the caller's promise: `out` has room for the copy and what the step adds, and `base`
+    // is where the memory begins that `out` lies in.
     unsafe {
         let copy = (*room).out;
-        std::ptr::copy_nonoverlapping(state, copy, entry.length as usize);
+        std::ptr::copy_nonoverlapping(state, copy, lead.length as usize);
         let sender = frame.offset_from_unsigned(state);
         let proctype = usize::from(*frame);
-        entry.result = both_halves(
+        let result = both_halves(
             meeting,
             (copy, room),
-            (proctype, sender, me, entry.transition),
-            (other, entry.partner as usize - 1, entry.partner_transition),
+            (proctype, sender, me, lead.transition),
+            (other, partner, lead.partner_transition),
         );
         if meeting.growth > 0 {
-            entry.length = crate::shape::length_of((*room).shape, copy);
+            lead.length = crate::shape::length_of((*room).shape, copy);
         }
-        (*room).out = copy.add(entry.length as usize);
+        lead.result = result;
+        if result == ASK_STEP {
+            (*room).asks = 1;
+        } else if *copy != 0 {
+            lead.result |= Lead::TRANSIENT;
+        }
+        lead.start = copy.cast_const().offset_from_unsigned((*room).base) as u32;
+        (*room).out = copy.add(lead.length as usize);
     }
 }
 

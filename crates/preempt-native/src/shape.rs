@@ -22,6 +22,7 @@ pub(crate) struct Shape {
 }
 
 /// A process of a vector.
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// Where its frame begins.

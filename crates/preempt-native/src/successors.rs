@@ -3,9 +3,11 @@
 
 use crate::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
 use crate::moves::{Maker, Process};
-use crate::room::{ASK_MOVES, ASK_STEP, Entry, Room};
+use crate::room::{ASK_MOVES, ASK_STEP, LEAD, Room};
 use crate::value::{HelperId, OnFault, load_pc};
+use preempt_core::Lead;
 use preempt_promela::ir::{ControlState, Move, MoveId, MoveKind, Op};
+use std::mem::offset_of;
 
 /// What is done with an enabled move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,7 +23,7 @@ struct Visit {
     process: Process,
     timeout: Value,
     room: Value,
-    /// Entries so far.
+    /// Leads so far.
     count: Register,
     /// The escape that is restricted to, if the state has any.
     group: Option<Register>,
@@ -35,7 +37,7 @@ pub(crate) fn resizes(taken: &Move) -> bool {
 }
 
 impl Maker<'_> {
-    /// Body of `(state, frame, pid, timeout, room) -> number of entries`.
+    /// Body of `(state, frame, pid, timeout, room) -> number of leads`.
     pub(crate) fn successors(
         &self,
         code: &mut Code<'_>,
@@ -85,23 +87,31 @@ impl Maker<'_> {
         for &id in &state.moves {
             let candidate = self.program.move_of(id);
             let (enabled, next) = (code.block(), code.block());
+            // A guard that fails to be evaluated is no part of the effect that follows one that holds:
+            // the interpreter tells how it fails.
+            let faulty = match visit.purpose {
+                Purpose::List => enabled,
+                Purpose::Expand => code.cold_block(),
+            };
             if let Some(group) = visit.group {
                 stop_at_other_groups(code, group, candidate.escape, end);
             }
-            let on_fault = OnFault::Goto(enabled);
+            let on_fault = OnFault::Goto(faulty);
             let scope = self.scope(visit.process, visit.timeout, visit.room, on_fault);
             let blocks = (enabled, next, visit.ask);
             self.guard(code, &scope, candidate, visit.count, blocks, |scope, code, channel| {
                 self.offer(code, scope, (id, candidate), channel);
                 self.after_offer(code, visit, scope, (id, candidate), channel, next);
             });
-            code.begin(enabled);
-            self.enter(code, visit, id);
-            if let Some(group) = visit.group {
-                let own = code.number(i32::from(candidate.escape));
-                code.set(group, own);
+            for block in [enabled, faulty].into_iter().take(1 + usize::from(faulty != enabled)) {
+                code.begin(block);
+                self.enter(code, visit, id, block == enabled);
+                if let Some(group) = visit.group {
+                    let own = code.number(i32::from(candidate.escape));
+                    code.set(group, own);
+                }
+                code.jump(next);
             }
-            code.jump(next);
             code.begin(next);
         }
         code.jump(end);
@@ -146,37 +156,41 @@ impl Maker<'_> {
         }
     }
 
-    /// Adds an entry for an enabled move.
-    fn enter(&self, code: &mut Code<'_>, visit: &Visit, id: MoveId) {
+    /// Adds a lead for an enabled move, whose guard holds or cannot be evaluated.
+    fn enter(&self, code: &mut Code<'_>, visit: &Visit, id: MoveId, holds: bool) {
         let taken = self.program.move_of(id);
-        let (result, length) = match visit.purpose {
-            Purpose::List => (None, None),
-            Purpose::Expand if !self.support().effect(taken) => {
+        let successor = match visit.purpose {
+            Purpose::List => None,
+            Purpose::Expand if !holds || !self.support().effect(taken) => {
                 let (ask, zero) = (code.number(ASK_STEP as i32), code.number(0));
-                (Some(ask), Some(zero))
+                note_question(code, visit.room);
+                Some((ask, zero, zero))
             }
-            Purpose::Expand => {
-                let (result, length) = self.take_on_a_copy(code, visit, taken);
-                (Some(result), Some(length))
-            }
+            Purpose::Expand => Some(self.take_on_a_copy(code, visit, taken)),
         };
         let index = code.get(visit.count);
-        let entry = code.element(visit.room, index, Entry::SIZE);
-        let number = code.number(id.0 as i32);
-        let alone = code.number(0);
-        code.store(Memory::Four, number, entry, Room::ENTRIES + Entry::TRANSITION);
-        code.store(Memory::Four, alone, entry, Room::ENTRIES + Entry::PARTNER);
-        if let (Some(result), Some(length)) = (result, length) {
-            code.store(Memory::Four, result, entry, Room::ENTRIES + Entry::RESULT);
-            code.store(Memory::Four, length, entry, Room::ENTRIES + Entry::LENGTH);
+        let leads = code.load_wide(visit.room, Room::LEADS);
+        let lead = code.element(leads, index, LEAD);
+        if let Some((result, start, length)) = successor {
+            code.store(Memory::Four, start, lead, offset_of!(Lead, start) as u32);
+            code.store(Memory::Four, length, lead, offset_of!(Lead, length) as u32);
+            code.store(Memory::Four, result, lead, offset_of!(Lead, result) as u32);
         }
+        code.store(Memory::Four, visit.process.pid, lead, offset_of!(Lead, who) as u32);
+        let number = code.number(id.0 as i32);
+        code.store_widened(number, lead, offset_of!(Lead, transition) as u32);
         let one = code.number(1);
         let more = code.arithmetic(Arithmetic::Add, index, one);
         code.set(visit.count, more);
     }
 
-    /// Gives the result and the length of the successor.
-    fn take_on_a_copy(&self, code: &mut Code<'_>, visit: &Visit, taken: &Move) -> (Value, Value) {
+    /// Gives the result, the start and the length of the successor.
+    fn take_on_a_copy(
+        &self,
+        code: &mut Code<'_>,
+        visit: &Visit,
+        taken: &Move,
+    ) -> (Value, Value, Value) {
         let copy = code.load_wide(visit.room, Room::OUT);
         let length = code.load(Memory::Four, visit.room, Room::STATE_LENGTH);
         code.copy(visit.process.state, copy, length);
@@ -187,11 +201,19 @@ impl Maker<'_> {
         let no_timeout = code.number(0);
         let process = Process { state: copy, frame, pid: visit.process.pid };
         let scope = self.scope(process, no_timeout, visit.room, OnFault::Deliver(done));
-        self.effect(code, &scope, taken, ask);
+        self.effect(code, &scope, taken, false, ask);
         code.begin(ask);
         let number = code.number(ASK_STEP as i32);
+        note_question(code, visit.room);
         code.jump_with(done, number);
         code.begin(done);
+        let result = match taken.keeps_control {
+            false => result,
+            true => {
+                let transient = code.number(Lead::TRANSIENT as i32);
+                code.arithmetic(Arithmetic::Or, result, transient)
+            }
+        };
         let length = match resizes(taken) {
             false => length,
             true => {
@@ -201,8 +223,16 @@ impl Maker<'_> {
         };
         let end = code.element(copy, length, 1);
         code.store_wide(end, visit.room, Room::OUT);
-        (result, length)
+        let base = code.load_wide(visit.room, Room::BASE);
+        let (_, start) = code.distance(base, copy);
+        (result, start, length)
     }
+}
+
+/// Some lead needs the interpreter.
+fn note_question(code: &mut Code<'_>, room: Value) {
+    let one = code.number(1);
+    code.store(Memory::Four, one, room, Room::ASKS);
 }
 
 /// Once a move of an escape was enabled, those of other groups are not tried.

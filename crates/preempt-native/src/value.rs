@@ -6,6 +6,7 @@
 
 use crate::channel::Want;
 use crate::code::{Arithmetic, Block, Code, Compare, Memory, Value};
+use preempt_core::Lead;
 use preempt_promela::ir::{
     BinaryOp, ChannelSlot, Expr, ExprId, FaultId, Index, Place, Program, Space, UnaryOp, ValueKind,
 };
@@ -85,7 +86,7 @@ pub(crate) enum HelperId {
 
 /// The result of a step that cannot be completed.
 pub(crate) fn broken(fault: FaultId) -> i32 {
-    (fault.0 << 2 | 2) as i32
+    (fault.0 << Lead::FAULT_SHIFT | Lead::BROKEN) as i32
 }
 
 impl Scope<'_> {

@@ -282,3 +282,19 @@ fn a_process_cannot_ask_whether_it_is_enabled() {
         assert!(message.contains("enabled"), "{message}");
     }
 }
+
+/// As in Spin, where only constants are compared with what is sent.
+#[test]
+fn variables_in_a_trace_stand_for_any_value() {
+    let events = |event: &str| {
+        let model = format!(
+            "chan c = [1] of {{ byte }}; hidden byte h; byte g;\n\
+             active proctype P() {{ byte x; do :: c!1; c?x od }}\ntrace {{ do :: {event}; c?_ od }}"
+        );
+        run(&interpreter(&model), 10).2
+    };
+    for event in ["c!_", "c!g", "c!h", "c!1"] {
+        assert_eq!(events(event), Outcome::Done, "{event}");
+    }
+    assert!(matches!(events("c!2"), Outcome::Violated(_)));
+}

@@ -132,9 +132,8 @@ fn compare(text: &str, mode: usize, folder: &Path) -> Comparison {
         }
         (_, Result::Incomplete) => Comparison::Skipped("too large for Spin".into()),
         _ if ours == spins => Comparison::Same,
-        // For a D_proctype Spin counts one error per statement of a merged step, we one per step.
         (Result::Counts(a), Result::Counts(b))
-            if text.contains("D_proctype")
+            if is_error_repeated(text)
                 && (a.errors > 0) == (b.errors > 0)
                 && Counts { errors: 0, ..*a } == Counts { errors: 0, ..*b } =>
         {
@@ -142,6 +141,15 @@ fn compare(text: &str, mode: usize, folder: &Path) -> Comparison {
         }
         _ => Comparison::Different(ours, spins),
     }
+}
+
+/// Whether Spin may report one error several times. For a D_proctype it counts one per statement of a
+/// merged step. A claim that has come to its end is reported at every half step that is tried: also
+/// at the offer of a rendezvous that nobody takes, and once more where the claim's moves are repeated
+/// because nobody can move without `timeout` (as `pan` built with `-DVERBOSE` shows).
+fn is_error_repeated(text: &str) -> bool {
+    let half_steps = text.contains("= [0] of") || text.contains("timeout");
+    text.contains("D_proctype") || text.contains("never {") && half_steps
 }
 
 fn differ(text: &str, mode: usize, folder: &Path) -> Option<(Result, Result)> {
@@ -159,8 +167,13 @@ fn shrink(mut model: RandomModel, mode: usize, folder: &Path, rejected: bool) ->
             if budget == 0 {
                 return model;
             }
+            let text = smaller.text();
+            if text.contains("never {") && !text.contains("proctype Z()") {
+                // Where no process is left, Spin lets the claim itself come to an end and die.
+                continue;
+            }
             budget -= 1;
-            let found = differ(&smaller.text(), mode, folder);
+            let found = differ(&text, mode, folder);
             let is_rejected = |r: &Result| matches!(r, Result::Rejected(_));
             if found.is_some_and(|(a, b)| (is_rejected(&a) || is_rejected(&b)) == rejected) {
                 model = smaller;

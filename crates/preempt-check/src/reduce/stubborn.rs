@@ -7,8 +7,10 @@
 //! Invariant: for every member p and every other process q, `present(p)` commutes with
 //! `future(q)`. So no step of the others, however many they take, enables, disables or changes a
 //! step that the members have now.
+//!
+//! Where the system numbers its control points, whether two of them conflict is found out once.
 
-use preempt_core::{Enabled, ProcessId, System};
+use preempt_core::{ProcessId, System};
 
 /// A set of processes that is being grown.
 #[derive(Default, Debug)]
@@ -19,29 +21,53 @@ pub(crate) struct Closure {
     /// Processes whose sets are known to be useless in the present state: so are all that contain
     /// one of them.
     hopeless: Vec<bool>,
+    /// The control points of the present state; empty if the system does not number them.
+    points: Vec<u32>,
+    /// What is known of a present point (row) and a future one (column).
+    conflicts: Vec<Vec<Conflict>>,
 }
 
+/// Whether two control points are in each other's way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Conflict {
+    /// Nobody asked yet.
+    Unasked,
+    No,
+    Yes,
+    /// The system does not know what one of them touches.
+    Unknown,
+}
+
+/// Points beyond this are asked anew each time: the table would be too large.
+const MOST_POINTS: u32 = 1 << 12;
+
 impl Closure {
-    /// Forgets what was learnt in another state.
-    pub(crate) fn enter(&mut self) {
+    /// Turns to another state.
+    pub(crate) fn enter<S: System + ?Sized>(&mut self, system: &S, state: &[u8]) {
+        let processes = system.process_count(state);
         self.hopeless.clear();
+        self.hopeless.resize(processes, false);
+        self.points.clear();
+        system.control_points(state, &mut self.points);
+        if self.points.iter().any(|point| *point >= MOST_POINTS) {
+            self.points.clear();
+        }
     }
 
-    /// Grows the smallest set around `seed`. `false` if it would contain all that can move, if too
-    /// little is known, or if a property could see one of its steps.
+    /// Grows the smallest set around `seed` in the state that was entered, where the processes
+    /// `movers` have steps. `false` if it would contain all of these, if too little is known, or if a
+    /// property could see one of its steps.
     pub(crate) fn grow<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &[u8],
-        enabled: &Enabled,
+        movers: &[ProcessId],
         seed: ProcessId,
         observed: bool,
     ) -> bool {
-        let useful = self.closes(system, state, enabled, seed, observed);
-        if !useful {
-            let room = self.hopeless.len().max(seed.index() + 1);
-            self.hopeless.resize(room, false);
-            self.hopeless[seed.index()] = true;
+        let useful = self.closes(system, state, movers, seed, observed);
+        if !useful && let Some(hopeless) = self.hopeless.get_mut(seed.index()) {
+            *hopeless = true;
         }
         useful
     }
@@ -50,11 +76,11 @@ impl Closure {
         &mut self,
         system: &S,
         state: &[u8],
-        enabled: &Enabled,
+        movers: &[ProcessId],
         seed: ProcessId,
         observed: bool,
     ) -> bool {
-        let processes = system.process_count(state);
+        let processes = self.hopeless.len();
         if seed.index() >= processes {
             return false;
         }
@@ -63,25 +89,21 @@ impl Closure {
         self.open.clear();
         self.add(seed);
         while let Some(member) = self.open.pop() {
-            let Some(present) = system.present(state, member) else { return false };
-            if observed && system.is_visible(state, member) && !enabled.of(member).is_empty() {
+            if observed && movers.contains(&member) && system.is_visible(state, member) {
                 return false;
             }
             for other in 0..processes {
                 if self.members[other] {
                     continue;
                 }
-                let other = ProcessId(other as u16);
-                let Some(future) = system.future(state, other) else { return false };
-                if !present.commutes_with(future) {
-                    if self.hopeless.get(other.index()).is_some_and(|hopeless| *hopeless) {
-                        return false;
-                    }
-                    self.add(other);
+                match self.conflict(system, state, member, ProcessId(other as u16)) {
+                    Conflict::No => {}
+                    Conflict::Yes if !self.hopeless[other] => self.add(ProcessId(other as u16)),
+                    _ => return false,
                 }
             }
         }
-        enabled.by_process().any(|(process, _)| !self.contains(process))
+        movers.iter().any(|process| !self.contains(*process))
     }
 
     pub(crate) fn contains(&self, process: ProcessId) -> bool {
@@ -93,5 +115,41 @@ impl Closure {
             *member = true;
             self.open.push(process);
         }
+    }
+
+    /// Whether what `member` does now is in the way of what `other` may do from now on.
+    #[inline]
+    fn conflict<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        member: ProcessId,
+        other: ProcessId,
+    ) -> Conflict {
+        let ask = || match (system.present(state, member), system.future(state, other)) {
+            (Some(present), Some(future)) if present.commutes_with(future) => Conflict::No,
+            (Some(_), Some(_)) => Conflict::Yes,
+            _ => Conflict::Unknown,
+        };
+        let (Some(&row), Some(&column)) =
+            (self.points.get(member.index()), self.points.get(other.index()))
+        else {
+            return ask();
+        };
+        let (row, column) = (row as usize, column as usize);
+        if let Some(known) = self.conflicts.get(row).and_then(|row| row.get(column))
+            && *known != Conflict::Unasked
+        {
+            return *known;
+        }
+        if self.conflicts.len() <= row {
+            self.conflicts.resize_with(row + 1, Vec::new);
+        }
+        let known = &mut self.conflicts[row];
+        if known.len() <= column {
+            known.resize(column + 1, Conflict::Unasked);
+        }
+        known[column] = ask();
+        known[column]
     }
 }

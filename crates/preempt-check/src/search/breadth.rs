@@ -176,7 +176,8 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         while self.head < level_end && self.expander.arrivals.len() < BATCH {
             self.next_state();
             let first = self.expander.arrivals.len();
-            let steps = self.expander.expand(self.system, &mut self.state, &mut self.events)?;
+            let steps =
+                self.expander.expand_briefly(self.system, &mut self.state, &mut self.events)?;
             if steps == 0 {
                 self.check_end();
             }

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 /// Who moved last after `path`, if `before` did before it: the moves of a property do not count.
+#[inline]
 pub(super) fn last_mover(path: &[Step], before: Option<ProcessId>) -> Option<ProcessId> {
     let program = path.iter().rev().find(|step| step.process != ProcessId::PROPERTY);
     program.map(Step::mover).or(before)

@@ -9,13 +9,17 @@
 
 use super::tally::Tally;
 use super::window::{Frame, Window};
-use crate::reduce::{EVERYTHING, Selector};
+use crate::reduce::{Pick, Reducer};
 use crate::store::{Exact, Pending, StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{Enabled, Outcome, Step, Stop, System};
+use preempt_core::{Lead, Outcome, Step, Stop, System};
 
 /// Indivisible sequences with more steps than this, over all their branches, are checked for loops.
 const LONG_SEQUENCE: u32 = 1 << 14;
+
+/// So many frames below the top the search is expected to return to before what they need has been
+/// fetched.
+const AHEAD: usize = 3;
 
 /// Searches all executions depth-first.
 pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
@@ -32,13 +36,11 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
         frames: Vec::new(),
         window: Window::default(),
         on_stack: Vec::new(),
-        selector: Selector::new(options),
+        reducer: Reducer::new(options),
         long_sequences: Exact::new(budget.memory_limit() / 8),
         sequence_steps: 0,
-        enabled: Enabled::new(),
         near: Vec::new(),
         state: Vec::new(),
-        scratch: Vec::new(),
     };
     if let Err(Ended(stop)) = search.explore(budget) {
         search.tally.stop = stop.or(search.tally.stop);
@@ -55,17 +57,15 @@ struct DepthFirst<'a, S: ?Sized, T> {
     window: Window,
     /// One bit per stored state; unused without reduction.
     on_stack: Vec<u64>,
-    selector: Selector,
+    reducer: Reducer,
     /// States inside very long indivisible sequences, which might never end.
     long_sequences: Exact,
     /// Steps inside sequences since the last stored state.
     sequence_steps: u32,
-    enabled: Enabled,
     /// Successors that are being hashed.
     near: Vec<Pending>,
     /// The state that is being entered.
     state: Vec<u8>,
-    scratch: Vec<u8>,
 }
 
 /// Ends the search: for a reason, or because enough errors were found.
@@ -106,7 +106,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             if top.id.is_some() {
                 self.sequence_steps = 0;
             }
-            let (step, outcome, range) = self.window.successors.list[at].clone();
+            let (step, outcome, transient) = self.window.successors.get(at);
             self.tally.take(self.system, step);
             if outcome != Outcome::Done {
                 self.fault(outcome)?;
@@ -122,8 +122,8 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
                 self.tally.matched += 1;
                 continue;
             }
-            let bytes = &self.window.successors.bytes[range];
-            if self.system.is_transient(bytes) {
+            let bytes = &self.window.successors.bytes[self.window.successors.range(at)];
+            if transient {
                 self.tally.atomic_steps += 1;
                 self.state.clear();
                 self.state.extend_from_slice(bytes);
@@ -165,7 +165,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
     /// Enters `self.state`, which is new (`id` given), or transient, or was so until now.
     fn arrive(&mut self, depth: u32, transient: bool, id: Option<StateId>) -> Result<(), Ended> {
         self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
-        let start = self.window.successors.list.len() as u32;
+        let start = self.window.successors.len() as u32;
         let mut pick = self.fill_first(id.is_some());
         let mut id = id;
         if id.is_none() {
@@ -183,63 +183,40 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
                     return Ok(());
                 }
                 id = Some(inserted.id);
-                if self.selector.reduces() {
+                if self.reducer.reduces() {
                     self.window.truncate(start);
                     pick = self.fill_first(true);
                 }
             }
         }
         self.tally.depth = self.tally.depth.max(u64::from(depth));
-        let count = self.window.successors.list.len() as u32 - start;
+        let count = self.window.successors.len() as u32 - start;
         if let Some(id) = id {
             if let Some(below) = self.frames.last_mut() {
                 below.outside = true;
             }
-            if self.selector.reduces() {
+            if self.reducer.reduces() {
                 self.mark(id, true);
             }
         }
         self.frames.push(Frame { id, start, next: 0, count, depth, pick, outside: false });
         self.hash_section(start, id)?;
         self.window.trim(&mut self.frames);
-        if count == 0 && pick == EVERYTHING && self.tally.reports_deadlocks() {
+        if count == 0 && pick == Pick::Everything && self.tally.reports_deadlocks() {
             self.check_end()?;
         }
         Ok(())
     }
 
     /// Appends the section of the first selection; says which it is.
-    fn fill_first(&mut self, may_reduce: bool) -> u16 {
-        if !self.selector.reduces() {
-            self.system.expand(
-                &mut self.state,
-                &mut self.enabled,
-                &mut self.scratch,
-                &mut self.window.successors,
-            );
-            return EVERYTHING;
-        }
-        self.enabled.clear();
-        self.system.enabled(&mut self.state, &mut self.enabled);
-        let pick = match may_reduce {
-            true => self.selector.next(self.system, &self.state, &self.enabled, 0),
-            false => self.selector.everything(&self.enabled),
-        };
-        self.fill_selected();
-        pick
-    }
-
-    /// Appends the successors by the selected steps of `self.state`.
-    fn fill_selected(&mut self) {
+    #[inline]
+    fn fill_first(&mut self, may_reduce: bool) -> Pick {
         let out = &mut self.window.successors;
-        for &step in self.selector.selected() {
-            self.scratch.clear();
-            self.scratch.extend_from_slice(&self.state);
-            let outcome = self.system.apply(&mut self.scratch, step);
-            let start = out.bytes.len();
-            out.bytes.extend_from_slice(&self.scratch);
-            out.list.push((step, outcome, start..out.bytes.len()));
+        if may_reduce && self.reducer.reduces() {
+            return self.reducer.expand(self.system, &mut self.state, None, out);
         }
+        out.expand(self.system, &mut self.state);
+        Pick::Everything
     }
 
     /// Computes the hashes of the new section of a state, and fetches what their lookups will need.
@@ -250,8 +227,8 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         {
             return self.hash_near(start, parent);
         }
-        for (_, _, range) in &self.window.successors.list[start as usize..] {
-            let hash = self.store.hash(&self.window.successors.bytes[range.clone()]);
+        for lead in self.window.successors.leads(start as usize) {
+            let hash = self.store.hash(&self.window.successors.bytes[lead.range()]);
             self.store.prefetch(hash);
             self.window.hashes.push(hash);
         }
@@ -261,12 +238,12 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
     /// As [`Self::hash_section`], where the store makes use of the state before.
     fn hash_near(&mut self, start: u32, parent: StateId) -> Result<(), Ended> {
         let Window { successors, hashes, .. } = &mut self.window;
-        // Inside a sequence nothing is stored, so nothing need be known of it.
-        let stored = |bytes: &[u8]| !self.system.is_transient(bytes);
         self.near.clear();
-        for (_, _, range) in &successors.list[start as usize..] {
-            let end =
-                if stored(&successors.bytes[range.clone()]) { range.end } else { range.start };
+        for lead in successors.leads(start as usize) {
+            let range = lead.range();
+            // Inside a sequence nothing is stored, so nothing need be known of it.
+            let is_stored = lead.result & Lead::TRANSIENT == 0;
+            let end = if is_stored { range.end } else { range.start };
             self.near.push(Pending::new(0, range.start, end));
         }
         self.store.hash_successors(parent, &successors.bytes, &mut self.near)?;
@@ -277,7 +254,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
     fn matched(&mut self, id: StateId) {
         self.tally.matched += 1;
         // Stores without numbers cannot tell; taking every known state to be on the stack is safe.
-        if self.selector.reduces()
+        if self.reducer.reduces()
             && id != StateId::UNKNOWN
             && !self.is_on_stack(id)
             && let Some(top) = self.frames.last_mut()
@@ -290,23 +267,23 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
     fn leave(&mut self) -> Result<(), Ended> {
         let top = self.frames.len() - 1;
         let frame = self.frames[top];
-        if frame.pick != EVERYTHING && !frame.outside {
+        if frame.pick != Pick::Everything && !frame.outside {
             self.window.truncate(frame.start);
             let mut state = std::mem::take(&mut self.state);
             self.window.state_of(&self.frames, top, &mut state);
             self.state = state;
-            self.enabled.clear();
-            self.system.enabled(&mut self.state, &mut self.enabled);
-            let pick = self.selector.next(self.system, &self.state, &self.enabled, frame.pick + 1);
-            self.fill_selected();
-            let count = self.window.successors.list.len() as u32 - frame.start;
+            let tried = Some(frame.pick);
+            let out = &mut self.window.successors;
+            let pick = self.reducer.expand(self.system, &mut self.state, tried, out);
+            let count = self.window.successors.len() as u32 - frame.start;
             self.frames[top] = Frame { pick, count, next: 0, ..frame };
             self.hash_section(frame.start, frame.id)?;
             return Ok(());
         }
         self.frames.pop();
         self.window.truncate(frame.start);
-        if self.selector.reduces() {
+        self.fetch_below();
+        if self.reducer.reduces() {
             match frame.id {
                 Some(id) => self.mark(id, false),
                 // What a sequence reached counts for the state before it.
@@ -326,27 +303,31 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         Ok(())
     }
 
+    /// On the way back: fetches what a frame further down is going to look up.
+    #[inline(always)]
+    fn fetch_below(&self) {
+        if let Some(at) = self.frames.len().checked_sub(AHEAD) {
+            for hash in self.window.waiting(at, &self.frames[at]) {
+                self.store.prefetch(*hash);
+            }
+        }
+    }
+
     /// Computes again the section of a frame whose successors were dropped.
     fn refill(&mut self, at: usize) -> Result<(), Ended> {
         let mut state = std::mem::take(&mut self.state);
         self.window.state_of(&self.frames, at, &mut state);
         self.state = state;
-        let start = self.window.successors.list.len() as u32;
+        let start = self.window.successors.len() as u32;
         self.fill_again(self.frames[at].pick);
         self.frames[at].start = start;
         self.hash_section(start, self.frames[at].id)
     }
 
     /// Appends the section of a selection that was made before.
-    fn fill_again(&mut self, pick: u16) {
-        if !self.selector.reduces() {
-            self.fill_first(false);
-            return;
-        }
-        self.enabled.clear();
-        self.system.enabled(&mut self.state, &mut self.enabled);
-        self.selector.again(self.system, &self.state, &self.enabled, pick);
-        self.fill_selected();
+    fn fill_again(&mut self, pick: Pick) {
+        let out = &mut self.window.successors;
+        self.reducer.expand_again(self.system, &mut self.state, pick, out);
     }
 
     fn fault(&mut self, outcome: Outcome) -> Result<(), Ended> {
@@ -388,10 +369,11 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             }
             self.window.truncate(0);
             self.fill_again(frame.pick);
-            let (step, _, range) = self.window.successors.list[frame.next as usize - 1].clone();
-            steps.push(step);
+            let taken = frame.next as usize - 1;
+            let successors = &self.window.successors;
+            steps.push(successors.get(taken).0);
             self.state.clear();
-            self.state.extend_from_slice(&self.window.successors.bytes[range]);
+            self.state.extend_from_slice(&successors.bytes[successors.range(taken)]);
         }
         self.window = present;
         self.state = state;

@@ -11,16 +11,10 @@ use crate::Options;
 use crate::store::{StateId, pages};
 use preempt_core::{ProcessId, Step, System};
 
-/// A way out of a stored state.
+/// A way out of a stored state: where it leads, whose step it is, who moved last on it. One number, so
+/// that it is read as it was written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
-    /// The state it leads to, or the number of a fault.
-    pub(super) to: u32,
-    /// Whose step it is.
-    pub(super) process: ProcessId,
-    /// Who moved last on it; the property where only the property did, [`FAULT`], or [`DEAD_END`].
-    pub(super) mover: ProcessId,
-}
+pub(super) struct Edge(u64);
 
 /// In place of a mover: the way ends in a fault.
 const FAULT: ProcessId = ProcessId(u16::MAX - 1);
@@ -28,9 +22,33 @@ const FAULT: ProcessId = ProcessId(u16::MAX - 1);
 const DEAD_END: ProcessId = ProcessId(u16::MAX - 2);
 
 impl Edge {
-    /// Whether nothing comes of it.
-    pub(super) fn is_dead_end(self) -> bool {
-        self.mover == DEAD_END
+    #[inline]
+    fn new(to: u32, process: ProcessId, mover: ProcessId) -> Self {
+        Edge(u64::from(to) << 32 | u64::from(process.0) << 16 | u64::from(mover.0))
+    }
+
+    /// The state it leads to, or the number of a fault.
+    #[inline]
+    pub(super) fn to(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Whose step it is.
+    #[inline]
+    pub(super) fn process(self) -> ProcessId {
+        ProcessId((self.0 >> 16) as u16)
+    }
+
+    /// Who moved last on it; the property where only the property did, [`FAULT`], or [`DEAD_END`].
+    #[inline]
+    pub(super) fn mover(self) -> ProcessId {
+        ProcessId(self.0 as u16)
+    }
+
+    /// Whether it leads to a state.
+    #[inline]
+    pub(super) fn arrives(self) -> bool {
+        self.mover() != FAULT && self.mover() != DEAD_END
     }
 }
 
@@ -49,14 +67,16 @@ pub(super) struct Way {
 
 impl Way {
     /// The number of its arrival, unless it has none.
+    #[inline]
     pub(super) fn arrival(self) -> Option<usize> {
         let arrives = self.mover != FAULT && self.mover != DEAD_END;
         arrives.then_some(self.to as usize)
     }
 
     /// The edge for later.
+    #[inline]
     pub(super) fn edge(self, to: u32) -> Edge {
-        Edge { to, process: self.process, mover: self.mover }
+        Edge::new(to, self.process, self.mover)
     }
 }
 
@@ -66,6 +86,10 @@ pub(super) struct Ways<'a, S: ?Sized> {
     pub(super) tally: Tally,
     pub(super) list: Vec<Way>,
     arrivals: u32,
+    /// Whose steps the state that is being expanded has.
+    pub(super) processes: Vec<ProcessId>,
+    /// Whether a property moves, too.
+    pub(super) has_property: bool,
     /// The faults on ways, with their steps.
     faults: Vec<(u32, Vec<Step>)>,
     /// Those of the state that is being expanded begin here.
@@ -75,12 +99,22 @@ pub(super) struct Ways<'a, S: ?Sized> {
 impl<'a, S: System + ?Sized> Ways<'a, S> {
     pub(super) fn new(system: &'a S, options: &Options) -> Self {
         let tally = Tally::new(system, options);
-        let (list, faults) = (Vec::new(), Vec::new());
-        Ways { system, tally, list, arrivals: 0, faults, own_faults: 0 }
+        Ways {
+            system,
+            tally,
+            list: Vec::new(),
+            arrivals: 0,
+            processes: Vec::new(),
+            has_property: false,
+            faults: Vec::new(),
+            own_faults: 0,
+        }
     }
 
     /// Another state is going to be expanded.
+    #[inline]
     pub(super) fn begin(&mut self) {
+        self.processes.clear();
         self.own_faults = self.faults.len();
     }
 
@@ -90,9 +124,10 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
         self.arrivals = 0;
     }
 
-    /// A process of `steps` without a way from `first` on can move, but gets nowhere.
-    pub(super) fn add_dead_ends(&mut self, first: usize, steps: impl Iterator<Item = ProcessId>) {
-        for process in steps {
+    /// A process with steps but without a way from `first` on can move, but gets nowhere.
+    pub(super) fn add_dead_ends(&mut self, first: usize) {
+        for at in 0..self.processes.len() {
+            let process = self.processes[at];
             if !self.list[first..].iter().any(|way| way.process == process) {
                 self.add(u32::MAX, process, DEAD_END);
             }
@@ -101,15 +136,24 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
 
     /// The fault that an edge stands for, and the steps to it.
     pub(super) fn fault(&self, edge: Edge) -> Option<(u32, Vec<Step>)> {
-        (edge.mover == FAULT).then(|| self.faults[edge.to as usize].clone())
+        (edge.mover() == FAULT).then(|| self.faults[edge.to() as usize].clone())
     }
 
+    #[inline]
     fn add(&mut self, to: u32, process: ProcessId, mover: ProcessId) {
         self.list.push(Way { to, process, mover, pending: None, transparent: false });
     }
 }
 
 impl<S: System + ?Sized> Watch for Ways<'_, S> {
+    #[inline(always)]
+    fn begin_step(&mut self, step: Step) {
+        if self.processes.last() != Some(&step.process) {
+            self.processes.push(step.process);
+            self.has_property |= step.process == ProcessId::PROPERTY;
+        }
+    }
+
     #[inline(always)]
     fn step(&mut self, step: Step, _transient: bool) {
         self.tally.take(self.system, step);
@@ -169,17 +213,20 @@ impl Edges {
     }
 
     /// Whether edges of the state are kept.
+    #[inline]
     pub(super) fn knows(&self, state: StateId) -> bool {
         self.places.get(state.index()).is_some_and(|(start, end)| start < end)
     }
 
     /// What is kept for the state.
+    #[inline]
     pub(super) fn of(&self, state: StateId) -> &[Edge] {
         let (start, end) = self.places.get(state.index()).copied().unwrap_or_default();
         &self.list[start as usize..end as usize]
     }
 
     /// The edges pushed from now on are this state's, until [`Edges::end`].
+    #[inline]
     pub(super) fn begin(&mut self, state: StateId) {
         if self.places.len() <= state.index() {
             self.places.resize(state.index() + 1, (0, 0));
@@ -187,10 +234,12 @@ impl Edges {
         self.places[state.index()] = (self.list.len() as u32, self.list.len() as u32);
     }
 
+    #[inline]
     pub(super) fn push(&mut self, edge: Edge) {
         self.list.push(edge);
     }
 
+    #[inline]
     pub(super) fn end(&mut self, state: StateId) {
         self.places[state.index()].1 = self.list.len() as u32;
     }

@@ -5,13 +5,17 @@
 //! one buffer of bytes that many expansions share.
 
 use crate::store::{Exact, Pending, Store, StoreFull};
-use preempt_core::{Enabled, Outcome, Step, Successors, System};
+use preempt_core::{Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
+use std::ops::Range;
 
 /// Sequences with more steps than this, over all their branches, are checked for loops.
 const LONG_SEQUENCE: u32 = 1 << 14;
 
 /// What happens during an expansion.
 pub(crate) trait Watch {
+    /// The expanded state has this step; what follows is about it.
+    #[inline(always)]
+    fn begin_step(&mut self, _step: Step) {}
     /// A step was taken, into an indivisible sequence or not.
     fn step(&mut self, step: Step, transient: bool);
     /// The last step of `path`, which begins at the expanded state, was a mistake.
@@ -28,6 +32,8 @@ pub(crate) struct Expander {
     /// Where the expansions arrived since the last [`Expander::clear`], not hashed yet.
     pub(crate) arrivals: Vec<Pending>,
     pub(crate) enabled: Enabled,
+    /// The successors of one state, where the system tells them in brief.
+    leads: Leads,
     scratch: Vec<u8>,
     /// Steps since the expanded state, while inside a sequence.
     path: Vec<Step>,
@@ -47,6 +53,7 @@ impl Expander {
             successors: Successors::default(),
             arrivals: Vec::new(),
             enabled: Enabled::new(),
+            leads: Leads::default(),
             scratch: Vec::new(),
             path: Vec::new(),
             inner: Successors::default(),
@@ -66,6 +73,7 @@ impl Expander {
     pub(crate) fn bytes(&self) -> usize {
         self.successors.bytes.capacity()
             + self.successors.list.capacity() * 56
+            + self.leads.list.capacity() * size_of::<Lead>()
             + self.arrivals.capacity() * size_of::<Pending>()
             + self.inner.bytes.capacity()
             + self.long_sequences.as_ref().map_or(0, |store| store.bytes())
@@ -82,6 +90,77 @@ impl Expander {
         let first = self.successors.list.len();
         system.expand(state, &mut self.enabled, &mut self.scratch, &mut self.successors);
         self.follow(system, first, watch)
+    }
+
+    /// As [`Expander::expand`], but quicker: `successors.list` need not tell the steps afterwards.
+    #[inline]
+    pub(crate) fn expand_briefly<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
+        self.leads.list.clear();
+        if !system.expand_briefly(state, &mut self.leads, &mut self.successors.bytes) {
+            return self.expand(system, state, watch);
+        }
+        self.follow_leads(system, watch)
+    }
+
+    /// As [`Expander::expand_briefly`], the steps of one process only; `None` if the system must look
+    /// at all steps for that.
+    #[inline]
+    pub(crate) fn expand_process<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        watch: &mut impl Watch,
+    ) -> Result<Option<usize>, StoreFull> {
+        self.leads.list.clear();
+        let (leads, bytes) = (&mut self.leads, &mut self.successors.bytes);
+        match system.expand_process_briefly(state, process, leads, bytes) {
+            Some(_) => self.follow_leads(system, watch).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    #[inline(always)]
+    fn follow_leads<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
+        // Taken out while it is read: the loop then knows that nothing changes it.
+        let list = std::mem::take(&mut self.leads.list);
+        self.arrivals.reserve(list.len());
+        let mut result = Ok(list.len());
+        for lead in &list {
+            let (step, range) = (lead.step(), lead.range());
+            watch.begin_step(step);
+            if lead.result == 0 {
+                watch.step(step, false);
+                let bytes = self.successors.bytes.get(range.clone()).unwrap_or_default();
+                watch.arrive(&[step], bytes);
+                self.arrivals.push(Pending::new(0, range.start, range.end));
+            } else if let Err(full) = self.follow_lead(system, lead, watch) {
+                result = Err(full);
+                break;
+            }
+        }
+        self.leads.list = list;
+        result
+    }
+
+    /// Apart from the loop above, which so keeps its few numbers in registers.
+    #[inline(never)]
+    fn follow_lead<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        lead: &Lead,
+        watch: &mut impl Watch,
+    ) -> Result<(), StoreFull> {
+        self.follow_step(system, lead.step(), lead.outcome(), lead.range(), watch)
     }
 
     /// Adds the arrivals of some steps only.
@@ -109,31 +188,44 @@ impl Expander {
         let count = self.successors.list.len() - first;
         self.arrivals.reserve(count);
         for at in first..first + count {
-            let (step, outcome, range) = &self.successors.list[at];
-            let (step, outcome, start, end) = (*step, *outcome, range.start, range.end);
-            if outcome != Outcome::Done {
-                if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-                    watch.fault(&[step], fault);
-                }
-                if matches!(outcome, Outcome::Broken(_)) {
-                    watch.step(step, false);
-                    continue;
-                }
-            }
-            let transient = system.is_transient(&self.successors.bytes[start..end]);
-            watch.step(step, transient);
-            if transient {
-                self.path.clear();
-                self.path.push(step);
-                self.state.clear();
-                self.state.extend_from_slice(&self.successors.bytes[start..end]);
-                self.follow_sequence(system, watch)?;
-            } else {
-                watch.arrive(&[step], &self.successors.bytes[start..end]);
-                self.arrivals.push(Pending::new(0, start, end));
-            }
+            let (step, outcome, range) = self.successors.list[at].clone();
+            watch.begin_step(step);
+            self.follow_step(system, step, outcome, range, watch)?;
         }
         Ok(count)
+    }
+
+    #[inline]
+    fn follow_step<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        step: Step,
+        outcome: Outcome,
+        range: Range<usize>,
+        watch: &mut impl Watch,
+    ) -> Result<(), StoreFull> {
+        if outcome != Outcome::Done {
+            if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+                watch.fault(&[step], fault);
+            }
+            if matches!(outcome, Outcome::Broken(_)) {
+                watch.step(step, false);
+                return Ok(());
+            }
+        }
+        let transient = system.is_transient(&self.successors.bytes[range.clone()]);
+        watch.step(step, transient);
+        if transient {
+            self.path.clear();
+            self.path.push(step);
+            self.state.clear();
+            self.state.extend_from_slice(&self.successors.bytes[range]);
+            self.follow_sequence(system, watch)
+        } else {
+            watch.arrive(&[step], &self.successors.bytes[range.clone()]);
+            self.arrivals.push(Pending::new(0, range.start, range.end));
+            Ok(())
+        }
     }
 
     /// Explores the indivisible sequence from `self.state` to all its ends.

@@ -181,6 +181,10 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             }
             // Later visits at the same count may have run all that waited here.
             deferred.retain(|&visit| !self.marks.get(self.log[visit as usize].state).is_free());
+            if self.bucket >= self.last && !deferred.iter().any(|&visit| self.somebody_waits(visit))
+            {
+                deferred.clear();
+            }
             let phase_ends = (self.bucket + 1).is_multiple_of(extra + 1);
             if phase_ends || deferred.is_empty() {
                 rows.push(self.row());
@@ -239,18 +243,24 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             self.marks.prefetch(entry.state);
             self.store.prefetch_id(entry.state);
         }
-        while next < self.log.len() && self.pending.len() < BATCH && self.tasks.len() < BATCH {
+        for entry in self.log[cursor..].iter().take(BATCH) {
+            self.edges.prefetch_list(entry.state);
+        }
+        while next < self.log.len() && self.waiting() < BATCH && self.tasks.len() < BATCH {
             self.look_at(next as u32)?;
             next += 1;
         }
-        // Bytes that were just written one by one are slow to read in words: hash them later.
         let bytes = &self.expander.successors.bytes;
-        for pending in &mut self.pending {
-            pending.hash = self.store.hash(&bytes[pending.start..pending.end]);
-            self.store.prefetch(pending.hash);
+        let waiting = if self.reduce { &mut self.pending } else { &mut self.expander.arrivals };
+        // Bytes that were just written one by one are slow to read in words: hash them later.
+        if self.reduce || !self.store.hashes_near() {
+            for pending in waiting.iter_mut() {
+                pending.hash = self.store.hash(&bytes[pending.start..pending.end]);
+                self.store.prefetch(pending.hash);
+            }
         }
-        self.store.insert_batch(bytes, &mut self.pending)?;
-        for pending in &self.pending {
+        self.store.insert_batch(bytes, waiting)?;
+        for pending in waiting.iter() {
             self.marks.prefetch(pending.inserted.id);
         }
         let tasks = std::mem::take(&mut self.tasks);
@@ -262,6 +272,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         result.map(|()| next)
     }
 
+    /// How many states wait to be stored.
+    fn waiting(&self) -> usize {
+        if self.reduce { self.pending.len() } else { self.expander.arrivals.len() }
+    }
+
     /// Finds the ways out of the state of a visit, and has those stored that will be needed.
     fn look_at(&mut self, visit: u32) -> Result<(), End> {
         let entry = self.log[visit as usize];
@@ -271,33 +286,39 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             self.tasks.push(task);
             return Ok(());
         }
-        self.store.load(entry.state, &mut self.state);
-        let first_step = self.expander.successors.list.len();
-        let first = self.ways.list.len();
+        self.store.load_parent(entry.state, &mut self.state);
+        let (first, arrivals) = (self.ways.list.len(), self.expander.arrivals.len());
         self.ways.begin();
         let mover = entry.mover.process();
-        let is_other = |p: ProcessId| Some(p) != mover && p != ProcessId::PROPERTY;
         let steps = match mover.filter(|_| self.bucket == self.last) {
-            None => self.expander.expand(self.system, &mut self.state, &mut self.ways)?,
-            Some(mover) => {
-                task.others_move = self.select(mover);
-                let steps = &self.selected;
-                self.expander.expand_selected(self.system, &self.state, steps, &mut self.ways)?
-            }
+            None => self.expander.expand_briefly(self.system, &mut self.state, &mut self.ways)?,
+            Some(mover) => self.expand_mover(mover, &mut task)?,
         };
-        let list = &self.expander.successors.list[first_step..];
         // One sequence may arrive several times while another never does: no count tells.
-        self.ways.add_dead_ends(first, list.iter().map(|(step, ..)| step.process));
+        self.ways.add_dead_ends(first);
         task.ways = Some(first..self.ways.list.len());
         let tally = &mut self.ways.tally;
         tally.state_bytes = tally.state_bytes.max(self.state.len());
         task.invalid_end =
             steps == 0 && tally.reports_deadlocks() && !self.system.is_valid_end(&self.state);
-        for (step, ..) in list {
-            task.mover_moves |= Some(step.process) == mover;
-            task.others_move |= is_other(step.process);
+        for &process in &self.ways.processes {
+            task.mover_moves |= Some(process) == mover;
+            task.others_move |= Some(process) != mover && process != ProcessId::PROPERTY;
         }
-        let alone = if self.reduce { self.find_transparent(first) } else { None };
+        if self.reduce {
+            self.want_some(first);
+        } else if self.store.hashes_near() {
+            let bytes = &self.expander.successors.bytes;
+            let arrivals = &mut self.expander.arrivals[arrivals..];
+            self.store.hash_successors(entry.state, bytes, arrivals)?;
+        }
+        self.tasks.push(task);
+        Ok(())
+    }
+
+    /// With reduction, wants those arrivals from `first` on stored that are certain to be needed.
+    fn want_some(&mut self, first: usize) {
+        let alone = self.find_transparent(first);
         for way in &mut self.ways.list[first..] {
             let wanted = alone.is_none_or(|alone| way.process == alone);
             if wanted && let Some(arrival) = way.arrival() {
@@ -306,8 +327,32 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
                 self.pending.push(Pending::new(0, arrival.start, arrival.end));
             }
         }
-        self.tasks.push(task);
-        Ok(())
+    }
+
+    /// Expands `self.state` in the last bucket: takes the steps that may be run, everybody's if the last
+    /// mover cannot go on. Whether somebody else has steps is told, or left to be found out later.
+    fn expand_mover(&mut self, mover: ProcessId, task: &mut Task) -> Result<usize, End> {
+        let (system, ways) = (self.system, &mut self.ways);
+        if !self.reduce
+            && let Some(steps) =
+                self.expander.expand_process(system, &mut self.state, mover, ways)?
+        {
+            task.others_move = true;
+            return match steps {
+                0 => Ok(self.expander.expand_briefly(system, &mut self.state, ways)?),
+                steps => Ok(steps),
+            };
+        }
+        task.others_move = self.select(mover);
+        let steps = &self.selected;
+        Ok(self.expander.expand_selected(system, &self.state, steps, &mut self.ways)?)
+    }
+
+    /// Whether the bound keeps somebody from moving after this visit.
+    fn somebody_waits(&mut self, visit: u32) -> bool {
+        let Entry { state, mover, .. } = self.log[visit as usize];
+        self.store.load(state, &mut self.state);
+        mover.process().is_some_and(|mover| self.select(mover))
     }
 
     /// Selects, in the last bucket, the steps of `self.state` that may be run: everybody's, if the last
@@ -384,7 +429,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             return Ok(());
         };
         self.follow_ways(task.visit, ways.clone(), |_, p| p == mover)?;
-        self.follow_ways(task.visit, ways.clone(), |_, p| p == ProcessId::PROPERTY)?;
+        if self.ways.has_property {
+            self.follow_ways(task.visit, ways.clone(), |_, p| p == ProcessId::PROPERTY)?;
+        }
         if task.others_move && !mark.is_free() && self.marks.defer(entry.state) {
             deferred.push(task.visit);
             self.keep_edges(entry.state, ways, |_, p| p != mover)?;
@@ -398,7 +445,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         let mark = self.marks.get(entry.state);
         let edges = std::mem::take(&mut self.edges);
         let known = edges.of(entry.state);
-        let mover = entry.mover.process().filter(|p| known.iter().any(|e| e.process == *p));
+        let mover = entry.mover.process().filter(|p| known.iter().any(|e| e.process() == *p));
         let result = match mover {
             None if !self.goes_free(entry, mark) => Ok(()),
             None => self.follow_edges(visit, known, |marks, p| !marks.has_mover(entry.state, p)),
@@ -429,7 +476,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         }
         states().for_each(|state| self.previous.prefetch_list(state));
         for edge in states().flat_map(|state| self.previous.of(state)) {
-            self.marks.prefetch(StateId(edge.to));
+            self.marks.prefetch(StateId(edge.to()));
         }
     }
 
@@ -497,7 +544,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         wanted: impl Fn(&Marks, ProcessId) -> bool,
     ) -> Result<(), End> {
         for &edge in edges {
-            if wanted(&self.marks, edge.process) {
+            if wanted(&self.marks, edge.process()) {
                 self.follow(visit, edge, None)?;
             }
         }
@@ -526,37 +573,42 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     }
 
     /// The edge of a way, which has its state stored if it is not yet.
+    #[inline]
     fn edge(&mut self, at: usize) -> Result<Edge, End> {
         let way = self.ways.list[at];
         let Some(arrival) = way.arrival() else { return Ok(way.edge(way.to)) };
+        let arrival = &self.expander.arrivals[arrival];
+        if !self.reduce {
+            return Ok(way.edge(arrival.inserted.id.0));
+        }
         if let Some(pending) = way.pending {
             return Ok(way.edge(self.pending[pending as usize].inserted.id.0));
         }
-        let arrival = self.expander.arrivals[arrival];
         let bytes = &self.expander.successors.bytes[arrival.start..arrival.end];
         Ok(way.edge(self.store.insert(bytes)?.id.0))
     }
 
     /// Goes along an edge. Where it arrives, `label` was the last mover, or else who really was.
     /// Says whether some visit to that state is yet to be expanded.
+    #[inline]
     fn follow(&mut self, visit: u32, edge: Edge, label: Option<Mover>) -> Result<bool, End> {
-        if edge.is_dead_end() {
-            return Ok(false);
-        }
-        if let Some((fault, path)) = self.ways.fault(edge) {
-            self.fault(fault, Some(visit), &path)?;
+        if !edge.arrives() {
+            if let Some((fault, path)) = self.ways.fault(edge) {
+                self.fault(fault, Some(visit), &path)?;
+            }
             return Ok(false);
         }
         self.transitions += 1;
         let before = self.log[visit as usize].mover;
-        let mover = label.unwrap_or_else(|| match edge.mover {
+        let mover = label.unwrap_or_else(|| match edge.mover() {
             ProcessId::PROPERTY => Mover::new(before.process(), false),
             mover => Mover::new(Some(mover), false),
         });
-        self.arrive(StateId(edge.to), visit, mover)
+        self.arrive(StateId(edge.to()), visit, mover)
     }
 
     /// Notes an arrival; says whether some visit to the state is yet to be expanded.
+    #[inline]
     fn arrive(&mut self, state: StateId, parent: u32, mover: Mover) -> Result<bool, End> {
         match self.marks.visit(state, self.bucket, mover.process()) {
             Visit::Covered => return Ok(!self.marks.get(state).is_expanded()),

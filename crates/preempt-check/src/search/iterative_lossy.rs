@@ -205,10 +205,9 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         self.expander.clear();
         self.ways.clear();
         self.ways.begin();
-        let steps = self.expander.expand(self.system, &mut self.state, &mut self.ways)?;
+        let steps = self.expander.expand_briefly(self.system, &mut self.state, &mut self.ways)?;
         // One sequence may arrive several times while another never does: no count tells.
-        let list = self.expander.successors.list.iter();
-        self.ways.add_dead_ends(0, list.map(|(step, ..)| step.process));
+        self.ways.add_dead_ends(0);
         Ok(steps)
     }
 
@@ -302,7 +301,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         let Some(arrival) = way.arrival() else { return Ok(false) };
         self.transitions += 1;
         let before = self.log[visit as usize].mover.process();
-        let mover = label.unwrap_or_else(|| match edge.mover {
+        let mover = label.unwrap_or_else(|| match edge.mover() {
             ProcessId::PROPERTY => Mover::new(before, false),
             mover => Mover::new(Some(mover), false),
         });

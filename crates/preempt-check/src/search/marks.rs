@@ -57,16 +57,19 @@ pub(super) enum Visit {
 
 impl Mark {
     /// The lowest count.
+    #[inline]
     pub(super) fn low(self) -> u32 {
         (self.0 >> LOW_SHIFT) as u32
     }
 
     /// Every process was run at the lowest count.
+    #[inline]
     pub(super) fn is_free(self) -> bool {
         self.0 & FREE != 0
     }
 
     /// Some visit to the state has begun to be expanded.
+    #[inline]
     pub(super) fn is_expanded(self) -> bool {
         self.0 & EXPANDED != 0
     }
@@ -74,6 +77,7 @@ impl Mark {
 
 impl Marks {
     /// The mark of a state that was visited before.
+    #[inline]
     pub(super) fn get(&self, id: StateId) -> Mark {
         self.marks[id.index()]
     }
@@ -90,7 +94,7 @@ impl Marks {
     pub(super) fn visit(&mut self, id: StateId, count: u32, mover: Option<ProcessId>) -> Visit {
         let at = id.index();
         if at >= self.marks.len() {
-            self.marks.resize(at + 1, UNKNOWN);
+            self.grow(at);
         }
         let mark = self.marks[at];
         if count > mark.low() || (count == mark.low() && mark.is_free()) {
@@ -109,7 +113,18 @@ impl Marks {
         Visit::Again
     }
 
+    #[cold]
+    fn grow(&mut self, at: usize) {
+        let size = (at + 1).next_multiple_of(1 << 10);
+        if size > self.marks.capacity() {
+            self.marks.reserve(size.max(self.marks.len() * 2) - self.marks.len());
+            pages::advise(&mut self.marks);
+        }
+        self.marks.resize(size, UNKNOWN);
+    }
+
     /// Whether `mover` is among the last movers at the lowest count.
+    #[inline]
     pub(super) fn has_mover(&self, id: StateId, mover: ProcessId) -> bool {
         let mark = self.marks[id.index()];
         match u32::from(mover.0) {
@@ -118,6 +133,7 @@ impl Marks {
         }
     }
 
+    #[inline]
     fn add_mover(&mut self, id: StateId, mover: Option<ProcessId>) {
         let mark = &mut self.marks[id.index()];
         match mover {
@@ -131,16 +147,19 @@ impl Marks {
     }
 
     /// Notes that every process is run at the lowest count.
+    #[inline]
     pub(super) fn set_free(&mut self, id: StateId) {
         self.marks[id.index()].0 |= FREE;
     }
 
     /// Notes that a visit to the state begins to be expanded.
+    #[inline]
     pub(super) fn set_expanded(&mut self, id: StateId) {
         self.marks[id.index()].0 |= EXPANDED;
     }
 
     /// Notes that the state is on the path of a depth-first search; says whether it was not yet.
+    #[inline]
     pub(super) fn enter(&mut self, id: StateId) -> bool {
         let mark = &mut self.marks[id.index()].0;
         let first = *mark & ON_PATH == 0;
@@ -149,16 +168,19 @@ impl Marks {
     }
 
     /// Notes that the state left the path.
+    #[inline]
     pub(super) fn leave(&mut self, id: StateId) {
         self.marks[id.index()].0 &= !ON_PATH;
     }
 
     /// Whether the state was visited and is on the path.
+    #[inline]
     pub(super) fn is_on_path(&self, id: StateId) -> bool {
         self.marks.get(id.index()).is_some_and(|mark| *mark != UNKNOWN && mark.0 & ON_PATH != 0)
     }
 
     /// Notes that the state waits for the next count; says whether it did not yet.
+    #[inline]
     pub(super) fn defer(&mut self, id: StateId) -> bool {
         let mark = &mut self.marks[id.index()].0;
         let first = *mark & DEFERRED == 0;

@@ -6,6 +6,7 @@ mod bounded_spin;
 mod bounded_stack;
 mod bounded_walk;
 mod breadth;
+mod brief;
 mod chain;
 mod depth;
 mod depth_bounded;
@@ -38,6 +39,7 @@ mod visited;
 mod window;
 
 pub(crate) use breadth::breadth_first;
+pub(crate) use brief::Brief;
 pub(crate) use depth::depth_first;
 pub(crate) use depth_bounded::iterative_depth;
 pub(crate) use parallel::parallel;

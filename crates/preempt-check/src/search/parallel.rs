@@ -286,7 +286,8 @@ impl<S: System + ?Sized> Worker<'_, S> {
     }
 
     fn expand(&mut self, place: Place) -> Result<(), StoreFull> {
-        let steps = self.expander.expand(self.team.system, &mut self.state, &mut self.events)?;
+        let system = self.team.system;
+        let steps = self.expander.expand_briefly(system, &mut self.state, &mut self.events)?;
         if steps == 0 {
             self.check_end();
         }

@@ -14,6 +14,7 @@ impl Mover {
     const NOBODY: u32 = 0xffff;
     const TRANSPARENT: u32 = 1 << 16;
 
+    #[inline]
     pub(super) fn new(process: Option<ProcessId>, transparent: bool) -> Self {
         Mover(
             process.map_or(Mover::NOBODY, |p| u32::from(p.0))
@@ -21,6 +22,7 @@ impl Mover {
         )
     }
 
+    #[inline]
     pub(super) fn process(self) -> Option<ProcessId> {
         match self.0 & Mover::NOBODY {
             Mover::NOBODY => None,
@@ -28,6 +30,7 @@ impl Mover {
         }
     }
 
+    #[inline]
     pub(super) fn is_transparent(self) -> bool {
         self.0 & Mover::TRANSPARENT != 0
     }

@@ -60,6 +60,7 @@ impl Tally {
     }
 
     /// Whether an invalid end counts as an error.
+    #[inline]
     pub(crate) fn reports_deadlocks(&self) -> bool {
         self.deadlocks
     }
@@ -91,6 +92,7 @@ impl Tally {
     }
 
     /// Whether as many errors as asked for were found.
+    #[inline]
     pub(crate) fn is_enough(&self) -> bool {
         self.max_errors != 0 && self.errors >= self.max_errors
     }

@@ -9,7 +9,7 @@
 //! Invariant: the sections of frames `base..` are present, and the last checkpoint is the state
 //! of frame `base`.
 
-use preempt_core::{Outcome, Step, Successors};
+use super::brief::Brief;
 
 /// Bytes of successors kept before old sections are dropped.
 const LIMIT: usize = 32 << 20;
@@ -30,7 +30,7 @@ pub(crate) struct Frame {
     /// Steps from the initial state.
     pub(crate) depth: u32,
     /// Which selection of steps the section holds.
-    pub(crate) pick: u16,
+    pub(crate) pick: crate::reduce::Pick,
     /// Whether a successor was met that is not on the stack.
     pub(crate) outside: bool,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Frame {
 /// The sections of the frames on top of a stack.
 #[derive(Default, Debug)]
 pub(crate) struct Window {
-    pub(crate) successors: Successors,
+    pub(crate) successors: Brief,
     /// The hash of each successor in the list.
     pub(crate) hashes: Vec<u64>,
     base: usize,
@@ -54,20 +54,14 @@ impl Window {
 
     pub(crate) fn bytes(&self) -> usize {
         // Capacity beyond the length is address space that was never touched.
-        self.successors.list.len() * size_of::<(Step, Outcome, std::ops::Range<usize>)>()
-            + self.hashes.len() * 8
-            + self.successors.bytes.len()
-            + self.checkpoint_bytes
+        self.successors.memory() + self.hashes.len() * 8 + self.checkpoint_bytes
     }
 
     /// Forgets the section that begins at `start` and all behind it.
+    #[inline]
     pub(crate) fn truncate(&mut self, start: u32) {
         let start = start as usize;
-        if let Some((_, _, range)) = self.successors.list.get(start) {
-            let bytes = range.start;
-            self.successors.bytes.truncate(bytes);
-        }
-        self.successors.list.truncate(start);
+        self.successors.truncate(start);
         self.hashes.truncate(start);
     }
 
@@ -78,17 +72,32 @@ impl Window {
             Some((frame, state)) if *frame == at => out.extend_from_slice(state),
             _ => {
                 let below = &frames[at - 1];
-                let (_, _, range) = &self.successors.list[(below.start + below.next) as usize - 1];
-                out.extend_from_slice(&self.successors.bytes[range.clone()]);
+                let range = self.successors.range((below.start + below.next) as usize - 1);
+                out.extend_from_slice(&self.successors.bytes[range]);
             }
         }
     }
 
-    /// Drops the older half of the sections if there are too many.
-    pub(crate) fn trim(&mut self, frames: &mut [Frame]) {
-        if self.successors.bytes.len() + self.successors.list.len() * 56 < LIMIT {
-            return;
+    /// The hashes of the successors that frame `at` has yet to visit, if they are present.
+    #[inline(always)]
+    pub(crate) fn waiting(&self, at: usize, frame: &Frame) -> &[u64] {
+        let (next, end) = (frame.start + frame.next, frame.start + frame.count);
+        match at >= self.base {
+            true => self.hashes.get(next as usize..end as usize).unwrap_or(&[]),
+            false => &[],
         }
+    }
+
+    /// Drops the older half of the sections if there are too many.
+    #[inline]
+    pub(crate) fn trim(&mut self, frames: &mut [Frame]) {
+        if self.successors.bytes.len() + self.successors.len() * 32 >= LIMIT {
+            self.drop_older(frames);
+        }
+    }
+
+    #[cold]
+    fn drop_older(&mut self, frames: &mut [Frame]) {
         let middle = self.base + (frames.len() - self.base) / 2;
         if middle <= self.base {
             return;
@@ -101,18 +110,8 @@ impl Window {
             }
         }
         let items = frames[middle].start as usize;
-        let bytes = self
-            .successors
-            .list
-            .get(items)
-            .map_or(self.successors.bytes.len(), |(_, _, range)| range.start);
-        self.successors.list.drain(..items);
+        self.successors.forget_before(items);
         self.hashes.drain(..items);
-        self.successors.bytes.drain(..bytes);
-        for (_, _, range) in &mut self.successors.list {
-            range.start -= bytes;
-            range.end -= bytes;
-        }
         for frame in &mut frames[middle..] {
             frame.start -= items as u32;
         }
@@ -121,15 +120,18 @@ impl Window {
 
     /// To be called when the frame at index `popped` is gone. The range of frames whose sections
     /// must be computed again, beginning with the one that has a checkpoint.
+    #[inline]
     pub(crate) fn lost(&mut self, popped: usize) -> Option<std::ops::Range<usize>> {
-        if popped != self.base || popped == 0 {
-            return None;
-        }
+        (popped == self.base && popped != 0).then(|| self.go_back(popped))
+    }
+
+    #[cold]
+    fn go_back(&mut self, popped: usize) -> std::ops::Range<usize> {
         if let Some((_, state)) = self.checkpoints.pop() {
             self.checkpoint_bytes -= state.capacity() + 32;
         }
         self.base = self.checkpoints.last().map_or(0, |(frame, _)| *frame);
-        Some(self.base..popped)
+        self.base..popped
     }
 
     fn checkpoint(&mut self, frame: usize, state: Vec<u8>) {

@@ -14,7 +14,7 @@ const SEGMENT: usize = 1 << 24;
 /// must be cleared.
 const SMALLEST: usize = 1 << 14;
 /// Where it becomes a segment like the others, though with small pages up to here.
-const SMALL: usize = 1 << 20;
+const SMALL: usize = 1 << 18;
 /// Records begin at multiples of this.
 const UNIT: usize = 8;
 /// Number and length of a record.
@@ -31,6 +31,8 @@ pub(crate) struct Arena {
     segments: Vec<Vec<u8>>,
     /// Bytes used of the last segment.
     used: usize,
+    /// Bytes used of the segments before.
+    past: usize,
     count: usize,
     length: usize,
     /// log2 of the states per segment, while lengths are equal.
@@ -39,7 +41,7 @@ pub(crate) struct Arena {
     plain: usize,
     /// The marks of the records.
     marks: Vec<Mark>,
-    /// Lines of a typical state, to be fetched ahead.
+    /// Lines of a typical state, but for the last, to be fetched ahead.
     lines: usize,
 }
 
@@ -48,6 +50,7 @@ impl Default for Arena {
         Arena {
             segments: Vec::new(),
             used: 0,
+            past: 0,
             count: 0,
             length: 0,
             shift: 0,
@@ -63,9 +66,9 @@ impl Arena {
         self.count
     }
 
-    /// Memory taken, counting of the last segment only what is used.
+    /// Memory taken. The rest of a segment is address space that was never touched.
     pub(crate) fn bytes(&self) -> usize {
-        self.segments.len().saturating_sub(1) * SEGMENT + self.used + self.marks.capacity() * 4
+        self.past + self.used + self.marks.len() * 4
     }
 
     /// Whether another state of this length can be kept.
@@ -78,14 +81,10 @@ impl Arena {
     }
 
     /// Appends a state that the arena [accepts](Arena::accepts).
+    #[inline]
     pub(crate) fn push(&mut self, state: &[u8]) -> Mark {
-        if self.count == 0 {
-            self.length = state.len();
-            self.shift = (SEGMENT / state.len().max(1)).ilog2();
-            self.lines = state.len().div_ceil(64).clamp(1, 4);
-        } else if state.len() != self.length && self.plain == usize::MAX {
-            self.plain = self.count;
-            self.used = self.used.next_multiple_of(UNIT);
+        if self.plain == usize::MAX && (self.count == 0 || state.len() != self.length) {
+            self.change(state.len());
         }
         let mark =
             if self.plain == usize::MAX { self.push_plain(state) } else { self.push_record(state) };
@@ -93,34 +92,50 @@ impl Arena {
         mark
     }
 
+    /// The first state, or the first of another length.
+    #[cold]
+    fn change(&mut self, length: usize) {
+        if self.count == 0 {
+            self.length = length;
+            self.shift = (SEGMENT / length.max(1)).ilog2();
+            self.lines = (length / 64).clamp(1, 4);
+        } else {
+            self.plain = self.count;
+            self.used = self.used.next_multiple_of(UNIT);
+        }
+    }
+
+    #[inline(always)]
     fn push_plain(&mut self, state: &[u8]) -> Mark {
         if self.segments.is_empty() || self.count.trailing_zeros() >= self.shift {
             self.begin_segment();
         }
-        self.append(state);
+        self.append(&[], state);
         self.count as Mark
     }
 
+    #[inline(always)]
     fn push_record(&mut self, state: &[u8]) -> Mark {
         if self.used + HEADER + state.len() > SEGMENT {
             self.begin_segment();
         }
         let place = (self.segments.len() - 1) * SEGMENT + self.used;
         let header = (state.len() as u64) << 32 | self.count as u64;
-        self.append(&header.to_le_bytes());
-        self.append(state);
+        self.append(&header.to_le_bytes(), state);
         self.used = self.used.next_multiple_of(UNIT);
         let mark = (self.plain + place / UNIT) as Mark;
         self.marks.push(mark);
         mark
     }
 
+    #[cold]
     fn begin_segment(&mut self) {
         let segment = match self.segments.is_empty() {
             true => vec![0; SMALLEST],
             false => pages::zeroed(SEGMENT),
         };
         self.segments.push(segment);
+        self.past += self.used;
         self.used = 0;
     }
 
@@ -138,13 +153,15 @@ impl Arena {
     }
 
     #[inline(always)]
-    fn append(&mut self, bytes: &[u8]) {
+    fn append(&mut self, header: &[u8], state: &[u8]) {
         if let Some(segment) = self.segments.last_mut() {
-            let end = self.used + bytes.len();
+            let end = self.used + header.len() + state.len();
             if end > segment.len() {
                 Arena::grow(segment, end);
             }
-            segment[self.used..end].copy_from_slice(bytes);
+            let (head, rest) = segment[self.used..end].split_at_mut(header.len());
+            head.copy_from_slice(header);
+            pages::copy(rest, state);
             self.used = end;
         }
     }
@@ -178,20 +195,28 @@ impl Arena {
 
     #[inline(always)]
     fn plain_at(&self, number: usize) -> &[u8] {
-        let segment = &self.segments[number >> self.shift];
+        debug_assert!(number < self.count);
         let start = (number & ((1 << self.shift) - 1)) * self.length;
-        &segment[start..start + self.length]
+        // SAFETY: numbers and marks come from `push`, which has put a state of this length there.
+        unsafe {
+            let segment = self.segments.get_unchecked(number >> self.shift);
+            segment.get_unchecked(start..start + self.length)
+        }
     }
 
     #[inline(always)]
     fn record_at(&self, place: usize) -> (u32, &[u8]) {
-        let segment = &self.segments[place / (SEGMENT / UNIT)];
-        let start = place % (SEGMENT / UNIT) * UNIT;
-        let Some((header, rest)) = segment[start..].split_first_chunk::<HEADER>() else {
-            return (0, &[]);
-        };
-        let header = u64::from_le_bytes(*header);
-        (header as u32, &rest[..(header >> 32) as usize])
+        let start = place % (SEGMENT / UNIT) * UNIT + HEADER;
+        // SAFETY: marks come from `push`, which has put a record there: a header that tells its
+        // length, and so many bytes.
+        unsafe {
+            let segment = self.segments.get_unchecked(place / (SEGMENT / UNIT));
+            let header = segment.as_ptr().add(start - HEADER).cast::<u64>().read_unaligned();
+            let header = u64::from_le(header);
+            let end = start + (header >> 32) as usize;
+            debug_assert!(end <= segment.len());
+            (header as u32, segment.get_unchecked(start..end))
+        }
     }
 
     /// Fetches the state with this mark into the cache.
@@ -204,11 +229,15 @@ impl Arena {
             let place = mark - self.plain;
             (place / (SEGMENT / UNIT), place % (SEGMENT / UNIT) * UNIT)
         };
-        if let Some(segment) = self.segments.get(segment) {
-            for line in 0..self.lines {
-                pages::prefetch(segment, start + line * 64);
+        debug_assert!(segment < self.segments.len());
+        // SAFETY: marks come from `push`, so the segment exists; a prefetch reads nothing.
+        unsafe {
+            let first = self.segments.get_unchecked(segment).as_ptr().wrapping_add(start);
+            pages::fetch(first);
+            pages::fetch(first.wrapping_add(self.length));
+            for line in 1..self.lines {
+                pages::fetch(first.wrapping_add(line * 64));
             }
-            pages::prefetch(segment, start + self.length.saturating_sub(1));
         }
     }
 }

@@ -9,12 +9,13 @@
 //! chosen at random, so (set bits / 512)^k of that line is the chance that a state arriving now
 //! would have been missed.
 
-use super::{Inserted, StateId, Store, StoreFull, pages};
+use super::lines::Lines;
+use super::{Inserted, StateId, Store, StoreFull};
 
 /// A lossy store of fixed size.
 #[derive(Debug)]
 pub struct Bitstate {
-    lines: Vec<[u64; 8]>,
+    lines: Lines<u64, 8>,
     hashes: u32,
     count: usize,
     expected_misses: f64,
@@ -27,7 +28,7 @@ impl Bitstate {
     /// A field of 2^`bits` bits (at least 512), of which each state sets `hashes` (1 to 16).
     pub fn new(bits: u32, hashes: u32) -> Self {
         Bitstate {
-            lines: pages::zeroed(1 << (bits.clamp(9, 48) - 9)),
+            lines: Lines::zeroed(1 << (bits.clamp(9, 48) - 9)),
             hashes: hashes.clamp(1, 16),
             count: 0,
             expected_misses: 0.0,
@@ -74,9 +75,10 @@ fn bits_of(hash: u64, hashes: u32, mut visit: impl FnMut(usize, u64)) {
 }
 
 impl Store for Bitstate {
+    #[inline]
     fn insert_hashed(&mut self, hash: u64, _state: &[u8]) -> Result<Inserted, StoreFull> {
         let at = self.line(hash);
-        let line = &mut self.lines[at];
+        let line = self.lines.line_mut(at);
         let mut added = 0;
         bits_of(hash, self.hashes, |word, bit| {
             added += u32::from(line[word] & bit == 0);
@@ -95,8 +97,9 @@ impl Store for Bitstate {
         Ok(Inserted { id: StateId(number), new: true })
     }
 
+    #[inline]
     fn lookup_hashed(&self, hash: u64, _state: &[u8]) -> Option<StateId> {
-        let line = &self.lines[self.line(hash)];
+        let line = self.lines.line(self.line(hash));
         let mut known = true;
         bits_of(hash, self.hashes, |word, bit| known &= line[word] & bit != 0);
         known.then_some(StateId::UNKNOWN)
@@ -104,7 +107,7 @@ impl Store for Bitstate {
 
     #[inline]
     fn prefetch(&self, hash: u64) {
-        pages::prefetch(&self.lines, self.line(hash));
+        self.lines.prefetch(self.line(hash));
     }
 
     fn load(&self, _id: StateId, _out: &mut Vec<u8>) -> bool {

@@ -54,6 +54,7 @@ impl Compact {
         at
     }
 
+    #[inline]
     fn number(&self, at: usize) -> StateId {
         self.numbers.as_ref().map_or(StateId::UNKNOWN, |numbers| StateId(numbers[at]))
     }
@@ -91,6 +92,7 @@ fn slot(fingerprint: u64, capacity: usize) -> usize {
 }
 
 impl Store for Compact {
+    #[inline]
     fn insert_hashed(&mut self, hash: u64, _state: &[u8]) -> Result<Inserted, StoreFull> {
         let fingerprint = hash.max(1);
         let at = self.find(fingerprint);
@@ -116,6 +118,7 @@ impl Store for Compact {
         Ok(Inserted { id: StateId(number), new: true })
     }
 
+    #[inline]
     fn lookup_hashed(&self, hash: u64, _state: &[u8]) -> Option<StateId> {
         let at = self.find(hash.max(1));
         (self.fingerprints[at] == hash.max(1)).then(|| self.number(at))

@@ -10,7 +10,8 @@
 //! with no free slot in between.
 
 use super::arena::Arena;
-use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, hash, pages};
+use super::hash::Quick;
+use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, pages};
 
 /// An exact store with the states in full.
 #[derive(Debug)]
@@ -20,7 +21,10 @@ pub struct Exact {
     index: Vec<u64>,
     /// Grow when this many states are stored.
     grow_at: usize,
+    /// Look at all limits when this many are stored, for small states.
+    look_at: usize,
     limit: usize,
+    hash: Quick,
     /// Where the states of a batch belong.
     candidates: Vec<usize>,
 }
@@ -38,7 +42,9 @@ impl Exact {
             arena: Arena::default(),
             index: pages::zeroed(FIRST_CAPACITY + MARGIN),
             grow_at: threshold(FIRST_CAPACITY),
+            look_at: 0,
             limit,
+            hash: Quick::new(),
             candidates: Vec::new(),
         }
     }
@@ -72,9 +78,8 @@ impl Exact {
     /// As [`Self::find`], when all before `at` have lower tags.
     #[inline(always)]
     fn find_from(&self, at: usize, hash: u64, state: &[u8]) -> (usize, Option<StateId>) {
-        let mut at = self.first_candidate(at, hash);
+        let (mut at, mut entry) = first_candidate(&self.index, at, hash);
         loop {
-            let entry = self.index[at];
             if entry == 0 || entry >> 32 != hash >> 32 {
                 return (at, None);
             }
@@ -83,17 +88,8 @@ impl Exact {
                 return (at, Some(StateId(id)));
             }
             at += 1;
+            entry = self.index[at];
         }
-    }
-
-    /// The first slot from `at` on that is free or has this tag or a greater one.
-    #[inline(always)]
-    fn first_candidate(&self, mut at: usize, hash: u64) -> usize {
-        let lowest = hash >> 32 << 32;
-        while self.index[at] < lowest && self.index[at] != 0 {
-            at += 1;
-        }
-        at
     }
 
     fn grow(&mut self) -> Result<(), StoreFull> {
@@ -103,7 +99,7 @@ impl Exact {
         if self.bytes() + (new + MARGIN) * 8 > self.limit {
             return Err(StoreFull);
         }
-        let mut index = pages::zeroed::<u64>(new + MARGIN);
+        let mut index = pages::zeroed_and_ready::<u64>(new + MARGIN);
         let mut free = 0;
         for &entry in self.index.iter().filter(|entry| **entry != 0) {
             let at = slot(entry >> 32, new).max(free);
@@ -116,28 +112,120 @@ impl Exact {
     }
 
     /// Inserts a state whose place is known; what lies there moves up.
-    #[inline(always)]
+    #[inline]
     fn put(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         let id = self.arena.len();
-        let looks = id.is_multiple_of(1024) || state.len() >= LARGE_STATE;
-        if looks && self.bytes() + state.len() > self.limit || !self.arena.accepts(state.len()) {
-            return Err(StoreFull);
-        }
         let mut end = at;
         while self.index[end] != 0 {
             end += 1;
         }
-        if id >= self.grow_at || end + 2 >= self.index.len() {
-            self.grow()?;
+        if id >= self.look_at || state.len() >= LARGE_STATE || end + 2 >= self.index.len() {
+            self.look(state.len(), end)?;
             let at = self.find(hash, state).0;
-            return self.put(at, hash, state);
+            return self.put_here(at, hash, state);
         }
+        self.put_at(at..end + 1, hash, state)
+    }
+
+    /// As [`Self::put`], when the limits were looked at.
+    #[cold]
+    fn put_here(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        let length = self.index[at..].iter().take_while(|entry| **entry != 0).count();
+        self.put_at(at..at + length + 1, hash, state)
+    }
+
+    /// Inserts a state at the first of these slots. The last one is free, and no other.
+    #[inline(always)]
+    fn put_at(
+        &mut self,
+        slots: std::ops::Range<usize>,
+        hash: u64,
+        state: &[u8],
+    ) -> Result<Inserted, StoreFull> {
+        let id = self.arena.len();
         let mark = self.arena.push(state);
         let mut moved = (hash >> 32) << 32 | (u64::from(mark) + 1);
-        for slot in &mut self.index[at..=end] {
+        for slot in &mut self.index[slots] {
             moved = std::mem::replace(slot, moved);
         }
         Ok(Inserted { id: StateId(id as u32), new: true })
+    }
+
+    /// Looks at all limits, and makes the index larger if it is crowded, as it is when `end` is the
+    /// first free slot for a new state.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, length: usize, end: usize) -> Result<(), StoreFull> {
+        let id = self.arena.len();
+        if self.bytes() + length > self.limit || !self.arena.accepts(length) {
+            return Err(StoreFull);
+        }
+        if id >= self.grow_at || end + 2 >= self.index.len() {
+            self.grow()?;
+        }
+        self.look_at = (id + 1024).min(self.grow_at);
+        Ok(())
+    }
+
+    /// The batch of [`Store::insert_batch`].
+    #[inline(always)]
+    fn insert_all(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        // Most successors are known states: by now the index has arrived, so the bytes to compare
+        // with can be fetched as well.
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        let index = self.index.as_slice();
+        candidates.extend(batch.iter().map(|pending| {
+            let tag = pending.hash >> 32;
+            let (at, entry) = first_candidate(index, slot(tag, index.len() - MARGIN), pending.hash);
+            if entry >> 32 == tag && entry != 0 {
+                self.arena.prefetch(entry as u32 - 1);
+            }
+            at
+        }));
+        // Insertions move entries up only, so candidates stay valid until the index grows.
+        let length = self.index.len();
+        let mut result = Ok(());
+        for (pending, at) in batch.iter_mut().zip(&candidates) {
+            let state = &bytes[pending.start..pending.end];
+            let at = if self.index.len() == length { *at } else { self.slot(pending.hash) };
+            match self.find_from(at, pending.hash, state) {
+                (_, Some(id)) => pending.inserted = Inserted { id, new: false },
+                (at, None) => match self.put(at, pending.hash, state) {
+                    Ok(inserted) => pending.inserted = inserted,
+                    Err(full) => {
+                        result = Err(full);
+                        break;
+                    }
+                },
+            }
+        }
+        self.candidates = candidates;
+        result
+    }
+
+    /// [`Self::insert_all`] for processors that compare 32 bytes at a time.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn insert_all_wide(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        self.insert_all(bytes, batch)
+    }
+}
+
+/// The first slot from `at` on that is free or has this tag or a greater one, and what it holds. At
+/// `at` or behind it there must be a free slot, as there is behind every computed one.
+#[inline(always)]
+fn first_candidate(index: &[u64], mut at: usize, hash: u64) -> (usize, u64) {
+    // One less on both sides, so that a free slot compares as the greatest.
+    let lowest = (hash >> 32 << 32).saturating_sub(1);
+    loop {
+        debug_assert!(at < index.len());
+        // SAFETY: the caller's promise; `put` never fills the last slots of the index.
+        let entry = unsafe { *index.get_unchecked(at) };
+        if entry.wrapping_sub(1) >= lowest {
+            return (at, entry);
+        }
+        at += 1;
     }
 }
 
@@ -174,7 +262,7 @@ impl Store for Exact {
     /// knows by it that a hash is not its own.
     #[inline]
     fn hash(&self, state: &[u8]) -> u64 {
-        hash(state) & !1
+        self.hash.hash(state) & !1
     }
 
     #[inline]
@@ -197,7 +285,7 @@ impl Store for Exact {
 
     #[inline]
     fn prefetch_state(&self, hash: u64) {
-        let entry = self.index[self.first_candidate(self.slot(hash), hash)];
+        let entry = first_candidate(&self.index, self.slot(hash), hash).1;
         if entry >> 32 == hash >> 32 && entry != 0 {
             self.arena.prefetch(entry as u32 - 1);
         }
@@ -208,45 +296,28 @@ impl Store for Exact {
         self.arena.prefetch(self.arena.mark_of(id.index()));
     }
 
-    fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        // Most successors are known states: by now the index has arrived, so the bytes to compare
-        // with can be fetched as well.
-        let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.clear();
+    #[inline]
+    fn hash_successors(
+        &mut self,
+        _parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
         let index = self.index.as_slice();
         let capacity = index.len() - MARGIN;
-        candidates.extend(batch.iter().map(|pending| {
-            let tag = pending.hash >> 32;
-            let mut at = slot(tag, capacity);
-            while index[at] < tag << 32 && index[at] != 0 {
-                at += 1;
-            }
-            let entry = index[at];
-            if entry >> 32 == tag && entry != 0 {
-                self.arena.prefetch(entry as u32 - 1);
-            }
-            at
-        }));
-        // Insertions move entries up only, so candidates stay valid until the index grows.
-        let length = self.index.len();
-        let mut result = Ok(());
-        for (pending, at) in batch.iter_mut().zip(&candidates) {
-            let state = &bytes[pending.start..pending.end];
-            let at = if self.index.len() == length { *at } else { self.slot(pending.hash) };
-            let inserted = match self.find_from(at, pending.hash, state) {
-                (_, Some(id)) => Ok(Inserted { id, new: false }),
-                (at, None) => self.put(at, pending.hash, state),
-            };
-            match inserted {
-                Ok(inserted) => pending.inserted = inserted,
-                Err(full) => {
-                    result = Err(full);
-                    break;
-                }
-            }
+        self.hash.hash_all(bytes, batch, |hash| {
+            pages::fetch(index.as_ptr().wrapping_add(slot(hash >> 32, capacity)));
+        });
+        Ok(())
+    }
+
+    fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has what this form needs.
+            return unsafe { self.insert_all_wide(bytes, batch) };
         }
-        self.candidates = candidates;
-        result
+        self.insert_all(bytes, batch)
     }
 
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {

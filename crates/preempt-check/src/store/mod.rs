@@ -13,6 +13,8 @@ mod bitstate;
 mod compact;
 mod exact;
 mod hash;
+mod lines;
+mod packed;
 pub(crate) mod pages;
 mod pairs;
 pub(crate) mod shared;

@@ -8,6 +8,26 @@ pub(crate) fn zeroed<T: Copy + Default>(length: usize) -> Vec<T> {
     zeroed_behind(length, 0)
 }
 
+/// As [`zeroed`], for an array all of whose pages will be used at once: they are taken in one go.
+pub(crate) fn zeroed_and_ready<T: Copy + Default>(length: usize) -> Vec<T> {
+    let items = zeroed(length);
+    #[cfg(target_os = "linux")]
+    {
+        const MANY: usize = 1 << 16;
+        let start = (items.as_ptr() as usize).next_multiple_of(4096);
+        let end = (items.as_ptr() as usize + std::mem::size_of_val(items.as_slice())) & !4095;
+        if start + MANY <= end {
+            // SAFETY: the range lies inside `items`. Its pages are made present with the content they
+            // have; systems that do not know this advice ignore it.
+            unsafe {
+                let start = start as *mut libc::c_void;
+                libc::madvise(start, end - start as usize, libc::MADV_POPULATE_WRITE);
+            }
+        }
+    }
+    items
+}
+
 /// As [`zeroed`], with small pages for the first `small` items.
 pub(crate) fn zeroed_behind<T: Copy + Default>(length: usize, small: usize) -> Vec<T> {
     // `vec!` of zeroes takes untouched pages from the operating system: nothing is written here.
@@ -42,12 +62,38 @@ pub(crate) fn advise<T>(items: &mut Vec<T>) {
 /// Asks the processor to fetch the cache line of `items[at]`, if there is one.
 #[inline(always)]
 pub(crate) fn prefetch<T>(items: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
     if at < items.len() {
+        fetch(items.as_ptr().wrapping_add(at));
+    }
+}
+
+/// Asks the processor to fetch the cache line at an address, whatever is there.
+#[inline(always)]
+pub(crate) fn fetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the address lies inside `items`, and a prefetch reads nothing.
-        unsafe { _mm_prefetch(items.as_ptr().add(at).cast(), _MM_HINT_T0) }
+        // SAFETY: a prefetch reads nothing and never faults.
+        unsafe { _mm_prefetch(address.cast(), _MM_HINT_T0) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, at);
+    let _ = address;
+}
+
+/// Copies in pieces that overlap at the end: for short lists a call to the library costs more than it
+/// saves. Both must have the same length.
+#[inline(always)]
+pub(crate) fn copy(to: &mut [u8], from: &[u8]) {
+    const PIECE: usize = 16;
+    let length = from.len();
+    if !(PIECE..=512).contains(&length) {
+        to.copy_from_slice(from);
+        return;
+    }
+    assert_eq!(to.len(), length);
+    let last = length - PIECE;
+    for (to, from) in to.as_chunks_mut::<PIECE>().0.iter_mut().zip(from.as_chunks::<PIECE>().0) {
+        *to = *from;
+    }
+    to[last..].copy_from_slice(&from[last..]);
 }

@@ -3,7 +3,7 @@
 //! A state is cut into words of four bytes; two neighbours make a pair, equal pairs get equal
 //! numbers, two neighbouring numbers make a pair again, and so on up to one root pair per state.
 //! Neighbouring states differ in few words, so almost all their pairs are shared: what a state
-//! costs is its root, eight bytes and an index entry. (Blom, Lisser, van de Pol and Weber's
+//! costs is its root, two small numbers, and an index entry. (Blom, Lisser, van de Pol and Weber's
 //! recursive indexing; Laarman's tree tables.)
 //!
 //! A successor is found from its predecessor by looking up only the pairs above what differs
@@ -13,6 +13,7 @@
 //! Invariant: with the length of a state its shape is known, so the root number determines the
 //! bytes. Roots of different lengths are kept apart by a class, stored only once lengths differ.
 
+use super::packed::Packed;
 use super::pairs::{self, Pairs};
 use super::unfolded::Unfolded;
 use super::{Inserted, Pending, StateId, Store, StoreFull};
@@ -21,11 +22,14 @@ use super::{Inserted, Pending, StateId, Store, StoreFull};
 #[derive(Debug)]
 pub struct Tree {
     roots: Pairs,
-    nodes: Pairs,
+    /// Pairs of words.
+    leaves: Pairs,
+    /// Pairs of numbers of pairs, or of a number and a word that is left over.
+    inner: Pairs,
     /// The lengths that occur; a class is an index into it.
     lengths: Vec<usize>,
     /// The class of each state, once there is more than one.
-    classes: Option<Vec<u16>>,
+    classes: Option<Packed>,
     limit: usize,
     words: Vec<u32>,
     hashes: Vec<u64>,
@@ -34,16 +38,15 @@ pub struct Tree {
 }
 
 /// Shorter states have so few pairs that looking up all of them in batches is quicker.
-const LONG: usize = 64;
-/// Pairs inside states have numbers below this, so that roots have a bit to spare.
-const MOST_NODES: usize = 1 << 31;
+const LONG: usize = 24;
 
 impl Tree {
     /// A store that may use `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Tree {
             roots: Pairs::new(),
-            nodes: Pairs::new(),
+            leaves: Pairs::new(),
+            inner: Pairs::new(),
             lengths: Vec::new(),
             classes: None,
             limit,
@@ -63,7 +66,9 @@ impl Tree {
         }
         self.lengths.push(length);
         if self.lengths.len() == 2 {
-            self.classes = Some(vec![0; self.roots.len()]);
+            let mut classes = Packed::default();
+            (0..self.roots.len()).for_each(|_| classes.push(0));
+            self.classes = Some(classes);
         }
         Ok(self.lengths.len() - 1)
     }
@@ -117,18 +122,21 @@ impl Tree {
         hashes.resize(states * (stride / 2).max(1), 0);
         while size > 2 {
             let pairs = size / 2;
+            let is_lowest = size == stride;
+            let nodes = if is_lowest { &self.leaves } else { &self.inner };
             for (state, hashes) in hashes.chunks_exact_mut(pairs).take(states).enumerate() {
                 let words = &words[state * stride..];
                 for (pair, hash) in hashes.iter_mut().enumerate() {
                     *hash = pairs::hash(pair_key(words[2 * pair], words[2 * pair + 1]));
-                    self.nodes.prefetch(*hash);
+                    nodes.prefetch(*hash);
                 }
             }
             for state in 0..states {
                 let start = state * stride;
                 for pair in 0..pairs {
                     let key = pair_key(words[start + 2 * pair], words[start + 2 * pair + 1]);
-                    words[start + pair] = self.node(hashes[state * pairs + pair], key)?;
+                    let hash = hashes[state * pairs + pair];
+                    words[start + pair] = self.node(is_lowest, hash, key)?;
                 }
                 if size % 2 == 1 {
                     words[start + pairs] = words[start + size - 1];
@@ -140,28 +148,27 @@ impl Tree {
     }
 
     #[inline(always)]
-    fn node(&mut self, hash: u64, key: u64) -> Result<u32, StoreFull> {
-        match self.nodes.find(hash, key, |_| true) {
-            Ok(number) => Ok(number),
-            Err(at) => {
-                let room = self.room();
-                if self.nodes.len() >= MOST_NODES {
-                    return Err(StoreFull);
-                }
-                self.nodes.add(at, hash, key, room)
-            }
-        }
+    fn node(&mut self, is_lowest: bool, hash: u64, key: u64) -> Result<u32, StoreFull> {
+        let (nodes, others) = match is_lowest {
+            true => (&mut self.leaves, &self.inner),
+            false => (&mut self.inner, &self.leaves),
+        };
+        let fixed = || self.roots.bytes() + self.classes.as_ref().map_or(0, Packed::bytes);
+        let limit = self.limit;
+        nodes.number(hash, key, |nodes| {
+            limit.saturating_sub(fixed() + others.bytes() + nodes.bytes())
+        })
     }
 
     fn unfold(&mut self, id: StateId) {
         if self.parent.id != Some(id) {
             let length = self.length_of(id);
-            self.parent.unfold(id, self.roots.key(id.0), length, &self.nodes);
+            self.parent.unfold(id, self.roots.key(id.0), length, [&self.leaves, &self.inner]);
         }
     }
 
     fn length_of(&self, id: StateId) -> usize {
-        let class = self.classes.as_ref().map_or(0, |classes| usize::from(classes[id.index()]));
+        let class = self.classes.as_ref().map_or(0, |classes| classes.get(id.index()) as usize);
         self.lengths[class]
     }
 
@@ -183,7 +190,7 @@ impl Tree {
         match &self.classes {
             None => self.roots.find(hash, key, |_| true),
             Some(classes) => {
-                self.roots.find(hash, key, |number| usize::from(classes[number]) == class)
+                self.roots.find(hash, key, |number| classes.get(number) as usize == class)
             }
         }
     }
@@ -199,7 +206,7 @@ impl Tree {
                 let room = self.room();
                 let number = self.roots.add(at, hash, key, room)?;
                 if let Some(classes) = &mut self.classes {
-                    classes.push(class as u16);
+                    classes.push(class as u64);
                 }
                 Ok(Inserted { id: StateId(number), new: true })
             }
@@ -254,24 +261,16 @@ impl Store for Tree {
             return Ok(());
         }
         self.unfold(parent);
-        let fixed = self.bytes() - self.nodes.bytes();
-        let limit = self.limit;
-        self.parent.find_roots(bytes, batch, &mut self.nodes, |nodes, hash, key| {
-            match nodes.find(hash, key, |_| true) {
-                Ok(number) => Ok(number),
-                Err(_) if nodes.len() >= MOST_NODES => Err(StoreFull),
-                Err(at) => {
-                    let room = limit.saturating_sub(fixed + nodes.bytes());
-                    nodes.add(at, hash, key, room)
-                }
-            }
-        })?;
+        let room = self.room();
+        let nodes = [&mut self.leaves, &mut self.inner];
+        self.parent.find_roots(bytes, batch, nodes, room)?;
         for pending in batch {
             self.prefetch(pending.hash);
         }
         Ok(())
     }
 
+    #[inline]
     fn hashes_near(&self) -> bool {
         self.lengths.first().is_some_and(|length| *length > LONG)
     }
@@ -283,6 +282,7 @@ impl Store for Tree {
         }
     }
 
+    #[inline]
     fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         if hash & 1 == 1 {
             let (class, key) = (self.class(state.len())?, hash >> 1);
@@ -298,15 +298,17 @@ impl Store for Tree {
         let mut words = Vec::new();
         let mut size = state.len().div_ceil(4).max(2);
         push_words(state, size, &mut words);
+        let mut nodes = &self.leaves;
         while size > 2 {
             for pair in 0..size / 2 {
                 let key = pair_key(words[2 * pair], words[2 * pair + 1]);
-                words[pair] = self.nodes.find(pairs::hash(key), key, |_| true).ok()?;
+                words[pair] = nodes.find(pairs::hash(key), key, |_| true).ok()?;
             }
             if size % 2 == 1 {
                 words[size / 2] = words[size - 1];
             }
             size = size.div_ceil(2);
+            nodes = &self.inner;
         }
         let key = root_key(&words);
         self.find_root(root_hash(key, class), key, class).ok().map(StateId)
@@ -338,12 +340,13 @@ impl Store for Tree {
         }
         let root = self.roots.key(id.0);
         (words[0], words[1]) = ((root >> 32) as u32, root as u32);
-        for &size in sizes.iter().rev().skip(1) {
+        for (level, &size) in sizes.iter().enumerate().rev().skip(1) {
+            let nodes = if level == 0 { &self.leaves } else { &self.inner };
             if size % 2 == 1 {
                 words[size - 1] = words[size / 2];
             }
             for pair in (0..size / 2).rev() {
-                let key = self.nodes.key(words[pair]);
+                let key = nodes.key(words[pair]);
                 (words[2 * pair], words[2 * pair + 1]) = ((key >> 32) as u32, key as u32);
             }
         }
@@ -369,8 +372,9 @@ impl Store for Tree {
 
     fn bytes(&self) -> usize {
         self.roots.bytes()
-            + self.nodes.bytes()
-            + self.classes.as_ref().map_or(0, |classes| classes.len() * 2)
+            + self.leaves.bytes()
+            + self.inner.bytes()
+            + self.classes.as_ref().map_or(0, Packed::bytes)
     }
 
     fn set_limit(&mut self, bytes: usize) {

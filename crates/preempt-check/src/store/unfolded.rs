@@ -23,8 +23,9 @@ pub(crate) struct Unfolded {
     changes: Vec<Change>,
     /// The same of the level above.
     above: Vec<Change>,
-    /// The pairs that become the changes above; `None` for a word without a partner.
-    keys: Vec<Option<(u64, u64)>>,
+    /// Where the present level and the one below differ from the state that was unfolded before.
+    open: Vec<u32>,
+    open_below: Vec<u32>,
 }
 
 /// A word that is not what it is in the unfolded state.
@@ -36,26 +37,48 @@ struct Change {
 }
 
 impl Unfolded {
-    /// Takes apart the state with this root, of `length` bytes.
-    pub(crate) fn unfold(&mut self, id: StateId, root: u64, length: usize, nodes: &Pairs) {
+    /// Takes apart the state with this root, of `length` bytes. `nodes` are the pairs of words, and
+    /// those of numbers.
+    pub(crate) fn unfold(&mut self, id: StateId, root: u64, length: usize, nodes: [&Pairs; 2]) {
+        let is_new = self.length != length || self.levels.is_empty() || self.id.is_none();
         self.id = None;
-        if self.length != length || self.levels.is_empty() {
+        if is_new {
             self.shape(length);
         }
         let Some(&(top, _)) = self.levels.last() else { return };
-        (self.words[top], self.words[top + 1]) = ((root >> 32) as u32, root as u32);
+        // States that are asked for one after the other share most of their parts: only below what
+        // differs anything is looked up.
+        self.open.clear();
+        for (side, number) in [(root >> 32) as u32, root as u32].into_iter().enumerate() {
+            if is_new || self.words[top + side] != number {
+                self.words[top + side] = number;
+                self.open.push(side as u32);
+            }
+        }
         for level in (1..self.levels.len()).rev() {
             let (start, size) = self.levels[level - 1];
             let (lower, upper) = self.words.split_at_mut(self.levels[level].0);
             let lower = &mut lower[start..];
-            let (two, rest) = lower.as_chunks_mut::<2>();
-            for (two, number) in two.iter_mut().zip(upper.iter()).take(size / 2) {
-                let key = nodes.key(*number);
-                *two = [(key >> 32) as u32, key as u32];
+            let nodes = nodes[usize::from(level > 1)];
+            self.open_below.clear();
+            for &at in &self.open {
+                let number = upper[at as usize];
+                let first = 2 * at as usize;
+                let mut set = |place: usize, word: u32| {
+                    if is_new || lower[place] != word {
+                        lower[place] = word;
+                        self.open_below.push(place as u32);
+                    }
+                };
+                if first + 1 < size {
+                    let key = nodes.key(number);
+                    set(first, (key >> 32) as u32);
+                    set(first + 1, key as u32);
+                } else {
+                    set(first, number);
+                }
             }
-            if let [odd] = rest {
-                *odd = upper[size / 2];
-            }
+            std::mem::swap(&mut self.open, &mut self.open_below);
         }
         self.id = Some(id);
     }
@@ -77,6 +100,7 @@ impl Unfolded {
     }
 
     /// Replaces `out` by the bytes of the state.
+    #[inline]
     pub(crate) fn bytes(&self, out: &mut Vec<u8>) {
         out.clear();
         let size = self.levels.first().map_or(0, |(_, size)| *size);
@@ -84,15 +108,15 @@ impl Unfolded {
         out.truncate(self.length);
     }
 
-    /// Finds the roots of successors, level by level so that the lookups of one level overlap. The
+    /// Finds the roots of successors, level by level: lookups of one level do not wait for each other. The
     /// root of a state of the same length goes into its hash, shifted and made odd; the hash of
     /// another becomes 0.
     pub(crate) fn find_roots(
         &mut self,
         bytes: &[u8],
         batch: &mut [Pending],
-        nodes: &mut Pairs,
-        mut node: impl FnMut(&mut Pairs, u64, u64) -> Result<u32, StoreFull>,
+        nodes: [&mut Pairs; 2],
+        room: usize,
     ) -> Result<(), StoreFull> {
         let Some(&(top, _)) = self.levels.last() else { return Ok(()) };
         let own = pair_key(self.words[top], self.words[top + 1]);
@@ -107,16 +131,17 @@ impl Unfolded {
                 pending.hash = 0;
             }
         }
+        let before = nodes[0].bytes() + nodes[1].bytes();
+        let [leaves, inner] = nodes;
         for level in 0..self.levels.len() - 1 {
-            self.pair_up(level);
-            for &(hash, _) in self.keys.iter().flatten() {
-                nodes.prefetch(hash);
-            }
-            for (change, key) in self.above.iter_mut().zip(&self.keys) {
-                if let Some((hash, key)) = *key {
-                    change.word = node(nodes, hash, key)?;
-                }
-            }
+            let (nodes, others) =
+                if level == 0 { (&mut *leaves, &*inner) } else { (&mut *inner, &*leaves) };
+            let elsewhere = others.bytes();
+            self.pair_up(level, |key| {
+                nodes.number(pairs::hash(key), key, |nodes| {
+                    room.saturating_sub((nodes.bytes() + elsewhere).saturating_sub(before))
+                })
+            })?;
             std::mem::swap(&mut self.changes, &mut self.above);
         }
         for change in &self.changes {
@@ -131,29 +156,32 @@ impl Unfolded {
         Ok(())
     }
 
-    /// Lists the pairs of a level that contain changes.
-    fn pair_up(&mut self, level: usize) {
+    /// Makes the changes of a level into those of the level above; `number` tells the number of a pair.
+    #[inline(always)]
+    fn pair_up(
+        &mut self,
+        level: usize,
+        mut number: impl FnMut(u64) -> Result<u32, StoreFull>,
+    ) -> Result<(), StoreFull> {
         let (start, size) = self.levels[level];
         let words = &self.words[start..start + size];
         self.above.clear();
-        self.keys.clear();
         let mut changes = self.changes.iter().copied().peekable();
         while let Some(change) = changes.next() {
             let at = change.at as usize;
-            let (mut word, mut key) = (0, None);
-            if at % 2 == 1 {
-                key = Some(pair_key(words[at - 1], change.word));
+            let word = if at % 2 == 1 {
+                number(pair_key(words[at - 1], change.word))?
             } else if at + 1 < size {
                 let next = changes
                     .next_if(|next| next.successor == change.successor && next.at == change.at + 1);
                 let right = next.map_or(words[at + 1], |next| next.word);
-                key = Some(pair_key(change.word, right));
+                number(pair_key(change.word, right))?
             } else {
-                word = change.word;
-            }
+                change.word
+            };
             self.above.push(Change { at: change.at / 2, word, ..change });
-            self.keys.push(key.map(|key| (pairs::hash(key), key)));
         }
+        Ok(())
     }
 
     /// Lists the words of a state that differ.

@@ -198,7 +198,8 @@ pub(super) const FEATURES: &[Feature] = &[
         statements: &[
             "set_priority(_pid, 2)",
             "set_priority(0, 1 + g % 3)",
-            "set_priority(1, 3)",
+            // A process that is gone: Spin's backtracking restores a priority it never saved.
+            "if :: atomic { (_nr_pr > 1) -> set_priority(1, 3) } :: else fi",
             "_priority = 1",
         ],
         conditions: &["get_priority(0) == 2", "_priority == 1", "get_priority(_pid) > 1"],
@@ -248,7 +249,8 @@ pub(super) const FEATURES: &[Feature] = &[
             "atomic { d_step { g = 1; h = 2 }; (x == 1) -> y = 2 }",
             "d_step { for (x : 0 .. 1) { g = (g + x) % 3 } }",
             "d_step { select (x : 0 .. 2); g = x }",
-            "d_step { printf(\"%d\\n\", g); assert(g < 3); x = 1 }",
+            // Without the condition in front, Spin runs it in the middle of another process's rendezvous.
+            "d_step { (x < 9); printf(\"%d\\n\", g); assert(g < 3); x = 1 }",
         ],
         ..NONE
     },

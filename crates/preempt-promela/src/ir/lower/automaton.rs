@@ -12,7 +12,7 @@ use crate::ir::{
     Automaton, AutomatonMove, AutomatonState, BinaryOp, ChannelRef, Expr, ExprId, FaultId,
     FormulaUse, Pattern, Statement, TraceMove, TraceProgram, TraceState,
 };
-use crate::model::{Claim, ReceiveArgument, TraceAutomaton};
+use crate::model::{Claim, ExprKind, ReceiveArgument, TraceAutomaton};
 use preempt_core::FaultKind;
 use std::collections::HashMap;
 
@@ -239,6 +239,10 @@ pub(super) fn trace(
 
 /// Constants must match; variables stand for anything.
 fn event_field(lowering: &mut Lowering<'_>, e: &crate::model::Expr) -> Result<Pattern, LowerError> {
+    if matches!(e.kind, ExprKind::Read(_)) {
+        // Also `_` and variables that are kept nowhere, which would lower to constants.
+        return Ok(Pattern::Ignore);
+    }
     let value = lowering.value(e, None)?;
     Ok(match lowering.program.expr(value) {
         Expr::Const(_) => Pattern::Match(value),

@@ -1,0 +1,221 @@
+//! Lists of successors in brief, whatever the system tells them in.
+//!
+//! A [`Lead`] takes half the room of a successor in full, and systems made of machine code write it
+//! themselves. What other systems tell is brought into that form; what does not fit into it is kept
+//! beside the list.
+
+use preempt_core::{Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
+use std::ops::Range;
+
+/// The successors of several states, one behind the other.
+#[derive(Default, Debug)]
+pub(crate) struct Brief {
+    leads: Leads,
+    /// The bytes of all successors.
+    pub(crate) bytes: Vec<u8>,
+    /// What does not fit into a lead, by its place in the list.
+    odd: Vec<(usize, Step, Outcome)>,
+    full: Successors,
+    enabled: Enabled,
+    scratch: Vec<u8>,
+}
+
+impl Brief {
+    /// How many successors there are.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.leads.list.len()
+    }
+
+    /// The successors from `start` on.
+    #[inline(always)]
+    pub(crate) fn leads(&self, start: usize) -> &[Lead] {
+        &self.leads.list[start..]
+    }
+
+    /// The step to a successor, how it went, and whether it leads into an indivisible sequence.
+    #[inline(always)]
+    pub(crate) fn get(&self, at: usize) -> (Step, Outcome, bool) {
+        let lead = &self.leads.list[at];
+        let is_transient = lead.result & Lead::TRANSIENT != 0;
+        if !self.odd.is_empty()
+            && let Ok(odd) = self.odd.binary_search_by_key(&at, |(at, ..)| *at)
+        {
+            return (self.odd[odd].1, self.odd[odd].2, is_transient);
+        }
+        (lead.step(), lead.outcome(), is_transient)
+    }
+
+    /// Where the bytes of a successor are.
+    #[inline(always)]
+    pub(crate) fn range(&self, at: usize) -> Range<usize> {
+        self.leads.list[at].range()
+    }
+
+    /// Memory in use, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.len() * size_of::<Lead>()
+            + self.odd.len() * size_of::<(usize, Step, Outcome)>()
+            + self.bytes.len()
+    }
+
+    /// Forgets the successors from `start` on.
+    #[inline]
+    pub(crate) fn truncate(&mut self, start: usize) {
+        if let Some(lead) = self.leads.list.get(start) {
+            let bytes = lead.start as usize;
+            self.bytes.truncate(bytes);
+            self.leads.list.truncate(start);
+        }
+        while self.odd.last().is_some_and(|(at, ..)| *at >= start) {
+            self.odd.pop();
+        }
+    }
+
+    /// Forgets the successors before `start`.
+    pub(crate) fn forget_before(&mut self, start: usize) {
+        let bytes = self.leads.list.get(start).map_or(self.bytes.len(), |lead| lead.start as usize);
+        self.leads.list.drain(..start);
+        self.bytes.drain(..bytes);
+        self.leads.list.iter_mut().for_each(|lead| lead.start -= bytes as u32);
+        self.odd.retain(|(at, ..)| *at >= start);
+        self.odd.iter_mut().for_each(|(at, ..)| *at -= start);
+    }
+
+    /// Of the successors from `start` on, keeps those by steps of some processes, and closes the gaps
+    /// that the others leave.
+    pub(crate) fn retain(&mut self, start: usize, keep: impl Fn(ProcessId) -> bool) {
+        let Some(first) = self.leads.list.get(start) else { return };
+        let (mut kept, mut end) = (start, first.start as usize);
+        let odd = self.odd.partition_point(|(at, ..)| *at < start);
+        let mut kept_odd = odd;
+        for at in start..self.len() {
+            let lead = self.leads.list[at];
+            let stays = keep(lead.step().process);
+            if let Some(found) = self.odd[odd..].iter().position(|(odd, ..)| *odd == at && stays) {
+                let (_, step, outcome) = self.odd[odd + found];
+                self.odd[kept_odd] = (kept, step, outcome);
+                kept_odd += 1;
+            }
+            if stays {
+                self.bytes.copy_within(lead.range(), end);
+                self.leads.list[kept] = Lead { start: end as u32, ..lead };
+                kept += 1;
+                end += lead.length as usize;
+            }
+        }
+        self.odd.truncate(kept_odd);
+        self.leads.list.truncate(kept);
+        self.bytes.truncate(end);
+    }
+
+    /// Adds all successors of a state. Ends interrupted sequences as [`System::expand`] does.
+    #[inline]
+    pub(crate) fn expand<S: System + ?Sized>(&mut self, system: &S, state: &mut Vec<u8>) {
+        if !system.expand_briefly(state, &mut self.leads, &mut self.bytes) {
+            self.full.clear();
+            system.expand(state, &mut self.enabled, &mut self.scratch, &mut self.full);
+            self.take_over(system);
+        }
+    }
+
+    /// As [`System::expand_ample`].
+    #[inline]
+    pub(crate) fn expand_ample<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        behind: Option<ProcessId>,
+        observed: bool,
+    ) -> Option<ProcessId> {
+        let (leads, bytes) = (&mut self.leads, &mut self.bytes);
+        if let Some(found) = system.expand_ample_briefly(state, behind, observed, leads, bytes) {
+            return found;
+        }
+        self.full.clear();
+        let (enabled, scratch) = (&mut self.enabled, &mut self.scratch);
+        let found = system.expand_ample(state, behind, observed, enabled, scratch, &mut self.full);
+        self.take_over(system);
+        found
+    }
+
+    /// Adds what was told in full.
+    fn take_over<S: System + ?Sized>(&mut self, system: &S) {
+        for (step, outcome, range) in &self.full.list {
+            let bytes = &self.full.bytes[range.clone()];
+            let (kind, fault) = match *outcome {
+                Outcome::Done => (0, 0),
+                Outcome::Violated(fault) => (Lead::VIOLATED, fault),
+                Outcome::Broken(fault) => (Lead::BROKEN, fault),
+            };
+            let transient = match outcome {
+                Outcome::Broken(_) => 0,
+                _ if system.is_transient(bytes) => Lead::TRANSIENT,
+                _ => 0,
+            };
+            let partner = step.partner.map_or(0, |partner| u32::from(partner.0) + 1);
+            let lead = Lead {
+                start: self.bytes.len() as u32,
+                length: bytes.len() as u32,
+                result: kind | transient | fault << Lead::FAULT_SHIFT,
+                who: u32::from(step.process.0) | partner << 16,
+                transition: step.transition,
+                partner_transition: step.partner_transition,
+            };
+            if (lead.step(), lead.outcome()) != (*step, *outcome) {
+                self.odd.push((self.leads.list.len(), *step, *outcome));
+            }
+            self.bytes.extend_from_slice(bytes);
+            self.leads.list.push(lead);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps whose numbers and faults do not fit into leads.
+    struct Odd;
+
+    impl System for Odd {
+        fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+            state.push(0);
+            Outcome::Done
+        }
+        fn process_count(&self, _: &[u8]) -> usize {
+            3
+        }
+        fn enabled(&self, _: &mut Vec<u8>, enabled: &mut Enabled) {
+            for process in 0..3 {
+                for choice in 0..2 {
+                    enabled.push(Step { choice, ..Step::new(ProcessId(process), 7) });
+                }
+            }
+        }
+        fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+            state.push(step.process.0 as u8 * 2 + step.choice as u8);
+            if step.choice == 1 { Outcome::Violated(u32::MAX) } else { Outcome::Done }
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost() {
+        let mut brief = Brief::default();
+        brief.expand(&Odd, &mut vec![0]);
+        brief.expand(&Odd, &mut vec![0]);
+        brief.retain(6, |process| process != ProcessId(1));
+        let told = |brief: &Brief, at: usize| {
+            let (step, outcome, _) = brief.get(at);
+            assert_eq!((step.choice == 1), outcome == Outcome::Violated(u32::MAX));
+            let name = step.process.0 as u8 * 2 + step.choice as u8;
+            assert_eq!(brief.bytes[brief.range(at)], [0, name]);
+            name
+        };
+        let all = |brief: &Brief| (0..brief.len()).map(|at| told(brief, at)).collect::<Vec<_>>();
+        assert_eq!(all(&brief), [0, 1, 2, 3, 4, 5, 0, 1, 4, 5]);
+        brief.truncate(9);
+        brief.forget_before(3);
+        assert_eq!(all(&brief), [3, 4, 5, 0, 1, 4]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Where machine code writes leads and successors, process after process, straight into the lists of
+//! the search: the books of these are brought up to date once per state.
+
+use crate::room::Room;
+use crate::shape::{Frame, Shape};
+use preempt_core::Lead;
+
+/// Two lists that are being written to, at the places where the room points.
+pub(crate) struct Pen<'a> {
+    leads: &'a mut Vec<Lead>,
+    bytes: &'a mut Vec<u8>,
+    /// What one process can need.
+    most: (usize, usize),
+    /// Beyond these there is not that much room left.
+    last: (*mut Lead, *mut u8),
+}
+
+impl<'a> Pen<'a> {
+    /// Goes on where the lists end.
+    #[inline(always)]
+    pub(crate) fn new(
+        leads: &'a mut Vec<Lead>,
+        bytes: &'a mut Vec<u8>,
+        most: (usize, usize),
+        room: &mut Room,
+    ) -> Self {
+        let last = (std::ptr::null_mut(), std::ptr::null_mut());
+        let mut pen = Pen { leads, bytes, most, last };
+        pen.reserve(room);
+        pen
+    }
+
+    /// Makes room for one process where there is not enough.
+    #[inline(always)]
+    pub(crate) fn prepare(&mut self, room: &mut Room) {
+        if room.leads > self.last.0 || room.out > self.last.1 {
+            self.make_room(room);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, room: &mut Room) {
+        self.finish(room);
+        self.reserve(room);
+    }
+
+    #[inline(always)]
+    fn reserve(&mut self, room: &mut Room) {
+        self.leads.reserve(self.most.0);
+        self.bytes.reserve(self.most.1);
+        // SAFETY: the lists have at least so much room behind what they hold.
+        unsafe {
+            let (leads, bytes) = (self.leads.as_mut_ptr(), self.bytes.as_mut_ptr());
+            room.leads = leads.add(self.leads.len());
+            room.out = bytes.add(self.bytes.len());
+            room.base = bytes;
+            self.last.0 = leads.add(self.leads.capacity() - self.most.0);
+            self.last.1 = bytes.add(self.bytes.capacity() - self.most.1);
+        }
+    }
+
+    /// Makes what was written part of the lists.
+    #[inline(always)]
+    pub(crate) fn finish(&mut self, room: &Room) {
+        // SAFETY: since `reserve` the pointers only moved on as leads and bytes were written, inside
+        // the memory of the lists.
+        unsafe {
+            self.leads.set_len(room.leads.offset_from_unsigned(self.leads.as_ptr()));
+            self.bytes.set_len(room.out.offset_from_unsigned(self.bytes.as_ptr()));
+        }
+    }
+}
+
+/// The frames of a state. In most states they lie where they lay in the one before, which is quicker
+/// to see than to walk along them: each walk waits for the type of one frame to know where the next
+/// one is.
+#[inline(always)]
+pub(crate) fn frames_from<'a>(
+    shape: &'a Shape,
+    state: &[u8],
+    notes: &'a mut Vec<u64>,
+) -> &'a [Frame] {
+    let count = usize::from(state[1]);
+    if let Some(fixed) = &shape.fixed {
+        return &fixed[..count];
+    }
+    let own = std::ptr::from_ref(shape) as u64;
+    if notes.first() != Some(&own) || !lie_there(noted(notes), state, count) {
+        walk(shape, state, notes);
+        notes.insert(0, own);
+    }
+    noted(notes)
+}
+
+/// The frames that a system has noted, behind its name.
+#[inline(always)]
+fn noted(notes: &[u64]) -> &[Frame] {
+    let frames = &notes[1..];
+    // SAFETY: `walk` makes each note of the bytes of a frame; whatever else it were, a frame is plain
+    // numbers.
+    unsafe { std::slice::from_raw_parts(frames.as_ptr().cast(), frames.len()) }
+}
+
+/// Whether these are the frames of the state. Where the types of all older ones are as noted, the next
+/// one begins where it is noted to begin.
+#[inline(always)]
+fn lie_there(frames: &[Frame], state: &[u8], count: usize) -> bool {
+    let lies_there = |frame: &Frame| state.get(frame.at as usize) == Some(&frame.proctype);
+    frames.len() == count && frames.iter().all(lies_there)
+}
+
+#[cold]
+fn walk(shape: &Shape, state: &[u8], notes: &mut Vec<u64>) {
+    notes.clear();
+    notes.extend(shape.frames(state).map(|frame| {
+        let mut bytes = [0; 8];
+        bytes[std::mem::offset_of!(Frame, at)..][..4].copy_from_slice(&frame.at.to_ne_bytes());
+        bytes[std::mem::offset_of!(Frame, proctype)] = frame.proctype;
+        u64::from_ne_bytes(bytes)
+    }));
+}
