@@ -103,22 +103,26 @@ fn positions<S: System + ?Sized>(system: &S, state: &[u8]) -> Vec<Position> {
 
 /// The variables that differ, appear or disappear.
 pub fn changes_between(before: &[(String, Value)], after: &[(String, Value)]) -> Vec<Change> {
-    fn find<'a>(list: &'a [(String, Value)], at: usize, name: &str) -> Option<&'a Value> {
-        // Lists of neighbouring states are almost always aligned.
-        match list.get(at) {
-            Some((n, v)) if n == name => Some(v),
-            _ => list.iter().find(|(n, _)| n == name).map(|(_, v)| v),
-        }
+    fn find<'a>(list: &'a [(String, Value)], name: &str) -> Option<&'a Value> {
+        list.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
     let mut changes = Vec::new();
+    // Lists of neighbouring states almost always have the same names at the same places.
+    let mut aligned = before.len() == after.len();
     for (at, (name, to)) in after.iter().enumerate() {
-        let from = find(before, at, name);
+        let from = match before.get(at) {
+            Some((old, value)) if old == name => Some(value),
+            _ => {
+                aligned = false;
+                find(before, name)
+            }
+        };
         if from != Some(to) {
             changes.push(Change { name: name.clone(), from: from.cloned(), to: Some(to.clone()) });
         }
     }
-    for (at, (name, from)) in before.iter().enumerate() {
-        if find(after, at, name).is_none() {
+    for (name, from) in before.iter().filter(|_| !aligned) {
+        if find(after, name).is_none() {
             changes.push(Change { name: name.clone(), from: Some(from.clone()), to: None });
         }
     }

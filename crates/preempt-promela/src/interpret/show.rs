@@ -131,8 +131,10 @@ impl Interpreter {
         }
         for process in processes(program, state) {
             let proctype = &program.proctypes[process.proctype];
+            // Every step of a trace asks for all names.
+            let owner = format!("{}({}):", proctype.name, process.id);
             for named in &proctype.frame.names {
-                let name = format!("{}({}):{}", proctype.name, process.id, named.name);
+                let name = [owner.as_str(), &named.name].concat();
                 let value = self.show(state, named, process.base, &proctype.frame.channels);
                 list.push((name, value));
             }
