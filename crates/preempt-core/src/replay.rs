@@ -33,8 +33,9 @@ pub fn replay<S: System + ?Sized>(
 ) -> Result<(Trace, Vec<u8>, Outcome), ReplayError> {
     let mut state = Vec::new();
     let mut outcome = system.initial(&mut state);
-    let mut variables = system.variables(&state);
-    let mut trace = Trace { initial: variables.clone(), ..Trace::default() };
+    let mut trace = Trace { initial: system.variables(&state), ..Trace::default() };
+    // Those of the present state, where the step before asked for them.
+    let mut variables = None;
     let mut enabled = Enabled::new();
     let mut last = None;
     for (at, &step) in steps.iter().enumerate() {
@@ -55,9 +56,7 @@ pub fn replay<S: System + ?Sized>(
         if matches!(outcome, Outcome::Broken(_)) {
             trace.rest = rest.unwrap_or_default();
         } else {
-            let after = system.variables(&state);
-            told.changes = changes_between(&variables, &after);
-            variables = after;
+            told.changes = changes_by_step(system, &before, &state, &mut variables);
         }
         trace.steps.push(told);
         last = Some(step.mover());
@@ -99,6 +98,28 @@ fn positions<S: System + ?Sized>(system: &S, state: &[u8]) -> Vec<Position> {
             Some(Position { process: system.process_name(state, id), pid, file, line, text })
         })
         .collect()
+}
+
+/// What a step changed; `variables` are those of the state before, if they are known.
+fn changes_by_step<S: System + ?Sized>(
+    system: &S,
+    before: &[u8],
+    after: &[u8],
+    variables: &mut Option<Vec<(String, Value)>>,
+) -> Vec<Change> {
+    let known = variables.take();
+    if let Some(changes) = system.changed_variables(before, after) {
+        debug_assert_eq!(
+            changes,
+            changes_between(&system.variables(before), &system.variables(after))
+        );
+        return changes;
+    }
+    let old = known.unwrap_or_else(|| system.variables(before));
+    let new = system.variables(after);
+    let changes = changes_between(&old, &new);
+    *variables = Some(new);
+    changes
 }
 
 /// The variables that differ, appear or disappear.
