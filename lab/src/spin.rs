@@ -8,13 +8,15 @@ use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What one run of a verifier printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Numbers {
     pub(crate) states: u64,
     pub(crate) transitions: u64,
     pub(crate) errors: u64,
     /// Maximal runs of one process in the trail; 0 without a trail.
     pub(crate) blocks: u64,
+    /// As the verifier tells, without generating and compiling it.
+    pub(crate) seconds: f64,
 }
 
 /// Compiles a model (`spin FLAGS -a`, `gcc -O2 FLAGS`) unless that was done before, and runs the
@@ -80,7 +82,12 @@ fn parse(report: &str) -> Option<Numbers> {
         transitions: before("transitions (=")?,
         errors: errors.parse().ok()?,
         blocks: 0,
+        seconds: elapsed(report).unwrap_or(0.0),
     })
+}
+
+fn elapsed(report: &str) -> Option<f64> {
+    report.split_once("elapsed time ")?.1.split_whitespace().next()?.parse().ok()
 }
 
 /// A trail has a line `step:process:transition` per step; lines with negative numbers are no steps.
@@ -111,8 +118,8 @@ mod tests {
     fn a_report_and_a_trail_are_understood() {
         let report = "State-vector 28 byte, depth reached 5, errors: 1\n\
                       \x20       6 states, stored\n        2 states, matched\n\
-                      \x20       8 transitions (= stored+matched)\n";
-        let expected = Numbers { states: 6, transitions: 8, errors: 1, blocks: 0 };
+                      \x20       8 transitions (= stored+matched)\npan: elapsed time 0.25 seconds\n";
+        let expected = Numbers { states: 6, transitions: 8, errors: 1, blocks: 0, seconds: 0.25 };
         assert_eq!(parse(report), Some(expected));
         assert_eq!(blocks("-2:2:-2\n-4:-4:-4\n1:0:3\n2:0:4\n3:1:5\n4:0:6\n"), 3);
     }

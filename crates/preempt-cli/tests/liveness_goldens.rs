@@ -155,9 +155,11 @@ fn debian_examples_have_spins_verdicts() {
     run(|row| !row.model.starts_with("micro/"));
 }
 
-/// Both say that the claim is violated and store the same states, but Spin counts more errors (51 and 80
-/// against 45 and 48). The cause is not known yet.
-const UNEXPLAINED_ERRORS: [&str; 2] = ["LTL/salesman1.pml", "LTL/salesman2.pml"];
+/// Spin counts more errors than there are states with one (51 and 80): where no process can move it
+/// repeats the state, and the assertion in the claim fails again in the repetition. We count each state
+/// once. Real Spin counts 45 and 48, too, once there is a process that can always move
+/// (`active proctype idle() { byte t; do :: t = 0 od }`), and so does its breadth-first search.
+const ONCE_PER_STATE: [(&str, u64); 2] = [("LTL/salesman1.pml", 45), ("LTL/salesman2.pml", 48)];
 
 /// Claims watched by a search for safety alone, as Spin built with `-DSAFETY -DNOREDUCE` does: the claim
 /// Spin makes of an ltl block, the errors and the stored states of the search that goes on.
@@ -184,11 +186,9 @@ fn claims_without_cycles_store_what_spin_stores() {
         match check(&path, &arguments) {
             Ok(report) => {
                 let ours = (report["errors"].as_u64(), report["states"].as_u64());
-                let errors = match UNEXPLAINED_ERRORS.contains(&row.model.as_str()) {
-                    true => ours.0.filter(|errors| *errors > 0),
-                    false => Some(row.errors),
-                };
-                if ours != (errors, row.stored) || errors.is_none() {
+                let once = ONCE_PER_STATE.iter().find(|(model, _)| *model == row.model);
+                let errors = once.map_or(row.errors, |(_, errors)| *errors);
+                if ours != (Some(errors), row.stored) {
                     wrong.push(format!("{line}: {ours:?}"));
                 }
             }

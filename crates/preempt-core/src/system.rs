@@ -193,6 +193,28 @@ pub trait System: Sync {
         }
     }
 
+    /// The successors of one process in a state that is not transient, added to what `out` holds
+    /// already. Steps that are enabled only because nobody else can move may be left out.
+    fn expand_of(
+        &self,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        enabled: &mut Enabled,
+        scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) {
+        enabled.clear();
+        self.enabled(state, enabled);
+        for &step in enabled.of(process) {
+            scratch.clear();
+            scratch.extend_from_slice(state);
+            let outcome = self.apply(scratch, step);
+            let start = out.bytes.len();
+            out.bytes.extend_from_slice(scratch);
+            out.list.push((step, outcome, start..out.bytes.len()));
+        }
+    }
+
     /// Adds the successors under all steps of the first process that [may be explored
     /// alone](System::is_ample) and has steps, and says which process it is; `None` if there is none.
     /// Processes are tried in the order of [`System::enabled`], those up to `behind` are passed over.
@@ -394,5 +416,11 @@ pub trait System: Sync {
     /// The variables of a state, by name, in a fixed order.
     fn variables(&self, _state: &[u8]) -> Vec<(String, crate::Value)> {
         Vec::new()
+    }
+
+    /// The variables whose values differ between two states, in the order of [`System::variables`].
+    /// `None` if the variables are not the same ones, or if comparing all of them is the only way.
+    fn changed_variables(&self, _before: &[u8], _after: &[u8]) -> Option<Vec<crate::Change>> {
+        None
     }
 }

@@ -56,6 +56,6 @@ pub use label::{Cube, Valuation};
 pub use never_read::read_never;
 pub use never_write::write_never;
 pub use parse::{Parsed, parse};
-pub use stutter::{NormalForm, PropertyState, is_normal_form, normal_form};
+pub use stutter::{Alphabet, NormalForm, PropertyState, is_normal_form, normal_form};
 pub use translate::{translate, translate_both, translate_generalized};
 pub use word::{Word, accepts, holds};

@@ -5,7 +5,10 @@
 //! Differs from the paper: the alphabet is restricted to valuations of the
 //! propositions that the automaton mentions, dead states are dropped, and the
 //! construction also runs on the fly, one property state at a time, because the
-//! whole is exponential in the propositions.
+//! whole is exponential in the propositions. On the fly, valuations that every
+//! state of the automaton answers alike are one letter: the language is the set of
+//! words over these letters spelt out, so it is stutter invariant over them as
+//! well, and a property state that remembers its last letter remembers less.
 //!
 //! The theorem is stated for every automaton but holds only for those whose
 //! language is stutter invariant: decide that first with [`crate::formula_invariance`]
@@ -39,13 +42,13 @@ enum Part {
 /// Property states of small automata are looked up in a table of live states;
 /// others are computed when first asked for. It can be shared between threads.
 pub struct NormalForm {
-    letters: Letters,
+    letters: Alphabet,
     kind: Kind,
 }
 
 enum Kind {
     Table(Table),
-    Memo(Memo),
+    Memo(Box<Memo>),
 }
 
 impl NormalForm {
@@ -54,15 +57,14 @@ impl NormalForm {
     pub fn new(automaton: &Automaton) -> Result<NormalForm, Error> {
         /// States times letters squared up to which the whole is built: 2 MiB of table.
         const TABLE: u64 = 1 << 18;
-        let construction = Construction::new(automaton)?;
-        let letters = construction.letters.clone();
-        let width = letters.propositions.len() as u32;
-        let size = (automaton.len() as u64).checked_shl(2 * width);
-        let small = width <= 8 && size.is_some_and(|s| s <= TABLE);
+        let letters = Alphabet::of_automaton(automaton)?;
+        let construction = Construction::new(automaton, letters.clone())?;
+        let squared = u64::from(letters.count()).pow(2);
+        let small = squared.saturating_mul(automaton.len() as u64) <= TABLE;
         let kind = if small {
             Kind::Table(Table::new(&construction))
         } else {
-            Kind::Memo(Memo::new(construction))
+            Kind::Memo(Box::new(Memo::new(construction)))
         };
         Ok(NormalForm { letters, kind })
     }
@@ -75,10 +77,21 @@ impl NormalForm {
         }
     }
 
+    /// The letter of a valuation: those with one letter have the same successors everywhere.
+    #[inline]
+    pub fn letter(&self, valuation: Valuation) -> u32 {
+        self.letters.letter(valuation)
+    }
+
     /// Appends to `out` the property states reached by reading `valuation`.
     #[inline]
     pub fn next(&self, state: PropertyState, valuation: Valuation, out: &mut Vec<PropertyState>) {
-        let letter = self.letters.of(valuation);
+        self.next_by_letter(state, self.letter(valuation), out);
+    }
+
+    /// As [`NormalForm::next`], for a [letter](NormalForm::letter).
+    #[inline]
+    pub fn next_by_letter(&self, state: PropertyState, letter: u32, out: &mut Vec<PropertyState>) {
         match &self.kind {
             Kind::Table(table) => table.next(state, letter, out),
             Kind::Memo(memo) => memo.next(state, letter, out),
@@ -125,7 +138,7 @@ impl NormalForm {
 pub fn normal_form(automaton: &Automaton) -> Result<Automaton, Error> {
     /// States times letters squared that are still worth printing.
     const LIMIT: usize = 1 << 22;
-    let construction = Construction::new(automaton)?;
+    let construction = Construction::new(automaton, Alphabet::new(automaton)?)?;
     let width = construction.letters.propositions.len() as u32;
     let size = (automaton.len() as u64).checked_shl(2 * width);
     if width > 12 || size.is_none_or(|s| s > LIMIT as u64) {
@@ -169,41 +182,92 @@ pub fn is_normal_form(automaton: &Automaton) -> bool {
     })
 }
 
-/// Valuations packed to the propositions that matter.
+/// The letters that an automaton reads: valuations of the propositions that matter to it, those that
+/// every state answers alike as one letter.
 #[derive(Clone)]
-struct Letters {
+pub struct Alphabet {
     propositions: Vec<u32>,
     /// They are propositions 0, 1, 2, …: packing is masking.
     dense: Option<u64>,
+    groups: Option<Groups>,
 }
 
-impl Letters {
-    fn new(automaton: &Automaton) -> Result<Letters, Error> {
+/// Packed valuations that no state of an automaton tells apart.
+#[derive(Clone)]
+struct Groups {
+    /// The group of each packed valuation.
+    number: Vec<u16>,
+    /// A packed valuation of each group.
+    member: Vec<u32>,
+}
+
+impl Alphabet {
+    /// The letters of an automaton.
+    pub fn of_automaton(automaton: &Automaton) -> Result<Alphabet, Error> {
+        Ok(Alphabet::new(automaton)?.grouped(automaton))
+    }
+
+    /// Every valuation is a letter.
+    fn new(automaton: &Automaton) -> Result<Alphabet, Error> {
         let mask = automaton.proposition_mask();
         let propositions: Vec<u32> = (0..64).filter(|p| mask >> p & 1 == 1).collect();
         if propositions.len() > 31 {
             return Err(Error::TooLarge { limit: 31, unit: "propositions in a normal form" });
         }
         let dense = (mask & mask.wrapping_add(1) == 0).then_some(mask);
-        Ok(Letters { propositions, dense })
+        Ok(Alphabet { propositions, dense, groups: None })
     }
 
-    #[inline]
-    fn of(&self, valuation: Valuation) -> u32 {
-        if let Some(mask) = self.dense {
-            return (valuation & mask) as u32;
+    /// One letter for all valuations that every state of the automaton answers alike, unless there
+    /// are too many to look at.
+    fn grouped(mut self, automaton: &Automaton) -> Alphabet {
+        const WIDEST: usize = 12;
+        if self.propositions.len() > WIDEST {
+            return self;
         }
-        self.propositions
-            .iter()
-            .enumerate()
-            .fold(0, |letter, (bit, p)| letter | ((valuation >> p & 1) as u32) << bit)
+        let mut known: FxHashMap<Vec<u32>, u16> = FxHashMap::default();
+        let mut groups = Groups { number: Vec::new(), member: Vec::new() };
+        for packed in 0..self.count() {
+            let valuation = self.valuation(packed);
+            let mut answers = Vec::new();
+            for state in 0..automaton.len() as u32 {
+                answers.extend(automaton.successors(state, valuation));
+                answers.push(u32::MAX);
+            }
+            let next = groups.member.len() as u16;
+            let number = *known.entry(answers).or_insert(next);
+            if number == next {
+                groups.member.push(packed);
+            }
+            groups.number.push(number);
+        }
+        self.groups = Some(groups);
+        self
     }
 
-    fn valuation(&self, letter: u32) -> Valuation {
+    /// The letter of a valuation.
+    #[inline]
+    pub fn letter(&self, valuation: Valuation) -> u32 {
+        let packed = match self.dense {
+            Some(mask) => (valuation & mask) as u32,
+            None => {
+                let bits = self.propositions.iter().enumerate();
+                bits.fold(0, |letter, (bit, p)| letter | ((valuation >> p & 1) as u32) << bit)
+            }
+        };
+        match &self.groups {
+            Some(groups) => groups.number[packed as usize].into(),
+            None => packed,
+        }
+    }
+
+    /// A valuation with this letter.
+    pub fn valuation(&self, letter: u32) -> Valuation {
+        let packed = self.groups.as_ref().map_or(letter, |groups| groups.member[letter as usize]);
         self.propositions
             .iter()
             .enumerate()
-            .fold(0, |v, (bit, p)| v | u64::from(letter >> bit & 1) << p)
+            .fold(0, |v, (bit, p)| v | u64::from(packed >> bit & 1) << p)
     }
 
     fn cube(&self, letter: u32) -> Cube {
@@ -212,21 +276,23 @@ impl Letters {
     }
 
     fn count(&self) -> u32 {
-        1 << self.propositions.len()
+        match &self.groups {
+            Some(groups) => groups.member.len() as u32,
+            None => 1 << self.propositions.len(),
+        }
     }
 }
 
 /// Equations (8) to (17), one state at a time.
 struct Construction {
     automaton: Automaton,
-    letters: Letters,
+    letters: Alphabet,
     /// Does `s` accept `a` repeated for ever?
     constant: RwLock<FxHashMap<(u32, u32), bool>>,
 }
 
 impl Construction {
-    fn new(automaton: &Automaton) -> Result<Construction, Error> {
-        let letters = Letters::new(automaton)?;
+    fn new(automaton: &Automaton, letters: Alphabet) -> Result<Construction, Error> {
         if automaton.len() >= 1 << 30 {
             return Err(Error::TooLarge { limit: 1 << 30, unit: "states" });
         }
@@ -443,14 +509,27 @@ mod tests {
     use super::*;
     use crate::{parse, translate};
 
+    /// A proposition that stands for a Boolean combination of others makes no larger normal form.
+    #[test]
+    fn valuations_that_make_no_difference_are_one_letter() {
+        let automaton = |text: &str| translate(&parse(text).unwrap().formula).unwrap();
+        let one = NormalForm::new(&automaton("<>[]!p")).unwrap();
+        let many = NormalForm::new(&automaton("<>[]!(p && (q || r && !s))")).unwrap();
+        assert_eq!((one.len(), many.len()), (4, 4));
+        let letters: Vec<u32> = (0..16).map(|valuation| many.letter(valuation)).collect();
+        assert!(letters.iter().all(|letter| *letter < 2));
+        assert_ne!(letters[0], letters[0b11]);
+    }
+
     /// The table is the construction without its dead states.
     #[test]
     fn table_and_memo_agree() {
         for text in ["<>[]!p", "[](p -> <>q)", "[]<>p && <>[]q", "p U (q U r)", "false", "true"] {
             let automaton = translate(&parse(text).unwrap().formula).unwrap();
-            let construction = Construction::new(&automaton).unwrap();
-            let letters = construction.letters.clone();
-            let on_the_fly = NormalForm { letters, kind: Kind::Memo(Memo::new(construction)) };
+            let letters = Alphabet::new(&automaton).unwrap();
+            let construction = Construction::new(&automaton, letters.clone()).unwrap();
+            let on_the_fly =
+                NormalForm { letters, kind: Kind::Memo(Box::new(Memo::new(construction))) };
             let mut stack: Vec<PropertyState> = on_the_fly.initial().into_iter().collect();
             let mut seen: Vec<PropertyState> = Vec::new();
             let mut edges = Vec::new();

@@ -91,8 +91,11 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
     let code = assembly.finish()?;
     // SAFETY: propositions are made with this very signature, and live as long as `code`.
     let propositions = unsafe {
-        let address = |f: &FunctionId| std::mem::transmute(code.address(*f));
-        propositions.iter().map(|f| f.as_ref().map(address)).collect()
+        let address =
+            |f: &FunctionId| std::mem::transmute::<*const u8, Proposition>(code.address(*f).cast());
+        let can_fault = program.propositions.iter().map(|id| program.can_fault(*id));
+        let functions = propositions.iter().zip(can_fault);
+        functions.map(|(f, can_fault)| f.as_ref().map(|f| (address(f), can_fault))).collect()
     };
     let growth: Vec<_> = program.moves.iter().map(|m| growth(program, m)).collect();
     let most_growth = growth.iter().flatten().copied().max().unwrap_or(0);
@@ -153,12 +156,13 @@ fn propositions(
     for &id in &program.propositions {
         let checks_promises = tables.checks_promises;
         let support = Support { program, own_channels: &[], checks_promises };
-        if !support.expr(id) || program.can_fault(id) {
+        if !support.expr(id) {
             functions.push(None);
             continue;
         }
         let function = assembly.function(&[Address], Number, |code, p| {
             let nobody = code.number(0);
+            let (yes, no, without_value) = (code.block(), code.block(), code.block());
             let scope = Scope {
                 program,
                 tables,
@@ -168,10 +172,14 @@ fn propositions(
                 pid: nobody,
                 timeout: nobody,
                 room: p[0],
-                on_fault: OnFault::Return,
+                on_fault: OnFault::Goto(without_value),
             };
-            let value = scope.value(code, id);
-            code.give(value);
+            scope.condition(code, id, yes, no);
+            for (block, value) in [(yes, 1), (no, 0), (without_value, crate::NO_VALUE)] {
+                code.begin(block);
+                let value = code.number(value as i32);
+                code.give(value);
+            }
         })?;
         functions.push(Some(function));
     }

@@ -29,8 +29,8 @@ use code::{Executable, PIECE};
 use control::Control;
 use pen::{Pen, frames_from};
 use preempt_core::{
-    Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome, ProcessId, Step,
-    Successors, System, Unreached, Value,
+    Change, Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome, ProcessId,
+    Step, Successors, System, Unreached, Value,
 };
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Program;
@@ -44,6 +44,9 @@ use value::Tables;
 /// translation takes.
 const PATIENCE: u32 = 1000;
 
+/// What a proposition without a value gives, instead of 0 or 1.
+const NO_VALUE: u32 = 2;
+
 /// A program as machine code, with the interpreter for the rest.
 pub struct Native<'p> {
     reference: &'p Interpreter,
@@ -52,7 +55,8 @@ pub struct Native<'p> {
     tables: Box<Tables>,
     meeting: Box<Meeting>,
     control: Control,
-    propositions: Vec<Option<Proposition>>,
+    /// The code of each proposition, and whether it may have no value.
+    propositions: Vec<Option<(Proposition, bool)>>,
     /// Per move: how many bytes it can add, if it can change the length of the vector.
     growth: Vec<Option<u32>>,
     most_growth: usize,
@@ -349,6 +353,27 @@ impl System for Native<'_> {
         });
     }
 
+    fn expand_of(
+        &self,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        enabled: &mut Enabled,
+        scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) {
+        let Some(expanding) = self.expanding() else {
+            return self.reference.expand_of(state, process, enabled, scratch, out);
+        };
+        state.reserve(PIECE);
+        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
+        let mut space = frame_space();
+        let frames = frames_of(&self.shape, state, &mut space);
+        let Some(&frame) = frames.get(process.index()) else { return };
+        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
+        let process = (state.as_slice(), (process.index(), frame), false);
+        self.expand_process(expanding, &mut room, most_bytes, process, (enabled, scratch, out));
+    }
+
     fn expand_ample_briefly(
         &self,
         state: &mut Vec<u8>,
@@ -412,14 +437,15 @@ impl System for Native<'_> {
 
     fn proposition(&self, state: &[u8], index: usize) -> bool {
         match self.propositions.get(index) {
-            Some(Some(evaluate)) => evaluate(state.as_ptr()) != 0,
+            Some(Some((evaluate, _))) => evaluate(state.as_ptr()) == 1,
             _ => self.reference.proposition(state, index),
         }
     }
 
     fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
         match self.propositions.get(index) {
-            Some(Some(_)) => None,
+            Some(Some((_, false))) => None,
+            Some(Some((evaluate, true))) if evaluate(state.as_ptr()) != NO_VALUE => None,
             _ => self.reference.proposition_fault(state, index),
         }
     }
@@ -510,5 +536,9 @@ impl System for Native<'_> {
 
     fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
         self.reference.variables(state)
+    }
+
+    fn changed_variables(&self, before: &[u8], after: &[u8]) -> Option<Vec<Change>> {
+        self.reference.changed_variables(before, after)
     }
 }

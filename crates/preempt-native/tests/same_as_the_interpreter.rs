@@ -43,6 +43,9 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
         assert_eq!(expected.steps(), found.steps(), "{name}: steps of {state:?}");
         for index in 0..reference.proposition_count() {
             assert_eq!(reference.proposition(&a, index), native.proposition(&a, index), "{name}");
+            let (fault, found) =
+                (reference.proposition_fault(&a, index), native.proposition_fault(&a, index));
+            assert_eq!(fault, found, "{name}: proposition {index} in {a:?}");
         }
         assert_eq!(reference.is_valid_end(&a), native.is_valid_end(&a), "{name}: {a:?}");
         for label in [Label::Accept, Label::Progress] {
@@ -63,6 +66,22 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
         native.expand(&mut c, &mut found, &mut scratch, &mut all);
         assert_eq!(a, c, "{name}: {state:?} after expansion");
         assert_eq!(all.list.len(), expected.steps().len(), "{name}");
+        if !native.is_transient(&a) {
+            for process in (0..native.process_count(&a) as u16).map(ProcessId) {
+                let mut alone = Successors::default();
+                native.expand_of(&mut c, process, &mut found, &mut scratch, &mut alone);
+                assert_eq!(a, c, "{name}: {state:?} after expansion of one process");
+                let own = all.list.iter().filter(|(step, ..)| step.process == process);
+                let own: Vec<_> =
+                    own.map(|(s, o, range)| (s, o, &all.bytes[range.clone()])).collect();
+                let list = alone.list.iter();
+                let found: Vec<_> =
+                    list.map(|(s, o, range)| (s, o, &alone.bytes[range.clone()])).collect();
+                // What waits for a timeout may be left out.
+                assert!(found == own || found.is_empty(), "{name}: {process} in {a:?}");
+                assert!(found == own || reference.program().uses_timeout, "{name}: {process}");
+            }
+        }
         for (&step, (expanded, outcome, range)) in expected.steps().iter().zip(&all.list) {
             let (mut x, mut y) = (a.clone(), a.clone());
             let truth = reference.apply(&mut x, step);

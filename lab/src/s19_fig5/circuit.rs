@@ -141,7 +141,6 @@ pub(crate) enum Answer {
     OutOfTime,
 }
 
-#[cfg(not(feature = "cadical"))]
 mod solver {
     use super::{Answer, Lit, Model};
     use batsat::{Callbacks, Solver, SolverInterface, SolverOpts, lbool};
@@ -179,28 +178,6 @@ mod solver {
     impl Callbacks for Deadline {
         fn stop(&self) -> bool {
             Instant::now() >= self.0
-        }
-    }
-}
-
-#[cfg(feature = "cadical")]
-mod solver {
-    use super::{Answer, Lit, Model};
-    use std::time::Duration;
-
-    pub(super) fn solve(count: i32, clauses: &[Vec<Lit>], limit: Duration) -> Answer {
-        let mut solver: cadical::Solver = cadical::Solver::new();
-        solver.set_callbacks(Some(cadical::Timeout::new(limit.as_secs_f32())));
-        for clause in clauses {
-            solver.add_clause(clause.iter().copied());
-        }
-        match solver.solve() {
-            None => Answer::OutOfTime,
-            Some(false) => Answer::Unsatisfiable,
-            Some(true) => {
-                let value = |v: i32| v != 0 && solver.value(v) == Some(true);
-                Answer::Satisfiable(Model((0..=count).map(value).collect()))
-            }
         }
     }
 }

@@ -4,14 +4,17 @@
 //! sound for automata in SI normal form, and only for those. So a search that reduces takes
 //! [`StutterInvariant`], one that does not may take the smaller [`Buchi`].
 
-use super::{Property, PropertyMove};
+use super::{Property, PropertyMove, Reader};
 use preempt_core::{Fault, FaultKind};
-use preempt_ltl::{Automaton, NormalForm, PropertyState, Valuation};
+use preempt_ltl::{Alphabet, Automaton, NormalForm, PropertyState, Valuation};
+use smallvec::SmallVec;
 use std::cell::RefCell;
 
 /// A Büchi automaton whose proposition `i` is proposition `propositions[i]` of the system.
 pub struct Buchi {
     automaton: Automaton,
+    /// `None` when it has too many propositions: then every valuation is a letter.
+    alphabet: Option<Alphabet>,
     mask: u64,
     propositions: Vec<usize>,
 }
@@ -20,7 +23,8 @@ impl Buchi {
     /// An automaton that accepts what must not happen.
     pub fn new(automaton: Automaton, propositions: Vec<usize>) -> Self {
         let mask = automaton.proposition_mask();
-        Buchi { automaton, mask, propositions }
+        let alphabet = Alphabet::of_automaton(&automaton).ok();
+        Buchi { automaton, alphabet, mask, propositions }
     }
 
     /// The state before anything was read: all initial states at once.
@@ -51,15 +55,7 @@ impl Property for Buchi {
         holds: &mut dyn FnMut(usize) -> bool,
         emit: &mut dyn FnMut(PropertyMove),
     ) {
-        let letter = valuation(self.mask, &self.propositions, holds);
-        let from = [state];
-        let sources =
-            if state == self.start() { self.automaton.initial() } else { from.as_slice() };
-        for source in sources {
-            for target in self.automaton.successors(*source, letter) {
-                emit(PropertyMove::To(target));
-            }
-        }
+        self.read(state, self.letter(holds), &mut |target| emit(PropertyMove::To(target)));
     }
 
     fn is_accepting(&self, state: u32) -> bool {
@@ -68,6 +64,31 @@ impl Property for Buchi {
 
     fn assertion(&self, _number: u32) -> Fault {
         no_assertion()
+    }
+
+    fn reader(&self) -> Option<&dyn Reader> {
+        Some(self)
+    }
+}
+
+impl Reader for Buchi {
+    fn letter(&self, holds: &mut dyn FnMut(usize) -> bool) -> u64 {
+        let valuation = valuation(self.mask, &self.propositions, holds);
+        self.alphabet.as_ref().map_or(valuation, |alphabet| alphabet.letter(valuation).into())
+    }
+
+    fn read(&self, state: u32, letter: u64, emit: &mut dyn FnMut(u32)) {
+        let known = self.alphabet.as_ref().map(|alphabet| alphabet.valuation(letter as u32));
+        let letter = known.unwrap_or(letter);
+        if state != self.start() {
+            return self.automaton.successors(state, letter).for_each(emit);
+        }
+        let initial = self.automaton.initial();
+        let mut targets: SmallVec<[u32; 16]> =
+            initial.iter().flat_map(|from| self.automaton.successors(*from, letter)).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets.into_iter().for_each(emit);
     }
 }
 
@@ -93,7 +114,7 @@ impl StutterInvariant {
 
     /// Puts the state "nothing but this letter, for ever" in front: behind it there is little to
     /// search, and every cycle is a violation.
-    fn constant_first(&self, letter: Valuation, next: &mut [PropertyState]) {
+    fn constant_first(&self, letter: u32, next: &mut [PropertyState]) {
         if next.len() < 2 {
             return;
         }
@@ -101,7 +122,7 @@ impl StutterInvariant {
             self.form.accepting(state)
                 && AGAIN.with_borrow_mut(|again| {
                     again.clear();
-                    self.form.next(state, letter, again);
+                    self.form.next_by_letter(state, letter, again);
                     again.contains(&state)
                 })
         });
@@ -111,7 +132,7 @@ impl StutterInvariant {
     }
 
     /// The state of an automaton that accepts nothing.
-    const NOWHERE: u32 = (1 << 28) - 1;
+    const NOWHERE: u32 = (1 << 28) - 2;
 }
 
 impl Property for StutterInvariant {
@@ -125,18 +146,7 @@ impl Property for StutterInvariant {
         holds: &mut dyn FnMut(usize) -> bool,
         emit: &mut dyn FnMut(PropertyMove),
     ) {
-        if state == Self::NOWHERE {
-            return;
-        }
-        let letter = valuation(self.mask, &self.propositions, holds);
-        NEXT.with_borrow_mut(|next| {
-            next.clear();
-            self.form.next(PropertyState(state), letter, next);
-            self.constant_first(letter, next);
-            for target in next.iter() {
-                emit(PropertyMove::To(target.0));
-            }
-        });
+        self.read(state, self.letter(holds), &mut |target| emit(PropertyMove::To(target)));
     }
 
     fn is_accepting(&self, state: u32) -> bool {
@@ -145,5 +155,31 @@ impl Property for StutterInvariant {
 
     fn assertion(&self, _number: u32) -> Fault {
         no_assertion()
+    }
+
+    fn reader(&self) -> Option<&dyn Reader> {
+        Some(self)
+    }
+}
+
+impl Reader for StutterInvariant {
+    fn letter(&self, holds: &mut dyn FnMut(usize) -> bool) -> u64 {
+        self.form.letter(valuation(self.mask, &self.propositions, holds)).into()
+    }
+
+    fn read(&self, state: u32, letter: u64, emit: &mut dyn FnMut(u32)) {
+        if state == Self::NOWHERE {
+            return;
+        }
+        NEXT.with_borrow_mut(|next| {
+            next.clear();
+            self.form.next_by_letter(PropertyState(state), letter as u32, next);
+            self.constant_first(letter as u32, next);
+            next.iter().for_each(|target| emit(target.0));
+        });
+    }
+
+    fn is_normal_form(&self) -> bool {
+        true
     }
 }

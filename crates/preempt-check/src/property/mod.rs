@@ -16,6 +16,7 @@ mod within_bound;
 pub use buchi::{Buchi, StutterInvariant};
 pub use fair::Fair;
 pub use product::{Product, Stutter};
+pub(crate) use product::{joined, stuttering};
 pub use progress::NonProgress;
 pub use watched::{Watch, Watched};
 pub use within_bound::WithinBound;
@@ -64,4 +65,24 @@ pub trait Property: Sync {
 
     /// The fault behind an assertion's number.
     fn assertion(&self, number: u32) -> Fault;
+
+    /// The same automaton as one that moves by letters, if it is such a one.
+    fn reader(&self) -> Option<&dyn Reader> {
+        None
+    }
+}
+
+/// An automaton that does nothing but read and move. What it reads of a state is a *letter*, so a
+/// search may ask for it once per state of the system, and for the moves once per letter.
+pub trait Reader {
+    /// What it reads where `holds` gives the value of each proposition.
+    fn letter(&self, holds: &mut dyn FnMut(usize) -> bool) -> u64;
+
+    /// Where it moves from `state` when it reads `letter`; no state twice.
+    fn read(&self, state: u32, letter: u64, emit: &mut dyn FnMut(u32));
+
+    /// Whether it is in SI normal form, with which reduction loses nothing.
+    fn is_normal_form(&self) -> bool {
+        false
+    }
 }

@@ -123,7 +123,7 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
             for &to in &targets {
                 for step in steps {
                     debug_assert!(step.choice <= CHOICE_MASK);
-                    enabled.push(Step { choice: step.choice | to << CHOICE_BITS, ..*step });
+                    enabled.push(joined(*step, to));
                 }
             }
         }
@@ -150,6 +150,16 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
 
 fn attach(state: &mut Vec<u8>, automaton: u32) {
     state.extend_from_slice(&automaton.to_le_bytes());
+}
+
+/// A step of the program that takes the automaton to this state.
+pub(crate) fn joined(step: Step, to: u32) -> Step {
+    Step { choice: step.choice | to << CHOICE_BITS, ..step }
+}
+
+/// Nothing can move; the automaton does.
+pub(crate) fn stuttering(to: u32) -> Step {
+    property_step(STUTTER, to, 0)
 }
 
 fn property_step(kind: u32, to: u32, assertion: u32) -> Step {
@@ -227,7 +237,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
                 let end = at + program.list[at..].iter().take_while(same).count();
                 for &to in &targets {
                     for (step, outcome, bytes) in &program.list[at..end] {
-                        let step = Step { choice: step.choice | to << CHOICE_BITS, ..*step };
+                        let step = joined(*step, to);
                         let start = out.bytes.len();
                         out.bytes.extend_from_slice(&program.bytes[bytes.clone()]);
                         attach(&mut out.bytes, to);

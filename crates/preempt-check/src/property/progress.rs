@@ -1,6 +1,6 @@
 //! Non-progress cycles: executions that pass progress labels only finitely often.
 
-use super::{Property, PropertyMove};
+use super::{Property, PropertyMove, Reader};
 use preempt_core::{Fault, FaultKind};
 
 /// The two-state automaton that guesses when the last progress was made. Its only proposition must
@@ -24,12 +24,7 @@ impl Property for NonProgress {
         holds: &mut dyn FnMut(usize) -> bool,
         emit: &mut dyn FnMut(PropertyMove),
     ) {
-        if state == WAITING {
-            emit(PropertyMove::To(WAITING));
-        }
-        if holds(self.stalled) {
-            emit(PropertyMove::To(STALLED));
-        }
+        self.read(state, self.letter(holds), &mut |target| emit(PropertyMove::To(target)));
     }
 
     fn is_accepting(&self, state: u32) -> bool {
@@ -38,5 +33,24 @@ impl Property for NonProgress {
 
     fn assertion(&self, _number: u32) -> Fault {
         Fault { kind: FaultKind::Claim, message: String::new(), file: String::new(), line: 0 }
+    }
+
+    fn reader(&self) -> Option<&dyn Reader> {
+        Some(self)
+    }
+}
+
+impl Reader for NonProgress {
+    fn letter(&self, holds: &mut dyn FnMut(usize) -> bool) -> u64 {
+        holds(self.stalled).into()
+    }
+
+    fn read(&self, state: u32, letter: u64, emit: &mut dyn FnMut(u32)) {
+        if state == WAITING {
+            emit(WAITING);
+        }
+        if letter != 0 {
+            emit(STALLED);
+        }
     }
 }

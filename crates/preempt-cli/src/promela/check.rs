@@ -223,8 +223,7 @@ impl Property for Bystander {
     }
 }
 
-/// In SI normal form every letter leads elsewhere, so that whether a missing value matters does not
-/// show in the automaton's moves.
+/// Why [`cycles::check_if_evaluable`] could not tell.
 const NO_VALUE: &str = "a state expression may have no value (index, division, channel)";
 
 struct Job<'a> {
@@ -336,7 +335,15 @@ impl Job<'_> {
                 Some(_) if self.has_accept_labels() => {
                     question.reduce_not("processes have accept labels besides those of the claim");
                 }
-                Some(_) if self.can_fault(0..self.interpreter.program().propositions.len()) => {
+                Some(normal)
+                    if self.can_fault(0..self.interpreter.program().propositions.len()) =>
+                {
+                    let reduced = question.clone();
+                    let claim =
+                        cycles::check_if_evaluable(system, self.interpreter, &normal, reduced)?;
+                    if let Some(claim) = claim {
+                        return Ok(claim);
+                    }
                     question.reduce_not(NO_VALUE);
                 }
                 Some(normal) => {
@@ -421,11 +428,22 @@ impl Job<'_> {
             let invariant =
                 formula_invariance(&negated).map_err(too_large)? == Invariance::Invariant;
             let can_fault = self.can_fault(propositions.iter().copied());
-            let normal = (invariant && !can_fault)
+            let normal = invariant
                 .then(|| StutterInvariant::new(&automaton, propositions.clone()))
                 .flatten();
-            if let Some(normal) = normal {
-                return cycles::check(system, self.interpreter, &normal, question);
+            match normal {
+                Some(normal) if can_fault => {
+                    let reduced = question.clone();
+                    let claim =
+                        cycles::check_if_evaluable(system, self.interpreter, &normal, reduced)?;
+                    if let Some(claim) = claim {
+                        return Ok(claim);
+                    }
+                }
+                Some(normal) => {
+                    return cycles::check(system, self.interpreter, &normal, question);
+                }
+                None => {}
             }
             question.reduce_not(match (invariant, can_fault) {
                 (false, _) => "the formula is not stutter invariant",

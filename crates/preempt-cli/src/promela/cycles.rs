@@ -7,6 +7,7 @@ use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::property::{Fair, Product, Property, Stutter, Watched, WithinBound};
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
+use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{Budget, Finding, Storage, available_memory, conclude};
 use preempt_core::{BoundRow, Claim, ProcessId, Step, System, Verdict, ViolationKind};
@@ -14,6 +15,7 @@ use preempt_promela::interpret::Interpreter;
 use std::time::{Duration, Instant};
 
 /// What to look for.
+#[derive(Clone)]
 pub(super) struct Question<'a> {
     /// In words.
     pub(super) property: String,
@@ -56,13 +58,63 @@ pub(super) fn check<S: System + ?Sized>(
     let finding = match question.arguments.fair {
         true => {
             let fair: &dyn System = &Watched::new(&product, Fair);
-            Job { system: fair, plain: fair, question: &question, target, deadline }.run()
+            let shared = None;
+            Job { system: fair, plain: fair, shared, question: &question, target, deadline }.run()
         }
         false => {
-            Job { system: &product, plain: &product, question: &question, target, deadline }.run()
+            let search = |budget: &mut Budget, options| {
+                nested_shared(system, property, question.stutter, budget, options)
+            };
+            let shared: Option<SharedSearch<'_>> =
+                can_share(property, question.scheme).then_some(&search);
+            let (system, plain) = (&product, &product as &dyn System);
+            Job { system, plain, shared, question: &question, target, deadline }.run()
         }
     };
     answer(reference, property, question, finding)
+}
+
+/// The search whose product states share their system states; `None` when it cannot tell.
+type SharedSearch<'a> = &'a dyn Fn(&mut Budget, NestedOptions) -> Option<Finding>;
+
+/// Whether the search whose product states share their system states is an option: it reduces only
+/// where the automaton is in SI normal form.
+fn can_share(property: &dyn Property, scheme: Scheme) -> bool {
+    let reader = property.reader();
+    match scheme {
+        Scheme::Full => reader.is_some(),
+        Scheme::SourceState(_) => reader.is_some_and(|reader| reader.is_normal_form()),
+        Scheme::IntermediateState => false,
+    }
+}
+
+/// As [`check`], where a state expression may have no value: in SI normal form every letter leads
+/// elsewhere, so that whether a missing value matters does not show in the automaton's moves. `None` when
+/// one is missing somewhere, or the search that would notice is no option.
+pub(super) fn check_if_evaluable<S: System + ?Sized>(
+    system: &S,
+    reference: &Interpreter,
+    normal: &dyn Property,
+    question: Question<'_>,
+) -> Result<Option<Claim>, Failure> {
+    let arguments = question.arguments;
+    let exact = matches!(super::safety::storage(arguments), Storage::Auto | Storage::Exact);
+    if arguments.fair || arguments.bound.is_some() || arguments.iterate.is_some() || !exact {
+        return Ok(None);
+    }
+    let product = Product::new(system, normal, question.stutter);
+    let deadline = arguments.time.map(|time| Instant::now() + time);
+    let target = Product::<S, dyn Property>::target;
+    let (system_part, plain) = (&product, &product as &dyn System);
+    let job =
+        Job { system: system_part, plain, shared: None, question: &question, target, deadline };
+    let memory = job.memory();
+    let found = job.with_budget(memory, |budget, options| {
+        nested_shared(system, normal, question.stutter, budget, options)
+    });
+    let Some(mut finding) = found else { return Ok(None) };
+    job.shorten(plain, &mut finding);
+    answer(reference, normal, question, finding).map(Some)
 }
 
 /// A system to be searched for accepting cycles. Only the plain search is compiled for each kind of
@@ -70,6 +122,7 @@ pub(super) fn check<S: System + ?Sized>(
 struct Job<'a, S: ?Sized> {
     system: &'a S,
     plain: &'a dyn System,
+    shared: Option<SharedSearch<'a>>,
     question: &'a Question<'a>,
     target: fn(Step) -> u32,
     /// All searches together end by then.
@@ -86,14 +139,14 @@ impl<S: System + ?Sized> Job<'_, S> {
                 finding
             }
             (None, Some(last)) => self.iterate(last),
-            (None, None) => self.search(self.system, self.plain),
+            (None, None) => self.search(self.system, self.plain, self.shared),
         }
     }
 
     fn within(&self, bound: u32) -> Finding {
         let watch = WithinBound(u16::try_from(bound).unwrap_or(u16::MAX));
         let watched: &dyn System = &Watched::new(self.plain, watch);
-        let mut finding = self.search(watched, watched);
+        let mut finding = self.search(watched, watched, None);
         finding.bound = Some(bound);
         finding
     }
@@ -101,7 +154,7 @@ impl<S: System + ?Sized> Job<'_, S> {
     /// One bound after the other. The search without a bound comes first: if it finds nothing, no
     /// bound will.
     fn iterate(&self, last: Option<u32>) -> Finding {
-        let mut unbounded = self.search(self.system, self.plain);
+        let mut unbounded = self.search(self.system, self.plain, self.shared);
         if unbounded.counterexample.is_none() && unbounded.stop.is_none() {
             return unbounded;
         }
@@ -141,9 +194,14 @@ impl<S: System + ?Sized> Job<'_, S> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
-    fn search<W: System + ?Sized>(&self, system: &W, plain: &dyn System) -> Finding {
+    fn search<W: System + ?Sized>(
+        &self,
+        system: &W,
+        plain: &dyn System,
+        shared: Option<SharedSearch<'_>>,
+    ) -> Finding {
         let arguments = self.question.arguments;
-        let memory = arguments.memory.map_or_else(|| available_memory() / 8 * 7, |m| m as usize);
+        let memory = self.memory();
         let mut finding = match super::safety::storage(arguments) {
             Storage::Tree => self.nested(system, &mut Tree::new(memory)),
             Storage::Compact => {
@@ -156,7 +214,9 @@ impl<S: System + ?Sized> Job<'_, S> {
                 finding
             }
             storage => {
-                let mut finding = self.nested(system, &mut Exact::new(memory));
+                let found = shared.and_then(|search| self.with_budget(memory, search));
+                let mut finding =
+                    found.unwrap_or_else(|| self.nested(system, &mut Exact::new(memory)));
                 if matches!(storage, Storage::Bitstate { .. }) {
                     finding.notes.push(
                         "states were stored exactly: bitstate hashing is not used for cycles"
@@ -166,20 +226,42 @@ impl<S: System + ?Sized> Job<'_, S> {
                 finding
             }
         };
-        if !arguments.first
+        self.shorten(plain, &mut finding);
+        finding
+    }
+
+    fn memory(&self) -> usize {
+        let wanted = self.question.arguments.memory;
+        wanted.map_or_else(|| available_memory() / 8 * 7, |m| m as usize)
+    }
+
+    /// Looks for a simpler counterexample.
+    fn shorten(&self, plain: &dyn System, finding: &mut Finding) {
+        if !self.question.arguments.first
             && let Some(found) = &finding.counterexample
         {
             let time = SHORTEN.max(Duration::from_secs_f64(finding.statistics.seconds));
-            let mut budget =
-                Budget::unlimited().memory(memory / 2).time(time).interrupt(&INTERRUPTED);
+            let memory = self.memory() / 2;
+            let mut budget = Budget::unlimited().memory(memory).time(time).interrupt(&INTERRUPTED);
             if let Some(shorter) = shorten_cycle(plain, found, &mut budget) {
                 finding.counterexample = Some(shorter);
             }
         }
-        finding
     }
 
     fn nested<W: System + ?Sized, T: Store>(&self, system: &W, store: &mut T) -> Finding {
+        let memory = self.question.arguments.memory.map_or(usize::MAX, |m| m as usize);
+        self.with_budget(memory, |budget, options| {
+            nested(system, store, budget, options, self.target)
+        })
+    }
+
+    /// Runs a search within what the user allows.
+    fn with_budget<R>(
+        &self,
+        memory: usize,
+        search: impl FnOnce(&mut Budget, NestedOptions) -> R,
+    ) -> R {
         let arguments = self.question.arguments;
         let options = NestedOptions {
             scheme: self.question.scheme,
@@ -191,15 +273,14 @@ impl<S: System + ?Sized> Job<'_, S> {
         };
         let mut line = ProgressLine::new(arguments.quiet);
         let mut listener = |progress: &preempt_check::Progress| line.show(progress);
-        let memory = arguments.memory.map_or(usize::MAX, |m| m as usize);
         let mut budget = Budget::unlimited().memory(memory).interrupt(&INTERRUPTED);
         if let Some(left) = self.time_left() {
             budget = budget.time(left);
         }
         let mut budget = budget.listener(&mut listener);
-        let finding = nested(system, store, &mut budget, options, self.target);
+        let found = search(&mut budget, options);
         line.clear();
-        finding
+        found
     }
 }
 

@@ -1,0 +1,122 @@
+//! The moves of a property automaton, each asked for once.
+//!
+//! Letters and states get small numbers as they are met; the moves from a state under a letter are
+//! looked up in a table from then on.
+
+use crate::property::{Property, Reader};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The number of a letter.
+pub(super) type Letter = u32;
+
+/// An automaton with numbered states, read by numbered letters.
+pub(super) struct Letters<'a> {
+    property: &'a dyn Property,
+    reader: &'a dyn Reader,
+    /// The automaton's own name of each state, and whether it is accepting.
+    states: Vec<(u32, bool)>,
+    state_numbers: HashMap<u32, u32>,
+    letters: Vec<u64>,
+    numbers: HashMap<u64, Letter>,
+    /// By letter and state: where the moves are in `targets`.
+    moves: Vec<Vec<(u32, u32)>>,
+    targets: Vec<u32>,
+}
+
+const UNKNOWN: (u32, u32) = (u32::MAX, u32::MAX);
+/// So many letters are found sooner by looking at each.
+const FEW: usize = 8;
+
+impl<'a> Letters<'a> {
+    /// `None` for an automaton that does more than read.
+    pub(super) fn new(property: &'a dyn Property) -> Option<Self> {
+        let reader = property.reader()?;
+        Some(Letters {
+            property,
+            reader,
+            states: Vec::new(),
+            state_numbers: HashMap::new(),
+            letters: Vec::new(),
+            numbers: HashMap::new(),
+            moves: Vec::new(),
+            targets: Vec::new(),
+        })
+    }
+
+    /// The letter where `holds` gives the value of each proposition.
+    #[inline]
+    pub(super) fn letter(&mut self, mut holds: impl FnMut(usize) -> bool) -> Letter {
+        let letter = self.reader.letter(&mut holds);
+        if self.letters.len() <= FEW
+            && let Some(at) = self.letters.iter().position(|known| *known == letter)
+        {
+            return at as Letter;
+        }
+        let next = self.letters.len() as Letter;
+        let number = *self.numbers.entry(letter).or_insert(next);
+        if number == next {
+            self.letters.push(letter);
+            self.moves.push(Vec::new());
+        }
+        number
+    }
+
+    /// Where the moves from `state` under `letter` are among [`Letters::target`]s.
+    #[inline]
+    pub(super) fn moves(&mut self, state: u32, letter: Letter) -> Range<u32> {
+        let row = &self.moves[letter as usize];
+        match row.get(state as usize) {
+            Some(&(start, end)) if start != u32::MAX => start..end,
+            _ => self.ask(state, letter),
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self, state: u32, letter: Letter) -> Range<u32> {
+        let mut found = Vec::new();
+        let name = self.states[state as usize].0;
+        self.reader.read(name, self.letters[letter as usize], &mut |to| found.push(to));
+        let start = self.targets.len() as u32;
+        for to in found {
+            let number = self.number(to);
+            self.targets.push(number);
+        }
+        let end = self.targets.len() as u32;
+        let row = &mut self.moves[letter as usize];
+        if row.len() <= state as usize {
+            row.resize(state as usize + 1, UNKNOWN);
+        }
+        row[state as usize] = (start, end);
+        start..end
+    }
+
+    fn number(&mut self, name: u32) -> u32 {
+        let next = self.states.len() as u32;
+        let number = *self.state_numbers.entry(name).or_insert(next);
+        if number == next {
+            self.states.push((name, self.property.is_accepting(name)));
+        }
+        number
+    }
+
+    /// The automaton's own name of a state.
+    pub(super) fn name(&self, state: u32) -> u32 {
+        self.states[state as usize].0
+    }
+
+    /// The state that a move leads to.
+    #[inline]
+    pub(super) fn target(&self, at: u32) -> u32 {
+        self.targets[at as usize]
+    }
+
+    pub(super) fn initial(&mut self) -> u32 {
+        self.number(self.property.initial())
+    }
+
+    #[inline]
+    pub(super) fn is_accepting(&self, state: u32) -> bool {
+        self.states[state as usize].1
+    }
+}
