@@ -33,8 +33,9 @@ pub fn replay<S: System + ?Sized>(
 ) -> Result<(Trace, Vec<u8>, Outcome), ReplayError> {
     let mut state = Vec::new();
     let mut outcome = system.initial(&mut state);
-    let mut variables = system.variables(&state);
-    let mut trace = Trace { initial: variables.clone(), ..Trace::default() };
+    let mut trace = Trace { initial: system.variables(&state), ..Trace::default() };
+    // Those of the present state, where the step before asked for them.
+    let mut variables = None;
     let mut enabled = Enabled::new();
     let mut last = None;
     for (at, &step) in steps.iter().enumerate() {
@@ -55,9 +56,7 @@ pub fn replay<S: System + ?Sized>(
         if matches!(outcome, Outcome::Broken(_)) {
             trace.rest = rest.unwrap_or_default();
         } else {
-            let after = system.variables(&state);
-            told.changes = changes_between(&variables, &after);
-            variables = after;
+            told.changes = changes_by_step(system, &before, &state, &mut variables);
         }
         trace.steps.push(told);
         last = Some(step.mover());
@@ -101,24 +100,50 @@ fn positions<S: System + ?Sized>(system: &S, state: &[u8]) -> Vec<Position> {
         .collect()
 }
 
+/// What a step changed; `variables` are those of the state before, if they are known.
+fn changes_by_step<S: System + ?Sized>(
+    system: &S,
+    before: &[u8],
+    after: &[u8],
+    variables: &mut Option<Vec<(String, Value)>>,
+) -> Vec<Change> {
+    let known = variables.take();
+    if let Some(changes) = system.changed_variables(before, after) {
+        debug_assert_eq!(
+            changes,
+            changes_between(&system.variables(before), &system.variables(after))
+        );
+        return changes;
+    }
+    let old = known.unwrap_or_else(|| system.variables(before));
+    let new = system.variables(after);
+    let changes = changes_between(&old, &new);
+    *variables = Some(new);
+    changes
+}
+
 /// The variables that differ, appear or disappear.
 pub fn changes_between(before: &[(String, Value)], after: &[(String, Value)]) -> Vec<Change> {
-    fn find<'a>(list: &'a [(String, Value)], at: usize, name: &str) -> Option<&'a Value> {
-        // Lists of neighbouring states are almost always aligned.
-        match list.get(at) {
-            Some((n, v)) if n == name => Some(v),
-            _ => list.iter().find(|(n, _)| n == name).map(|(_, v)| v),
-        }
+    fn find<'a>(list: &'a [(String, Value)], name: &str) -> Option<&'a Value> {
+        list.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
     let mut changes = Vec::new();
+    // Lists of neighbouring states almost always have the same names at the same places.
+    let mut aligned = before.len() == after.len();
     for (at, (name, to)) in after.iter().enumerate() {
-        let from = find(before, at, name);
+        let from = match before.get(at) {
+            Some((old, value)) if old == name => Some(value),
+            _ => {
+                aligned = false;
+                find(before, name)
+            }
+        };
         if from != Some(to) {
             changes.push(Change { name: name.clone(), from: from.cloned(), to: Some(to.clone()) });
         }
     }
-    for (at, (name, from)) in before.iter().enumerate() {
-        if find(after, at, name).is_none() {
+    for (name, from) in before.iter().filter(|_| !aligned) {
+        if find(after, name).is_none() {
             changes.push(Change { name: name.clone(), from: Some(from.clone()), to: None });
         }
     }

@@ -417,4 +417,10 @@ pub trait System: Sync {
     fn variables(&self, _state: &[u8]) -> Vec<(String, crate::Value)> {
         Vec::new()
     }
+
+    /// The variables whose values differ between two states, in the order of [`System::variables`].
+    /// `None` if the variables are not the same ones, or if comparing all of them is the only way.
+    fn changed_variables(&self, _before: &[u8], _after: &[u8]) -> Option<Vec<crate::Change>> {
+        None
+    }
 }

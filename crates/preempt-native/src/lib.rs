@@ -29,8 +29,8 @@ use code::{Executable, PIECE};
 use control::Control;
 use pen::{Pen, frames_from};
 use preempt_core::{
-    Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome, ProcessId, Step,
-    Successors, System, Unreached, Value,
+    Change, Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome, ProcessId,
+    Step, Successors, System, Unreached, Value,
 };
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Program;
@@ -536,5 +536,9 @@ impl System for Native<'_> {
 
     fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
         self.reference.variables(state)
+    }
+
+    fn changed_variables(&self, before: &[u8], after: &[u8]) -> Option<Vec<Change>> {
+        self.reference.changed_variables(before, after)
     }
 }

@@ -39,6 +39,7 @@ pub(crate) struct Expander {
     path: Vec<Step>,
     /// Successors inside sequences, by frame.
     inner: Successors,
+    inner_leads: Leads,
     frames: Vec<(usize, usize)>,
     state: Vec<u8>,
     /// Steps inside the present sequence.
@@ -57,6 +58,7 @@ impl Expander {
             scratch: Vec::new(),
             path: Vec::new(),
             inner: Successors::default(),
+            inner_leads: Leads::default(),
             frames: Vec::new(),
             state: Vec::new(),
             sequence_steps: 0,
@@ -281,7 +283,7 @@ impl Expander {
     ) -> Result<(), StoreFull> {
         let start = self.inner.list.len();
         let bytes = self.inner.bytes.len();
-        system.expand(&mut self.state, &mut self.enabled, &mut self.scratch, &mut self.inner);
+        self.expand_inside(system);
         if !system.is_transient(&self.state) {
             self.inner.list.truncate(start);
             self.inner.bytes.truncate(bytes);
@@ -299,6 +301,18 @@ impl Expander {
         }
         self.frames.push((start, start));
         Ok(())
+    }
+
+    /// Adds the successors of `self.state` to those inside the sequence.
+    fn expand_inside<S: System + ?Sized>(&mut self, system: &S) {
+        self.inner_leads.list.clear();
+        let Successors { list, bytes } = &mut self.inner;
+        if system.expand_briefly(&mut self.state, &mut self.inner_leads, bytes) {
+            let leads = self.inner_leads.list.iter();
+            list.extend(leads.map(|lead| (lead.step(), lead.outcome(), lead.range())));
+        } else {
+            system.expand(&mut self.state, &mut self.enabled, &mut self.scratch, &mut self.inner);
+        }
     }
 
     fn arrive(&mut self, watch: &mut impl Watch) {

@@ -12,8 +12,9 @@ use super::expansion::{Expander, Watch};
 use super::tally::Tally;
 use super::trace;
 use crate::reduce::{EVERYTHING, Selector};
+use crate::store::StoreFull;
 use crate::store::shared::{Arrived, Local, Place, Shared};
-use crate::store::{StoreFull, hash};
+use crate::store::sorted::Sorted;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Outcome, Step, Stop, System};
 use std::collections::VecDeque;
@@ -22,6 +23,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// States per chunk of work.
 const CHUNK: usize = 64;
+/// How many states ahead the bytes of one are fetched.
+const AHEAD: usize = 8;
 /// Successors per batch of insertions.
 const BATCH: usize = 96;
 
@@ -35,7 +38,7 @@ pub(crate) fn parallel<S: System + ?Sized>(
     let team = Team {
         system,
         options,
-        store: Shared::new(budget.memory_limit()),
+        store: Shared::new(budget.memory_limit(), options.threads),
         queues: (0..options.threads).map(|_| Mutex::default()).collect(),
         idle: AtomicUsize::new(0),
         ended: AtomicBool::new(false),
@@ -116,8 +119,13 @@ impl<S: System + ?Sized> Team<'_, S> {
             }
         }
         let mut local = Local::new();
-        let arrived =
-            self.store.insert(&self.store.index(), &mut local, hash(&state), &state, 0)?;
+        tally.state_bytes = state.len();
+        let hash = self.store.hash(&state);
+        let arrived = {
+            let index = self.store.index();
+            let at = index.slot(hash);
+            self.store.insert((&index, at), &mut local, hash, &state, 0)?
+        };
         self.store.settle(1, false)?;
         let Arrived::New(root) = arrived else { return Ok(None) };
         self.queue(0, vec![root]);
@@ -157,6 +165,7 @@ impl<S: System + ?Sized> Team<'_, S> {
             expander: Expander::new(),
             parents: Vec::new(),
             inserted: 0,
+            sorted: Sorted::default(),
             found: Vec::new(),
             state: Vec::new(),
         };
@@ -251,6 +260,7 @@ struct Worker<'a, S: System + ?Sized> {
     parents: Vec<Place>,
     /// How many arrivals are inserted.
     inserted: usize,
+    sorted: Sorted,
     /// New states that are not queued yet.
     found: Vec<Place>,
     state: Vec<u8>,
@@ -260,7 +270,10 @@ impl<S: System + ?Sized> Worker<'_, S> {
     /// Expands the states of a chunk and queues all that is new.
     fn process(&mut self, chunk: &[Place]) -> Result<(), StoreFull> {
         self.restart();
-        for &place in chunk {
+        for (at, &place) in chunk.iter().enumerate() {
+            if let Some(&ahead) = chunk.get(at + AHEAD) {
+                self.team.store.prefetch(ahead);
+            }
             self.team.store.load(place, &mut self.state);
             self.events.at = place;
             match self.selector.reduces() {
@@ -274,7 +287,7 @@ impl<S: System + ?Sized> Worker<'_, S> {
         }
         self.insert()?;
         if !self.found.is_empty() {
-            self.team.queue(self.number, std::mem::take(&mut self.found));
+            self.queue_found();
         }
         Ok(())
     }
@@ -336,28 +349,46 @@ impl<S: System + ?Sized> Worker<'_, S> {
     fn insert(&mut self) -> Result<(), StoreFull> {
         let store = &self.team.store;
         let bytes = &self.expander.successors.bytes;
-        while self.inserted < self.expander.arrivals.len() {
-            let (mut new, mut crowded) = (0, false);
+        let arrivals = &mut self.expander.arrivals[self.inserted..];
+        if arrivals.is_empty() {
+            return Ok(());
+        }
+        let parents = &self.parents[self.inserted..];
+        self.inserted += arrivals.len();
+        let (mut first, mut next) = (true, 0);
+        while first || next < self.sorted.new.len() {
+            let (mut added, mut crowded) = (0, false);
             {
                 // Shared by all threads: taken once for the whole batch.
                 let index = store.index();
-                let arrivals = &mut self.expander.arrivals[self.inserted..];
-                for arrival in arrivals.iter_mut() {
-                    arrival.hash = hash(&bytes[arrival.start..arrival.end]);
-                    index.prefetch(arrival.hash);
+                if first {
+                    store.hash_all(&index, bytes, arrivals);
+                    store.sort(&index, arrivals, &mut self.sorted);
                 }
-                for arrival in arrivals.iter() {
-                    store.prefetch_state(&index, arrival.hash);
+                let Sorted { candidates, known, new } = &mut self.sorted;
+                for number in known.drain(..) {
+                    let arrival = &arrivals[number as usize];
+                    let at = candidates[number as usize];
+                    match store.is_at(&index, at, &bytes[arrival.start..arrival.end]) {
+                        true => self.events.tally.matched += 1,
+                        false => new.push(number),
+                    }
                 }
-                for (arrival, parent) in arrivals.iter_mut().zip(&self.parents[self.inserted..]) {
+                for &number in &new[next..] {
+                    let arrival = &mut arrivals[number as usize];
                     let state = &bytes[arrival.start..arrival.end];
-                    let longest = &mut self.events.tally.state_bytes;
-                    *longest = (*longest).max(state.len());
-                    let local = &mut self.local;
-                    match store.insert(&index, local, arrival.hash, state, *parent)? {
+                    // Slots of an index that was left behind say nothing.
+                    let at = match first {
+                        true => candidates[number as usize],
+                        false => index.slot(arrival.hash),
+                    };
+                    let (local, parent) = (&mut self.local, parents[number as usize]);
+                    match store.insert((&index, at), local, arrival.hash, state, parent)? {
                         Arrived::New(place) => {
+                            let longest = &mut self.events.tally.state_bytes;
+                            *longest = (*longest).max(state.len());
                             arrival.inserted.new = true;
-                            new += 1;
+                            added += 1;
                             self.found.push(place);
                         }
                         Arrived::Known => self.events.tally.matched += 1,
@@ -366,15 +397,21 @@ impl<S: System + ?Sized> Worker<'_, S> {
                             break;
                         }
                     }
-                    self.inserted += 1;
+                    next += 1;
                 }
             }
-            store.settle(new, crowded)?;
+            first = false;
+            store.settle(added, crowded)?;
         }
         if self.found.len() >= CHUNK {
-            self.team.queue(self.number, std::mem::take(&mut self.found));
+            self.queue_found();
         }
         Ok(())
+    }
+
+    fn queue_found(&mut self) {
+        let found = std::mem::replace(&mut self.found, Vec::with_capacity(CHUNK + BATCH));
+        self.team.queue(self.number, found);
     }
 
     fn check_end(&mut self) {

@@ -19,6 +19,8 @@ pub struct Adaptive {
 }
 
 #[derive(Debug)]
+// There is one of these in a search, and it is asked for every state: no second step to the fast one.
+#[allow(clippy::large_enum_variant)]
 enum Inner {
     Exact(Exact),
     Tree(Box<Tree>),

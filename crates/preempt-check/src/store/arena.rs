@@ -169,6 +169,7 @@ impl Arena {
     /// The bytes of the state with this number.
     #[inline]
     pub(crate) fn get(&self, number: usize) -> &[u8] {
+        assert!(number < self.count, "no such state");
         if number < self.plain {
             self.plain_at(number)
         } else {
@@ -229,10 +230,8 @@ impl Arena {
             let place = mark - self.plain;
             (place / (SEGMENT / UNIT), place % (SEGMENT / UNIT) * UNIT)
         };
-        debug_assert!(segment < self.segments.len());
-        // SAFETY: marks come from `push`, so the segment exists; a prefetch reads nothing.
-        unsafe {
-            let first = self.segments.get_unchecked(segment).as_ptr().wrapping_add(start);
+        if let Some(segment) = self.segments.get(segment) {
+            let first = segment.as_ptr().wrapping_add(start);
             pages::fetch(first);
             pages::fetch(first.wrapping_add(self.length));
             for line in 1..self.lines {

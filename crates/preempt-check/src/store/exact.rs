@@ -11,6 +11,7 @@
 
 use super::arena::Arena;
 use super::hash::Quick;
+use super::sorted::Sorted;
 use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, pages};
 
 /// An exact store with the states in full.
@@ -25,8 +26,7 @@ pub struct Exact {
     look_at: usize,
     limit: usize,
     hash: Quick,
-    /// Where the states of a batch belong.
-    candidates: Vec<usize>,
+    batch: Sorted,
 }
 
 /// Free slots kept behind the last computed one, so that probing need not wrap around.
@@ -45,7 +45,7 @@ impl Exact {
             look_at: 0,
             limit,
             hash: Quick::new(),
-            candidates: Vec::new(),
+            batch: Sorted::default(),
         }
     }
 
@@ -170,25 +170,33 @@ impl Exact {
     /// The batch of [`Store::insert_batch`].
     #[inline(always)]
     fn insert_all(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        // Most successors are known states: by now the index has arrived, so the bytes to compare
-        // with can be fetched as well.
-        let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.clear();
-        let index = self.index.as_slice();
-        candidates.extend(batch.iter().map(|pending| {
-            let tag = pending.hash >> 32;
-            let (at, entry) = first_candidate(index, slot(tag, index.len() - MARGIN), pending.hash);
-            if entry >> 32 == tag && entry != 0 {
-                self.arena.prefetch(entry as u32 - 1);
+        let mut sorted = std::mem::take(&mut self.batch);
+        self.sort(batch, &mut sorted);
+        let Sorted { candidates, known, new } = &mut sorted;
+        let (expected, mut collided) = (new.len(), false);
+        for &number in &*known {
+            let pending = &mut batch[number as usize];
+            let entry = self.index[candidates[number as usize]];
+            let (id, found) = self.arena.at((entry as u32).wrapping_sub(1));
+            if equal(found, &bytes[pending.start..pending.end]) {
+                pending.inserted = Inserted { id: StateId(id), new: false };
+            } else {
+                new.push(number);
+                collided = true;
             }
-            at
-        }));
+        }
+        if collided {
+            new.sort_unstable();
+            debug_assert!(new.len() > expected);
+        }
         // Insertions move entries up only, so candidates stay valid until the index grows.
         let length = self.index.len();
         let mut result = Ok(());
-        for (pending, at) in batch.iter_mut().zip(&candidates) {
+        for &number in &*new {
+            let pending = &mut batch[number as usize];
             let state = &bytes[pending.start..pending.end];
-            let at = if self.index.len() == length { *at } else { self.slot(pending.hash) };
+            let grown = self.index.len() != length;
+            let at = if grown { self.slot(pending.hash) } else { candidates[number as usize] };
             match self.find_from(at, pending.hash, state) {
                 (_, Some(id)) => pending.inserted = Inserted { id, new: false },
                 (at, None) => match self.put(at, pending.hash, state) {
@@ -200,8 +208,23 @@ impl Exact {
                 },
             }
         }
-        self.candidates = candidates;
+        self.batch = sorted;
         result
+    }
+
+    /// Finds the candidates of a batch whose slots were fetched, and fetches the bytes to compare with.
+    #[inline(always)]
+    fn sort(&self, batch: &[Pending], sorted: &mut Sorted) {
+        let index = self.index.as_slice();
+        sorted.sort(batch, |pending| {
+            let tag = pending.hash >> 32;
+            let (at, entry) = first_candidate(index, slot(tag, index.len() - MARGIN), pending.hash);
+            let is_known = (entry >> 32 == tag) & (entry != 0);
+            // Where there is nothing to compare with, the first state is fetched, which is there.
+            let mark = std::hint::select_unpredictable(is_known, entry as u32, 1);
+            self.arena.prefetch(mark.wrapping_sub(1));
+            (at, is_known)
+        });
     }
 
     /// [`Self::insert_all`] for processors that compare 32 bytes at a time.
@@ -218,10 +241,15 @@ impl Exact {
 fn first_candidate(index: &[u64], mut at: usize, hash: u64) -> (usize, u64) {
     // One less on both sides, so that a free slot compares as the greatest.
     let lowest = (hash >> 32 << 32).saturating_sub(1);
-    loop {
+    let entry = |at: usize| {
         debug_assert!(at < index.len());
         // SAFETY: the caller's promise; `put` never fills the last slots of the index.
-        let entry = unsafe { *index.get_unchecked(at) };
+        unsafe { *index.get_unchecked(at) }
+    };
+    // Most are found here or one further, which no processor can guess: so no branch.
+    at += usize::from(entry(at).wrapping_sub(1) < lowest);
+    loop {
+        let entry = entry(at);
         if entry.wrapping_sub(1) >= lowest {
             return (at, entry);
         }
@@ -237,7 +265,7 @@ fn threshold(capacity: usize) -> usize {
 /// Compares in pieces that overlap at the end: states are short, and a call to the library costs
 /// more than it saves.
 #[inline(always)]
-fn equal(a: &[u8], b: &[u8]) -> bool {
+pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
@@ -321,8 +349,9 @@ impl Store for Exact {
     }
 
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
-        out.clear();
-        out.extend_from_slice(self.get(id));
+        let state = self.get(id);
+        out.resize(state.len(), 0);
+        pages::copy(out, state);
         true
     }
 

@@ -18,6 +18,7 @@ mod packed;
 pub(crate) mod pages;
 mod pairs;
 pub(crate) mod shared;
+pub(crate) mod sorted;
 mod tree;
 mod unfolded;
 

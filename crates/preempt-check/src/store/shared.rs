@@ -2,26 +2,33 @@
 //!
 //! The index is one table of atomic words, `tag << 32 | place + 1`. A thread writes a state into a
 //! segment of its own first, then publishes its place by a single compare-and-swap: readers see
-//! either nothing or a finished state, and nobody waits. Segments consist of atomic words too, so
-//! no unsafe code is needed; relaxed loads and stores cost nothing extra.
+//! either nothing or a finished state, and nobody waits.
 //!
 //! Growing the index is the one moment of exclusion: threads hold it shared while they insert a
-//! batch, and one of them takes it alone to move its entries to a larger one.
+//! batch, and one of them takes it alone to move its entries to a larger one. The others wait for it
+//! then, so their cores are free: a large index is moved by as many helpers as there are threads.
 //!
-//! Invariant: the words of a published state never change.
+//! Invariant: the words of a published state never change; before that only their owner touches them.
 
-use super::{StoreFull, pages};
+use super::exact::equal;
+use super::hash::Quick;
+use super::sorted::Sorted;
+use super::{Pending, StoreFull, pages};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// Where a state lies: segment and word.
 pub(crate) type Place = u32;
 
-const SEGMENT_BITS: u32 = 17;
+const SEGMENT_BITS: u32 = 20;
 const SEGMENT: usize = 1 << SEGMENT_BITS;
 const SEGMENTS: usize = (1 << (32 - SEGMENT_BITS)) - 1;
 const MARGIN: usize = 1 << 10;
 const FIRST_CAPACITY: usize = 1 << 16;
+/// Words of a segment that are accounted for at once.
+const GRANT: usize = 1 << 14;
+/// From here on it pays to move the entries of an index by several threads.
+const LARGE_INDEX: usize = 1 << 19;
 
 /// An exact store for several threads.
 #[derive(Debug)]
@@ -34,7 +41,12 @@ pub(crate) struct Shared {
     /// Grow when this many states are stored.
     grow_at: AtomicUsize,
     index_bytes: AtomicUsize,
+    /// Bytes of segments that threads have asked for, which is a little more than they have used. The
+    /// rest of a segment is address space that was never touched.
+    segment_bytes: AtomicUsize,
     limit: usize,
+    threads: usize,
+    hash: Quick,
 }
 
 /// The table of places.
@@ -48,6 +60,8 @@ pub(crate) struct Index {
 pub(crate) struct Local {
     segment: usize,
     used: usize,
+    /// How much of it is accounted for.
+    granted: usize,
 }
 
 /// What became of a state.
@@ -60,7 +74,8 @@ pub(crate) enum Arrived {
 }
 
 impl Shared {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// A store of at most `limit` bytes for so many threads.
+    pub(crate) fn new(limit: usize, threads: usize) -> Self {
         Shared {
             index: RwLock::new(Index { slots: atomic_words(FIRST_CAPACITY + MARGIN) }),
             segments: (0..SEGMENTS).map(|_| OnceLock::new()).collect(),
@@ -68,8 +83,21 @@ impl Shared {
             states: AtomicUsize::new(0),
             grow_at: AtomicUsize::new(threshold(FIRST_CAPACITY)),
             index_bytes: AtomicUsize::new((FIRST_CAPACITY + MARGIN) * 8),
+            segment_bytes: AtomicUsize::new(0),
             limit,
+            threads,
+            hash: Quick::new(),
         }
+    }
+
+    /// The hash that [`Shared::insert`] expects.
+    pub(crate) fn hash(&self, state: &[u8]) -> u64 {
+        self.hash.hash(state) & !1
+    }
+
+    /// Hashes a batch and fetches what its insertion reads first.
+    pub(crate) fn hash_all(&self, index: &Index, bytes: &[u8], batch: &mut [Pending]) {
+        self.hash.hash_all(bytes, batch, |hash| index.prefetch(hash));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -77,7 +105,7 @@ impl Shared {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.taken.load(Ordering::Relaxed) * SEGMENT * 8 + self.index_bytes.load(Ordering::Relaxed)
+        self.segment_bytes.load(Ordering::Relaxed) + self.index_bytes.load(Ordering::Relaxed)
     }
 
     /// The index, for one batch.
@@ -105,14 +133,15 @@ impl Shared {
             return Err(StoreFull);
         }
         let slots = atomic_words(larger + MARGIN);
-        for entry in index.slots.iter().map(|slot| slot.load(Ordering::Relaxed)) {
-            if entry != 0 {
-                let mut at = slot(entry >> 32, larger);
-                while slots[at].load(Ordering::Relaxed) != 0 {
-                    at += 1;
+        if capacity < LARGE_INDEX || self.threads < 2 {
+            move_entries(&index.slots, &slots);
+        } else {
+            let part = index.slots.len().div_ceil(self.threads);
+            std::thread::scope(|scope| {
+                for old in index.slots.chunks(part) {
+                    scope.spawn(|| move_entries(old, &slots));
                 }
-                slots[at].store(entry, Ordering::Relaxed);
-            }
+            });
         }
         index.slots = slots;
         self.grow_at.store(threshold(larger), Ordering::Relaxed);
@@ -120,18 +149,47 @@ impl Shared {
         Ok(())
     }
 
-    /// Inserts a state that was reached from the state at `parent`.
+    /// Sorts a batch that was hashed, and fetches the states to compare with.
+    pub(crate) fn sort(&self, index: &Index, batch: &[Pending], sorted: &mut Sorted) {
+        sorted.sort(batch, |pending| {
+            let tag = pending.hash >> 32;
+            let entry = |at: usize| index.slots[at].load(Ordering::Acquire);
+            let is_other = |entry: u64| (entry != 0) & (entry >> 32 != tag);
+            // Where a state is found, here or one further, no processor can guess: so no branch.
+            let mut at = index.slot(pending.hash);
+            at += usize::from(is_other(entry(at)));
+            while is_other(entry(at)) {
+                at += 1;
+            }
+            let entry = entry(at);
+            if entry != 0 {
+                self.prefetch((entry as u32).wrapping_sub(1));
+            }
+            // Another thread may have filled the slot between two looks at it: with whatever tag, the
+            // comparison that follows finds out.
+            (at, entry != 0)
+        });
+    }
+
+    /// Whether this state lies behind a slot that is not free.
+    #[inline(always)]
+    pub(crate) fn is_at(&self, index: &Index, at: usize, state: &[u8]) -> bool {
+        let entry = index.slots[at].load(Ordering::Acquire);
+        equal(self.get((entry as u32).wrapping_sub(1)), state)
+    }
+
+    /// Inserts a state that was reached from the state at `parent`, if it is not in the index at slot
+    /// `at` or behind it.
     #[inline]
     pub(crate) fn insert(
         &self,
-        index: &Index,
+        (index, mut at): (&Index, usize),
         local: &mut Local,
         hash: u64,
         state: &[u8],
         parent: Place,
     ) -> Result<Arrived, StoreFull> {
         let tag = hash >> 32;
-        let mut at = index.slot(hash);
         let mut written = None;
         loop {
             let mut entry = index.slots[at].load(Ordering::Acquire);
@@ -155,7 +213,7 @@ impl Shared {
                     Err(other) => entry = other,
                 }
             }
-            if entry >> 32 == tag && self.is_equal((entry as u32).wrapping_sub(1), state) {
+            if entry >> 32 == tag && equal(self.get((entry as u32).wrapping_sub(1)), state) {
                 return Ok(Arrived::Known);
             }
             at += 1;
@@ -169,69 +227,60 @@ impl Shared {
             return Err(StoreFull);
         }
         if local.segment == usize::MAX || local.used + words > SEGMENT {
-            if self.bytes() + SEGMENT * 8 > self.limit {
-                return Err(StoreFull);
-            }
             let segment = self.taken.fetch_add(1, Ordering::Relaxed);
             let cell = self.segments.get(segment).ok_or(StoreFull)?;
             cell.get_or_init(|| atomic_words(SEGMENT));
-            *local = Local { segment, used: 0 };
+            *local = Local { segment, used: 0, granted: 0 };
+        }
+        if local.used + words > local.granted {
+            let more = words.max(GRANT);
+            if self.bytes() + more * 8 > self.limit {
+                return Err(StoreFull);
+            }
+            self.segment_bytes.fetch_add(more * 8, Ordering::Relaxed);
+            local.granted += more;
         }
         let segment = self.segment(local.segment);
         let header = (state.len() as u64) << 32 | u64::from(parent);
         segment[local.used].store(header, Ordering::Relaxed);
-        let (chunks, rest) = state.as_chunks::<8>();
-        let mut at = local.used + 1;
-        for chunk in chunks {
-            segment[at].store(u64::from_le_bytes(*chunk), Ordering::Relaxed);
-            at += 1;
-        }
-        if !rest.is_empty() {
-            segment[at].store(last_word(rest), Ordering::Relaxed);
+        let words = &segment[local.used + 1..local.used + words];
+        // SAFETY: the state fits into these words. They belong to this thread until it publishes them,
+        // which orders what is written here before whatever others read.
+        unsafe {
+            let to = words.as_ptr().cast::<u8>().cast_mut();
+            std::ptr::copy_nonoverlapping(state.as_ptr(), to, state.len());
         }
         Ok((local.segment << SEGMENT_BITS | local.used) as Place)
     }
 
-    #[inline]
-    fn is_equal(&self, place: Place, state: &[u8]) -> bool {
+    /// The published state at `place`.
+    #[inline(always)]
+    fn get(&self, place: Place) -> &[u8] {
         let (segment, at) = (self.segment(segment_of(place)), word_of(place));
-        if segment[at].load(Ordering::Relaxed) >> 32 != state.len() as u64 {
-            return false;
-        }
-        let (chunks, rest) = state.as_chunks::<8>();
-        let words = &segment[at + 1..at + words_for(state.len())];
-        chunks
-            .iter()
-            .zip(words)
-            .all(|(chunk, word)| u64::from_le_bytes(*chunk) == word.load(Ordering::Relaxed))
-            && (rest.is_empty()
-                || words.last().is_some_and(|w| w.load(Ordering::Relaxed) == last_word(rest)))
+        let length = (segment[at].load(Ordering::Relaxed) >> 32) as usize;
+        let words = &segment[at + 1..at + words_for(length)];
+        // SAFETY: so many bytes were written there before the place was published, and never change.
+        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), length) }
     }
 
     /// Replaces `out` by the state at `place`.
     pub(crate) fn load(&self, place: Place, out: &mut Vec<u8>) {
-        let (segment, at) = (self.segment(segment_of(place)), word_of(place));
-        let length = (segment[at].load(Ordering::Relaxed) >> 32) as usize;
-        out.clear();
-        for word in &segment[at + 1..at + words_for(length)] {
-            out.extend_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
-        }
-        out.truncate(length);
+        let state = self.get(place);
+        out.resize(state.len(), 0);
+        pages::copy(out, state);
+    }
+
+    /// Fetches a state that will be compared or loaded.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, place: Place) {
+        let address = self.segment(segment_of(place)).as_ptr().wrapping_add(word_of(place));
+        pages::fetch(address);
+        pages::fetch(address.wrapping_add(8));
     }
 
     /// The state from which the one at `place` was reached first.
     pub(crate) fn parent(&self, place: Place) -> Place {
         self.segment(segment_of(place))[word_of(place)].load(Ordering::Relaxed) as u32
-    }
-
-    /// Fetches the state that an insertion with this hash will compare with.
-    #[inline]
-    pub(crate) fn prefetch_state(&self, index: &Index, hash: u64) {
-        let entry = index.slots[index.slot(hash)].load(Ordering::Acquire);
-        if entry != 0 && entry >> 32 == hash >> 32 {
-            let place = (entry as u32).wrapping_sub(1);
-            pages::prefetch(self.segment(segment_of(place)), word_of(place));
-        }
     }
 
     #[inline(always)]
@@ -245,34 +294,53 @@ impl Index {
         self.slots.len() - MARGIN
     }
 
+    /// Where a state with this hash is, or behind it.
     #[inline(always)]
-    fn slot(&self, hash: u64) -> usize {
+    pub(crate) fn slot(&self, hash: u64) -> usize {
         slot(hash >> 32, self.capacity())
     }
 
     #[inline(always)]
-    pub(crate) fn prefetch(&self, hash: u64) {
-        pages::prefetch(&self.slots, self.slot(hash));
+    fn prefetch(&self, hash: u64) {
+        pages::fetch(self.slots.as_ptr().wrapping_add(self.slot(hash)));
     }
 }
 
 impl Local {
     /// No segment yet.
     pub(crate) fn new() -> Self {
-        Local { segment: usize::MAX, used: 0 }
+        Local { segment: usize::MAX, used: 0, granted: 0 }
     }
 }
 
-/// How many states an index of this capacity takes.
+/// How many states an index of this capacity takes: entries are in no order, so that the search for a
+/// state that is not there ends at a free slot only.
 fn threshold(capacity: usize) -> usize {
-    capacity / 4 * 3
+    capacity / 20 * 12
+}
+
+/// Puts the entries of (part of) an index into a larger one.
+fn move_entries(old: &[AtomicU64], new: &[AtomicU64]) {
+    let capacity = new.len() - MARGIN;
+    for entry in old.iter().map(|slot| slot.load(Ordering::Relaxed)).filter(|entry| *entry != 0) {
+        let mut at = slot(entry >> 32, capacity);
+        // Only where two parts meet can others be at the same slot.
+        while new[at].load(Ordering::Relaxed) != 0
+            || new[at].compare_exchange(0, entry, Ordering::Relaxed, Ordering::Relaxed).is_err()
+        {
+            at += 1;
+        }
+    }
 }
 
 fn atomic_words(count: usize) -> Vec<AtomicU64> {
-    let mut words = Vec::with_capacity(count);
-    pages::advise(&mut words);
-    words.extend((0..count).map(|_| AtomicU64::new(0)));
-    words
+    if align_of::<AtomicU64>() != align_of::<u64>() {
+        return (0..count).map(|_| AtomicU64::new(0)).collect();
+    }
+    let mut words = std::mem::ManuallyDrop::new(pages::zeroed::<u64>(count));
+    // SAFETY: both types have the same size and, as was just seen, the same alignment, and any number
+    // is a value of either.
+    unsafe { Vec::from_raw_parts(words.as_mut_ptr().cast(), words.len(), words.capacity()) }
 }
 
 #[inline(always)]
@@ -284,13 +352,6 @@ fn slot(tag: u64, capacity: usize) -> usize {
 #[inline(always)]
 fn words_for(length: usize) -> usize {
     1 + length.div_ceil(8)
-}
-
-#[inline(always)]
-fn last_word(rest: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..rest.len()].copy_from_slice(rest);
-    u64::from_le_bytes(word)
 }
 
 #[inline(always)]

@@ -28,6 +28,7 @@ pub struct Tree {
     inner: Pairs,
     /// The lengths that occur; a class is an index into it.
     lengths: Vec<usize>,
+    longest: usize,
     /// The class of each state, once there is more than one.
     classes: Option<Packed>,
     limit: usize,
@@ -38,7 +39,7 @@ pub struct Tree {
 }
 
 /// Shorter states have so few pairs that looking up all of them in batches is quicker.
-const LONG: usize = 24;
+const LONG: usize = 48;
 
 impl Tree {
     /// A store that may use `limit` bytes.
@@ -48,6 +49,7 @@ impl Tree {
             leaves: Pairs::new(),
             inner: Pairs::new(),
             lengths: Vec::new(),
+            longest: 0,
             classes: None,
             limit,
             words: Vec::new(),
@@ -65,6 +67,7 @@ impl Tree {
             return Err(StoreFull);
         }
         self.lengths.push(length);
+        self.longest = self.longest.max(length);
         if self.lengths.len() == 2 {
             let mut classes = Packed::default();
             (0..self.roots.len()).for_each(|_| classes.push(0));
@@ -272,7 +275,7 @@ impl Store for Tree {
 
     #[inline]
     fn hashes_near(&self) -> bool {
-        self.lengths.first().is_some_and(|length| *length > LONG)
+        self.longest > LONG
     }
 
     #[inline]

@@ -200,9 +200,15 @@ impl Unfolded {
                 }
             }
         }
-        let mut padded = [0; 8];
-        padded[..rest.len()].copy_from_slice(rest);
-        let new = u64::from_le_bytes(padded);
+        // What is left over is read together with what is before it: a copy of a few bytes would have
+        // to be waited for.
+        let new = match state.last_chunk::<8>() {
+            Some(last) if !rest.is_empty() => {
+                u64::from_le_bytes(*last) >> (8 * (8 - rest.len() as u32))
+            }
+            Some(_) => 0,
+            None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        };
         let (pair, size) = (eights.len(), self.levels[0].1);
         for (at, word) in [(2 * pair, new as u32), (2 * pair + 1, (new >> 32) as u32)] {
             if at < size && self.words[at] != word {

@@ -16,8 +16,8 @@ use apply::Witness;
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
-    Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, System,
-    Unreached, Value,
+    Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
+    System, Unreached, Value,
 };
 
 /// A model that can be explored.
@@ -226,6 +226,10 @@ impl System for Interpreter {
 
     fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
         self.list_variables(state)
+    }
+
+    fn changed_variables(&self, before: &[u8], after: &[u8]) -> Option<Vec<Change>> {
+        self.list_changes(before, after)
     }
 }
 

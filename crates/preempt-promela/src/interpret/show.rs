@@ -6,7 +6,7 @@ use super::channel::{self, Channel};
 use super::evaluate::processes;
 use crate::ir::{Move, MoveKind, Named, NamedValue, Op, Statement};
 use crate::syntax::span::Span;
-use preempt_core::{Fault, FaultKind, Step, Unreached, Value};
+use preempt_core::{Change, Fault, FaultKind, Step, Unreached, Value};
 use std::collections::HashSet;
 
 impl Interpreter {
@@ -131,13 +131,64 @@ impl Interpreter {
         }
         for process in processes(program, state) {
             let proctype = &program.proctypes[process.proctype];
+            // Every step of a trace asks for all names.
+            let owner = format!("{}({}):", proctype.name, process.id);
             for named in &proctype.frame.names {
-                let name = format!("{}({}):{}", proctype.name, process.id, named.name);
+                let name = [owner.as_str(), &named.name].concat();
                 let value = self.show(state, named, process.base, &proctype.frame.channels);
                 list.push((name, value));
             }
         }
         list
+    }
+
+    /// The variables that differ; `None` if the processes are not the same.
+    pub(super) fn list_changes(&self, before: &[u8], after: &[u8]) -> Option<Vec<Change>> {
+        let program = &self.program;
+        let alike = processes(program, before)
+            .map(|process| process.proctype)
+            .eq(processes(program, after).map(|process| process.proctype));
+        if !alike {
+            return None;
+        }
+        let mut changes = Vec::new();
+        for named in &program.layout.names {
+            if let Some((from, to)) =
+                self.show_change((before, after), named, 0, &program.layout.channels)
+            {
+                changes.push(Change { name: named.name.clone(), from, to });
+            }
+        }
+        for process in processes(program, after) {
+            let proctype = &program.proctypes[process.proctype];
+            let (base, channels) = (process.base, &proctype.frame.channels);
+            for named in &proctype.frame.names {
+                if let Some((from, to)) = self.show_change((before, after), named, base, channels) {
+                    let name = format!("{}({}):{}", proctype.name, process.id, named.name);
+                    changes.push(Change { name, from, to });
+                }
+            }
+        }
+        Some(changes)
+    }
+
+    /// A variable before and after, if its values differ.
+    fn show_change(
+        &self,
+        (before, after): (&[u8], &[u8]),
+        named: &Named,
+        base: usize,
+        channels: &[crate::ir::ChannelSlot],
+    ) -> Option<(Option<Value>, Option<Value>)> {
+        if let NamedValue::Number(place) = &named.value {
+            let at = base + place.offset as usize;
+            if place.kind.load(before, at) == place.kind.load(after, at) {
+                return None;
+            }
+        }
+        let from = self.show(before, named, base, channels);
+        let to = self.show(after, named, base, channels);
+        (from != to).then_some((Some(from), Some(to)))
     }
 
     fn show(
