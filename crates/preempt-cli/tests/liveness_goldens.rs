@@ -59,7 +59,8 @@ fn prepare(row: &Row) -> Option<(PathBuf, Option<String>)> {
     };
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("liveness_goldens");
     std::fs::create_dir_all(&folder).unwrap();
-    let joined = folder.join(format!("{stem}.pml"));
+    // Tests run side by side.
+    let joined = folder.join(format!("{stem}-{}-{}.pml", row.mode, row.claim));
     let mut all = text;
     all.extend_from_slice(b"\n");
     all.extend_from_slice(never.as_bytes());

@@ -172,7 +172,10 @@ impl<'a> Maker<'a> {
 
     /// Body of `(state, frame, pid, move, room) -> result`.
     pub(crate) fn take(&self, code: &mut Code<'_>, process: Process, which: Value, room: Value) {
-        let ids = self.moves(|m| self.support().effect(m));
+        // Whether a `d_step` is taken because of a timeout only the interpreter finds out.
+        let unclear =
+            |m: &Move| self.program.uses_timeout && matches!(m.kind, MoveKind::Compound { .. });
+        let ids = self.moves(|m| self.support().effect(m) && !unclear(m));
         self.one_of(code, &ids, which, |code, id, ask| {
             let timeout = code.number(0);
             let scope = self.scope(process, timeout, room, OnFault::Return);

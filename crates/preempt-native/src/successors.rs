@@ -198,9 +198,8 @@ impl Maker<'_> {
         let frame = code.further(copy, offset);
         let (done, result) = code.block_with_number();
         let ask = code.cold_block();
-        let no_timeout = code.number(0);
         let process = Process { state: copy, frame, pid: visit.process.pid };
-        let scope = self.scope(process, no_timeout, visit.room, OnFault::Deliver(done));
+        let scope = self.scope(process, visit.timeout, visit.room, OnFault::Deliver(done));
         self.effect(code, &scope, taken, false, ask);
         code.begin(ask);
         let number = code.number(ASK_STEP as i32);

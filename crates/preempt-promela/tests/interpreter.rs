@@ -298,3 +298,20 @@ fn variables_in_a_trace_stand_for_any_value() {
     }
     assert!(matches!(events("c!2"), Outcome::Violated(_)));
 }
+
+/// Spin 6.5.2 has 6 states in each: the sequence is entered when nobody else can move, and the timeout
+/// lasts until its end.
+#[test]
+fn a_timeout_lets_a_d_step_begin() {
+    for guard in
+        ["timeout", "(timeout || x == 1)", "timeout; if :: timeout -> skip :: else -> x = 2 fi"]
+    {
+        let system = interpreter(&format!(
+            "byte g;\nactive proctype P() {{ byte x; d_step {{ {guard}; g = x + 1 }} }}\n\
+             active proctype Q() {{ g == 1; g = 3 }}"
+        ));
+        let (steps, state, outcome) = run(&system, 20);
+        assert_eq!((steps.len(), outcome), (5, Outcome::Done), "{guard}");
+        assert_eq!(system.process_count(&state), 0, "{guard}");
+    }
+}

@@ -269,9 +269,14 @@ impl<'a> Execution<'a, '_> {
         mut offer: Option<(&[i32], u32)>,
     ) -> Result<(), Broken> {
         let mut at = start;
+        // What has no first statement without a timeout was listed because nobody could move.
+        let first = blocks.get(at as usize).map_or(&[][..], |block| &block.options);
+        let timeout = self.interpreter.program.uses_timeout
+            && offer.is_none()
+            && self.view(me).first_option(first, false)?.is_none();
         for _ in 0..COMPOUND_LIMIT {
             let Some(block) = blocks.get(at as usize) else { return Ok(()) };
-            let view = self.view(me);
+            let view = View { timeout, ..self.view(me) };
             let chosen = match offer {
                 Some((message, channel)) => {
                     block.options.iter().find(|o| view.option_answers(o, message, channel))
