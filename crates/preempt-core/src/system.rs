@@ -26,6 +26,22 @@ impl Successors {
         self.list.clear();
         self.bytes.clear();
     }
+
+    /// Adds the successor of a state under one step.
+    pub fn take<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        step: Step,
+        scratch: &mut Vec<u8>,
+    ) {
+        scratch.clear();
+        scratch.extend_from_slice(state);
+        let outcome = system.apply(scratch, step);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(scratch);
+        self.list.push((step, outcome, start..self.bytes.len()));
+    }
 }
 
 /// A successor in brief: what an item of [`Successors::list`] says, in half the space and in a fixed
@@ -184,12 +200,7 @@ pub trait System: Sync {
         enabled.clear();
         self.enabled(state, enabled);
         for &step in enabled.steps() {
-            scratch.clear();
-            scratch.extend_from_slice(state);
-            let outcome = self.apply(scratch, step);
-            let start = out.bytes.len();
-            out.bytes.extend_from_slice(scratch);
-            out.list.push((step, outcome, start..out.bytes.len()));
+            out.take(self, state, step, scratch);
         }
     }
 
@@ -206,12 +217,7 @@ pub trait System: Sync {
         enabled.clear();
         self.enabled(state, enabled);
         for &step in enabled.of(process) {
-            scratch.clear();
-            scratch.extend_from_slice(state);
-            let outcome = self.apply(scratch, step);
-            let start = out.bytes.len();
-            out.bytes.extend_from_slice(scratch);
-            out.list.push((step, outcome, start..out.bytes.len()));
+            out.take(self, state, step, scratch);
         }
     }
 
@@ -237,12 +243,7 @@ pub trait System: Sync {
         let (process, steps) =
             groups.find(|(process, _)| self.is_ample(state, *process, observed))?;
         for &step in steps {
-            scratch.clear();
-            scratch.extend_from_slice(state);
-            let outcome = self.apply(scratch, step);
-            let start = out.bytes.len();
-            out.bytes.extend_from_slice(scratch);
-            out.list.push((step, outcome, start..out.bytes.len()));
+            out.take(self, state, step, scratch);
         }
         Some(process)
     }

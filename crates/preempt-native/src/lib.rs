@@ -236,13 +236,13 @@ impl<'p> Native<'p> {
             std::slice::from_raw_parts(leads.as_ptr().cast(), count)
         };
         for lead in leads {
-            let item = if lead.result & ASK_STEP == ASK_STEP {
-                self.successor(state, lead.step(), scratch, &mut out.bytes)
+            if lead.result & ASK_STEP == ASK_STEP {
+                out.take(self.reference, state, lead.step(), scratch);
             } else {
                 let range = lead.range();
-                (lead.step(), lead.outcome(), start + range.start..start + range.end)
-            };
-            out.list.push(item);
+                let range = start + range.start..start + range.end;
+                out.list.push((lead.step(), lead.outcome(), range));
+            }
         }
         count > 0
     }
@@ -256,26 +256,9 @@ impl<'p> Native<'p> {
         enabled.clear();
         self.reference.enabled_of(state, ProcessId(pid as u16), timeout, enabled);
         for &step in enabled.steps() {
-            let successor = self.successor(state, step, scratch, &mut out.bytes);
-            out.list.push(successor);
+            out.take(self.reference, state, step, scratch);
         }
         !enabled.is_empty()
-    }
-
-    /// Appends the successor under one step, as the interpreter makes it.
-    fn successor(
-        &self,
-        state: &[u8],
-        step: Step,
-        scratch: &mut Vec<u8>,
-        bytes: &mut Vec<u8>,
-    ) -> (Step, Outcome, std::ops::Range<usize>) {
-        scratch.clear();
-        scratch.extend_from_slice(state);
-        let outcome = self.reference.apply(scratch, step);
-        let start = bytes.len();
-        bytes.extend_from_slice(scratch);
-        (step, outcome, start..bytes.len())
     }
 
     fn frames<'a>(&'a self, state: &'a [u8]) -> impl Iterator<Item = Frame> + 'a {

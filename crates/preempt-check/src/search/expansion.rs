@@ -175,7 +175,7 @@ impl Expander {
     ) -> Result<usize, StoreFull> {
         let first = self.successors.list.len();
         for &step in steps {
-            apply(system, state, step, &mut self.scratch, &mut self.successors);
+            self.successors.take(system, state, step, &mut self.scratch);
         }
         self.follow(system, first, watch)
     }
@@ -321,20 +321,4 @@ impl Expander {
         self.successors.bytes.extend_from_slice(&self.state);
         self.arrivals.push(Pending::new(0, start, self.successors.bytes.len()));
     }
-}
-
-/// Appends the successor under one step.
-fn apply<S: System + ?Sized>(
-    system: &S,
-    state: &[u8],
-    step: Step,
-    scratch: &mut Vec<u8>,
-    out: &mut Successors,
-) {
-    scratch.clear();
-    scratch.extend_from_slice(state);
-    let outcome = system.apply(scratch, step);
-    let start = out.bytes.len();
-    out.bytes.extend_from_slice(scratch);
-    out.list.push((step, outcome, start..out.bytes.len()));
 }
