@@ -343,6 +343,12 @@ pub trait System: Sync {
         None
     }
 
+    /// The value of a proposition, if it has one.
+    fn proposition_value(&self, state: &[u8], index: usize) -> Option<bool> {
+        let value = self.proposition(state, index);
+        (value || self.proposition_fault(state, index).is_none()).then_some(value)
+    }
+
     /// How far the present steps of `process` stay out of the others' way. [`Locality::Shared`] is
     /// always a right answer.
     fn locality(&self, _state: &[u8], _process: ProcessId) -> Locality {

@@ -437,6 +437,17 @@ impl System for Native<'_> {
         }
     }
 
+    #[inline]
+    fn proposition_value(&self, state: &[u8], index: usize) -> Option<bool> {
+        match self.propositions.get(index) {
+            Some(Some((evaluate, _))) => match evaluate(state.as_ptr()) {
+                NO_VALUE => None,
+                value => Some(value == 1),
+            },
+            _ => self.reference.proposition_value(state, index),
+        }
+    }
+
     fn depth_of(&self, step: Step) -> u32 {
         self.reference.depth_of(step)
     }

@@ -5,7 +5,7 @@
 //! them are an ample set. So a second visit with another state of the automaton, and all of the second
 //! search, run no program and hash nothing.
 //!
-//! The product states of a system state are a list. Most have one, which lies in the record itself.
+//! The product states of a system state are a list. Most have one or two, which lie in the record itself.
 //!
 //! **Passing.** With reduction, a state in which the process that has just moved has exactly one step,
 //! strictly local and invisible, is not stored: the step is taken at once, and so on. Such a step is an
@@ -42,10 +42,12 @@ impl From<StoreFull> for Halt {
     }
 }
 
-/// A product state: that of a record, or one further down its list.
+/// A product state: the first or the second of a record, or one further down its list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Node(u32);
 
+/// From here on: second product states.
+const SECOND: u32 = 1 << 30;
 /// From here on: places in the list of further product states.
 const FURTHER: u32 = 1 << 31;
 /// The automaton's state lies above the marks of a product state.
@@ -53,14 +55,16 @@ const MARK_BITS: u32 = 4;
 /// Automata with more states than this are left to others.
 const AUTOMATON_STATES: u32 = (1 << (32 - MARK_BITS)) - 1;
 
-/// The state of the automaton with the marks of a search, and the next product state.
+/// The state of the automaton with the marks of a search.
+type Word = u32;
+const NO_WORD: Word = u32::MAX;
+
+/// A further product state, and where the next one is.
 #[derive(Clone, Copy)]
 struct Cell {
-    word: u32,
+    word: Word,
     next: u32,
 }
-
-const NO_CELL: Cell = Cell { word: u32::MAX, next: 0 };
 
 struct Record {
     letter: Letter,
@@ -70,7 +74,10 @@ struct Record {
     all: u16,
     /// How many of them, the first ones, are an ample set; 0 without one.
     ample: u16,
-    cell: Cell,
+    /// The first two product states.
+    words: [Word; 2],
+    /// Where the list goes on, or 0.
+    further: u32,
 }
 
 const UNEXPANDED: u32 = u32::MAX;
@@ -84,10 +91,8 @@ pub(super) struct Graph<'a, S: ?Sized> {
     stutter: Stutter,
     /// What an ample step must be; `None` without reduction.
     least: Option<Locality>,
-    store: Exact,
-    records: Vec<Record>,
+    known: Known,
     further: Vec<Cell>,
-    edges: Vec<u32>,
     expander: Expander,
     /// The ways to the expander's arrivals, with reduction.
     ways: Vec<Way>,
@@ -101,6 +106,38 @@ pub(super) struct Graph<'a, S: ?Sized> {
     pub(super) taken: Vec<bool>,
 }
 
+/// The stored states, what is known of each, and the numbers of their successors.
+struct Known {
+    store: Exact,
+    records: Vec<Record>,
+    edges: Vec<u32>,
+}
+
+impl Known {
+    /// Stores states, and adds their numbers to the edges.
+    #[inline]
+    fn insert<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        bytes: &[u8],
+        batch: &mut [Pending],
+        letters: &mut Letters<'_>,
+    ) -> Result<(), Halt> {
+        self.store.hash_successors(StateId(0), bytes, batch)?;
+        self.store.insert_batch(bytes, batch)?;
+        for pending in batch {
+            let inserted = pending.inserted;
+            if inserted.new {
+                let state = &bytes[pending.start..pending.end];
+                self.records.push(record(system, state, letters)?);
+            }
+            self.edges.push(inserted.id.0);
+        }
+        let fits = self.records.len() < SECOND as usize && self.edges.len() < UNEXPANDED as usize;
+        if fits { Ok(()) } else { Err(Halt::Stop(Stop::Memory)) }
+    }
+}
+
 impl<'a, S: System + ?Sized> Graph<'a, S> {
     pub(super) fn new(
         system: &'a S,
@@ -112,10 +149,8 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             system,
             stutter,
             least,
-            store: Exact::new(memory),
-            records: Vec::new(),
+            known: Known { store: Exact::new(memory), records: Vec::new(), edges: Vec::new() },
             further: Vec::new(),
-            edges: Vec::new(),
             expander: Expander::new(),
             ways: Vec::new(),
             state: Vec::new(),
@@ -136,24 +171,24 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         if outcome != Outcome::Done || self.system.is_transient(&self.state) {
             return Err(Halt::Unsuited);
         }
-        self.store.insert(&self.state)?;
-        self.records.push(record(self.system, &self.state, letters)?);
+        self.known.store.insert(&self.state)?;
+        self.known.records.push(record(self.system, &self.state, letters)?);
         Ok(0)
     }
 
     pub(super) fn letter(&self, state: u32) -> Letter {
-        self.records[state as usize].letter
+        self.known.records[state as usize].letter
     }
 
     pub(super) fn target(&self, edge: u32) -> u32 {
-        self.edges[edge as usize]
+        self.known.edges[edge as usize]
     }
 
     /// Lets the records behind these edges be on their way.
     #[inline]
     pub(super) fn prefetch(&self, edges: Range<u32>) {
         for edge in edges {
-            pages::prefetch(&self.records, self.edges[edge as usize] as usize);
+            pages::prefetch(&self.known.records, self.known.edges[edge as usize] as usize);
         }
     }
 
@@ -163,10 +198,10 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         state: u32,
         letters: &mut Letters<'_>,
     ) -> Result<Range<u32>, Halt> {
-        if self.records[state as usize].edges == UNEXPANDED {
+        if self.known.records[state as usize].edges == UNEXPANDED {
             self.expand(state, letters)?;
         }
-        let known = &self.records[state as usize];
+        let known = &self.known.records[state as usize];
         Ok(known.edges..known.edges + u32::from(known.ample))
     }
 
@@ -176,21 +211,21 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         state: u32,
         letters: &mut Letters<'_>,
     ) -> Result<Range<u32>, Halt> {
-        let known = &self.records[state as usize];
+        let known = &self.known.records[state as usize];
         if known.edges == UNEXPANDED {
             self.expand(state, letters)?;
         }
-        let known = &self.records[state as usize];
+        let known = &self.known.records[state as usize];
         if known.all == 0 && known.ample > 0 {
             self.complete(state, letters)?;
         }
-        let known = &self.records[state as usize];
+        let known = &self.known.records[state as usize];
         Ok(known.edges..known.edges + u32::from(known.all))
     }
 
     /// The edges of a state that has been expanded so far.
     pub(super) fn known(&self, state: u32, ample: bool) -> Range<u32> {
-        let known = &self.records[state as usize];
+        let known = &self.known.records[state as usize];
         let count = if ample { known.ample } else { known.all };
         known.edges..known.edges + u32::from(count)
     }
@@ -198,7 +233,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
     /// Keeps the successors of an ample set, or of everybody where there is none.
     fn expand(&mut self, state: u32, letters: &mut Letters<'_>) -> Result<(), Halt> {
         self.load(state);
-        let first = self.edges.len();
+        let first = self.known.edges.len();
         let ample = match self.candidate() {
             Some(_) => self.keep_alone(letters)?,
             None => {
@@ -206,8 +241,8 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
                 0
             }
         };
-        let all = if ample > 0 { 0 } else { self.edges.len() - first };
-        let known = &mut self.records[state as usize];
+        let all = if ample > 0 { 0 } else { self.known.edges.len() - first };
+        let known = &mut self.known.records[state as usize];
         known.edges = first as u32;
         known.ample = u16::try_from(ample).map_err(|_| Halt::Unsuited)?;
         known.all = u16::try_from(all).map_err(|_| Halt::Unsuited)?;
@@ -218,16 +253,16 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
     fn complete(&mut self, state: u32, letters: &mut Letters<'_>) -> Result<(), Halt> {
         self.load(state);
         let ample = self.known(state, true);
-        let first = if ample.end as usize == self.edges.len() {
+        let first = if ample.end as usize == self.known.edges.len() {
             ample.start
         } else {
-            self.edges.extend_from_within(ample.start as usize..ample.end as usize);
-            (self.edges.len() - ample.len()) as u32
+            self.known.edges.extend_from_within(ample.start as usize..ample.end as usize);
+            (self.known.edges.len() - ample.len()) as u32
         };
         let known = self.candidate();
         self.keep_everything(state, known, letters)?;
-        let all = self.edges.len() - first as usize;
-        let known = &mut self.records[state as usize];
+        let all = self.known.edges.len() - first as usize;
+        let known = &mut self.known.records[state as usize];
         known.edges = first;
         known.all = u16::try_from(all).map_err(|_| Halt::Unsuited)?;
         Ok(())
@@ -235,7 +270,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
 
     fn load(&mut self, state: u32) {
         self.state.clear();
-        self.state.extend_from_slice(self.store.get(StateId(state)));
+        self.state.extend_from_slice(self.known.store.get(StateId(state)));
     }
 
     /// The first process whose steps may be explored alone; they lie in `alone`.
@@ -269,10 +304,9 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             let place = self.pass(step, &mut bytes, self.alone.range(at));
             self.arrivals.push(Pending::new(0, place.start, place.end));
         }
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        let result = self.insert(&bytes, &mut arrivals, letters);
-        (self.alone.bytes, self.arrivals) = (bytes, arrivals);
-        result.map(|()| self.alone.len())
+        self.alone.bytes = bytes;
+        self.known.insert(self.system, &self.alone.bytes, &mut self.arrivals, letters)?;
+        Ok(self.alone.len())
     }
 
     /// Stores all successors but those of the process `known`.
@@ -284,6 +318,20 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
     ) -> Result<(), Halt> {
         self.expander.clear();
         self.ways.clear();
+        let count = self.expand_everything()?;
+        if count == 0 && self.stutter == Stutter::Extend {
+            self.known.edges.push(state);
+        }
+        if self.least.is_some() {
+            self.pass_everywhere(known);
+        }
+        let (bytes, arrivals) = (&self.expander.successors.bytes, &mut self.expander.arrivals);
+        self.known.insert(self.system, bytes, arrivals, letters)
+    }
+
+    /// Adds the successors of `state` to the expander's; says how many steps there are.
+    #[inline]
+    fn expand_everything(&mut self) -> Result<usize, Halt> {
         let mut all = All {
             system: self.system,
             taken: &mut self.taken,
@@ -296,27 +344,24 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             return Err(Halt::Unsuited);
         }
         self.atomic_steps += all.atomic_steps;
-        if count == 0 && self.stutter == Stutter::Extend {
-            self.edges.push(state);
-        }
+        Ok(count)
+    }
+
+    /// Passes on from all arrivals, but drops those of the process `known`.
+    fn pass_everywhere(&mut self, known: Option<ProcessId>) {
         let mut arrivals = std::mem::take(&mut self.expander.arrivals);
         let mut bytes = std::mem::take(&mut self.expander.successors.bytes);
-        if self.least.is_some() {
-            let mut kept = 0;
-            for at in 0..arrivals.len() {
-                let Way { first, last } = self.ways[at];
-                if Some(first.process) != known {
-                    let place = arrivals[at].start..arrivals[at].end;
-                    let place = self.pass(last, &mut bytes, place);
-                    arrivals[kept] = Pending::new(0, place.start, place.end);
-                    kept += 1;
-                }
+        let mut kept = 0;
+        for at in 0..arrivals.len() {
+            let Way { first, last } = self.ways[at];
+            if Some(first.process) != known {
+                let place = self.pass(last, &mut bytes, arrivals[at].start..arrivals[at].end);
+                arrivals[kept] = Pending::new(0, place.start, place.end);
+                kept += 1;
             }
-            arrivals.truncate(kept);
         }
-        let result = self.insert(&bytes, &mut arrivals, letters);
+        arrivals.truncate(kept);
         (self.expander.arrivals, self.expander.successors.bytes) = (arrivals, bytes);
-        result
     }
 
     /// Passes on from the state at `place`, where `step` has led, and tells where that ends.
@@ -332,37 +377,26 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         start..bytes.len()
     }
 
+    /// The product state with this state of the automaton, if there is one, and its marks.
     #[inline]
-    fn insert(
-        &mut self,
-        bytes: &[u8],
-        batch: &mut [Pending],
-        letters: &mut Letters<'_>,
-    ) -> Result<(), Halt> {
-        self.store.hash_successors(StateId(0), bytes, batch)?;
-        self.store.insert_batch(bytes, batch)?;
-        for pending in batch {
-            let inserted = pending.inserted;
-            if inserted.new {
-                let state = &bytes[pending.start..pending.end];
-                self.records.push(record(self.system, state, letters)?);
+    pub(super) fn find(&self, state: u32, automaton: u32) -> Option<(Node, u8)> {
+        let record = &self.known.records[state as usize];
+        let [first, second] = record.words;
+        if first >> MARK_BITS == automaton {
+            return Some((Node(state), marks(first)));
+        }
+        if second >> MARK_BITS == automaton {
+            return Some((Node(SECOND | state), marks(second)));
+        }
+        let mut next = record.further;
+        while let Some(at) = next.checked_sub(1) {
+            let cell = self.further[at as usize];
+            if cell.word >> MARK_BITS == automaton {
+                return Some((Node(FURTHER | at), marks(cell.word)));
             }
-            self.edges.push(inserted.id.0);
+            next = cell.next;
         }
-        let fits = self.records.len() < FURTHER as usize && self.edges.len() < UNEXPANDED as usize;
-        if fits { Ok(()) } else { Err(Halt::Stop(Stop::Memory)) }
-    }
-
-    /// The product state with this state of the automaton, if there is one.
-    #[inline]
-    pub(super) fn find(&self, state: u32, automaton: u32) -> Option<Node> {
-        let mut node = Node(state);
-        let mut cell = self.records[state as usize].cell;
-        while cell.word >> MARK_BITS != automaton {
-            node = Node(FURTHER | cell.next.checked_sub(1)?);
-            cell = self.further[(node.0 & !FURTHER) as usize];
-        }
-        Some(node)
+        None
     }
 
     /// Adds a product state.
@@ -371,45 +405,46 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             return Err(Halt::Unsuited);
         }
         let word = automaton << MARK_BITS | u32::from(marks);
-        let first = &mut self.records[state as usize].cell;
-        if first.word == u32::MAX {
-            first.word = word;
-            return Ok(Node(state));
+        let record = &mut self.known.records[state as usize];
+        match record.words {
+            [NO_WORD, _] => {
+                record.words[0] = word;
+                Ok(Node(state))
+            }
+            [_, NO_WORD] => {
+                record.words[1] = word;
+                Ok(Node(SECOND | state))
+            }
+            _ => {
+                self.further.push(Cell { word, next: record.further });
+                record.further = self.further.len() as u32;
+                Ok(Node(FURTHER | (self.further.len() - 1) as u32))
+            }
         }
-        self.further.push(Cell { word, next: first.next });
-        first.next = self.further.len() as u32;
-        Ok(Node(FURTHER | (self.further.len() - 1) as u32))
     }
 
-    /// The marks of a product state.
+    /// Changes the marks of a product state.
     #[inline]
-    pub(super) fn marks(&self, node: Node) -> u8 {
-        let cell = match node.0 & FURTHER {
-            0 => &self.records[node.0 as usize].cell,
-            _ => &self.further[(node.0 & !FURTHER) as usize],
+    pub(super) fn update_marks(&mut self, node: Node, change: impl FnOnce(u8) -> u8) {
+        let place = (node.0 & !(FURTHER | SECOND)) as usize;
+        let word = match node.0 & (FURTHER | SECOND) {
+            0 => &mut self.known.records[place].words[0],
+            SECOND => &mut self.known.records[place].words[1],
+            _ => &mut self.further[(node.0 & !FURTHER) as usize].word,
         };
-        (cell.word & ((1 << MARK_BITS) - 1)) as u8
-    }
-
-    #[inline]
-    pub(super) fn set_marks(&mut self, node: Node, marks: u8) {
-        let cell = match node.0 & FURTHER {
-            0 => &mut self.records[node.0 as usize].cell,
-            _ => &mut self.further[(node.0 & !FURTHER) as usize],
-        };
-        cell.word = cell.word >> MARK_BITS << MARK_BITS | u32::from(marks);
+        *word = *word >> MARK_BITS << MARK_BITS | u32::from(change(marks(*word)));
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.store.bytes()
-            + self.records.capacity() * size_of::<Record>()
+        self.known.store.bytes()
+            + self.known.records.capacity() * size_of::<Record>()
             + self.further.capacity() * size_of::<Cell>()
-            + self.edges.capacity() * 4
+            + self.known.edges.capacity() * 4
             + self.expander.bytes()
     }
 
     pub(super) fn state_bytes(&self) -> usize {
-        self.store.get(StateId(0)).len()
+        self.known.store.get(StateId(0)).len()
     }
 
     /// Steps of the program from one stored state to another, and those that were passed behind them;
@@ -429,7 +464,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             let is_passed =
                 self.least.is_some() && self.passage.pass(self.system, last, &arrived, tell);
             let end = if is_passed { &self.passage.here } else { &arrived };
-            if end == self.store.get(StateId(to)) {
+            if end == self.known.store.get(StateId(to)) {
                 return Ok(Some(Passage { path, passed }));
             }
         }
@@ -452,14 +487,26 @@ fn record<S: System + ?Sized>(
 ) -> Result<Record, Halt> {
     let mut has_no_value = false;
     let letter = letters.letter(|index| {
-        let value = system.proposition(state, index);
-        has_no_value |= !value && system.proposition_fault(state, index).is_some();
-        value
+        let value = system.proposition_value(state, index);
+        has_no_value |= value.is_none();
+        value == Some(true)
     });
     match has_no_value {
         true => Err(Halt::Unsuited),
-        false => Ok(Record { letter, edges: UNEXPANDED, all: 0, ample: 0, cell: NO_CELL }),
+        false => Ok(Record {
+            letter,
+            edges: UNEXPANDED,
+            all: 0,
+            ample: 0,
+            words: [NO_WORD; 2],
+            further: 0,
+        }),
     }
+}
+
+#[inline(always)]
+fn marks(word: Word) -> u8 {
+    (word & ((1 << MARK_BITS) - 1)) as u8
 }
 
 /// Notes that a transition was taken.

@@ -95,8 +95,9 @@ struct Frame {
     /// The edge that is being followed, and the end of the edges.
     edge: u32,
     edges_end: u32,
-    /// The next move of the automaton, and the end of the moves.
+    /// The next move of the automaton, and where the moves that go with the edge are.
     next_move: u32,
+    moves_start: u32,
     moves_end: u32,
     accepting: bool,
     all_red: bool,
@@ -141,12 +142,11 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
                 self.leave()?;
                 continue;
             };
-            let Some(node) = self.graph.find(state, automaton) else {
+            let Some((node, marks)) = self.graph.find(state, automaton) else {
                 self.visit(state, automaton)?;
                 continue;
             };
             self.finding.statistics.matched += 1;
-            let marks = self.graph.marks(node);
             frame.all_red &= marks & COLOUR == RED;
             if marks & COLOUR == CYAN && (from_accepting || marks & ACCEPTING != 0) {
                 return self.report(node);
@@ -170,6 +170,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
             edge: 0,
             edges_end: 0,
             next_move: 0,
+            moves_start: 0,
             moves_end: 0,
             accepting,
             all_red: true,
@@ -177,7 +178,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         if !blocked {
             if self.is_ample(state, automaton)? {
                 marks |= AMPLE;
-                self.graph.set_marks(node, marks);
+                self.graph.update_marks(node, |_| marks);
             } else {
                 self.graph.all(state, &mut self.letters)?;
             }
@@ -209,8 +210,8 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
             let target = self.graph.target(edge);
             let read = if self.reading == Reading::Arrival { target } else { state };
             for at in self.letters.moves(automaton, self.graph.letter(read)) {
-                let node = self.graph.find(target, self.letters.target(at));
-                if node.is_some_and(|node| self.graph.marks(node) & COLOUR == CYAN) {
+                let found = self.graph.find(target, self.letters.target(at));
+                if found.is_some_and(|(_, marks)| marks & COLOUR == CYAN) {
                     return Ok(false);
                 }
             }
@@ -225,6 +226,10 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
             self.graph.prefetch(edges.clone());
         }
         (frame.edge, frame.edges_end) = (edges.start, edges.end);
+        if self.reading == Reading::Departure {
+            let moves = self.letters.moves(frame.automaton, self.graph.letter(frame.state));
+            (frame.moves_start, frame.moves_end) = (moves.start, moves.end);
+        }
         begin_edge(frame, &self.graph, &mut self.letters, self.reading);
     }
 
@@ -239,8 +244,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         } else {
             BLUE
         };
-        let marks = self.graph.marks(frame.node);
-        self.graph.set_marks(frame.node, marks & !COLOUR | colour);
+        self.graph.update_marks(frame.node, |marks| marks & !COLOUR | colour);
         self.path.pop();
         if let Some(parent) = self.path.last_mut() {
             parent.all_red &= colour == RED;
@@ -251,7 +255,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
     /// The second search, from an accepting state that the first one is about to leave.
     fn red(&mut self, mut seed: Frame) -> Result<(), Halt> {
         self.red_path.clear();
-        let marks = self.graph.marks(seed.node);
+        let Some((_, marks)) = self.graph.find(seed.state, seed.automaton) else { return Ok(()) };
         self.enter(&mut seed, marks);
         self.red_path.push(seed);
         while let Some(frame) = self.red_path.last_mut() {
@@ -261,13 +265,12 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
                 continue;
             };
             // The first search has been everywhere behind the seed.
-            let Some(node) = self.graph.find(state, automaton) else { continue };
+            let Some((node, marks)) = self.graph.find(state, automaton) else { continue };
             self.finding.statistics.matched += 1;
-            let marks = self.graph.marks(node);
             match marks & COLOUR {
                 CYAN => return self.report(node),
                 BLUE => {
-                    self.graph.set_marks(node, marks & !COLOUR | RED);
+                    self.graph.update_marks(node, |marks| marks & !COLOUR | RED);
                     let mut frame = Frame { state, automaton, node, ..seed };
                     self.enter(&mut frame, marks);
                     self.red_path.push(frame);
@@ -389,12 +392,12 @@ fn begin_edge<S: System + ?Sized>(
     reading: Reading,
 ) {
     if frame.edge < frame.edges_end {
-        let read = match reading {
-            Reading::Departure => frame.state,
-            Reading::Arrival => graph.target(frame.edge),
-        };
-        let moves = letters.moves(frame.automaton, graph.letter(read));
-        (frame.next_move, frame.moves_end) = (moves.start, moves.end);
+        if reading == Reading::Arrival {
+            let letter = graph.letter(graph.target(frame.edge));
+            let moves = letters.moves(frame.automaton, letter);
+            (frame.moves_start, frame.moves_end) = (moves.start, moves.end);
+        }
+        frame.next_move = frame.moves_start;
     }
 }
 
