@@ -8,6 +8,7 @@ mod bounded_walk;
 mod breadth;
 mod brief;
 mod chain;
+mod colours;
 mod depth;
 mod depth_bounded;
 mod edges;

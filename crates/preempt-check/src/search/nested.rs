@@ -3,9 +3,8 @@
 //! Paper: [S19] sections 4 and 5: ample sets chosen at the source product state (scheme V1).
 //!
 //! A first search (blue) explores everything; when it leaves an accepting state, a second one (red)
-//! looks for a way back to the path of the first. Colours as in Schwoon and Esparza: *cyan* is on the
-//! path of the first search, *blue* finished, *red* cannot reach a cycle that was not reported. A cycle
-//! is seen early: an edge between a cyan state and the top, one of them accepting, closes one.
+//! looks for a way back to the path of the first. A cycle is seen early: an edge between a cyan state and
+//! the top, one of them accepting, closes one (`colours.rs`).
 //!
 //! **Reduction.** The choice between an ample set and all steps is made once, when the first search
 //! enters a state, and stored in one bit that the second search obeys. It is refused as soon as *any*
@@ -18,6 +17,7 @@
 //! Differs from the paper: the product is any [`System`]; [`Scheme::IntermediateState`] is V0, which
 //! loses violations and exists to show that Spin does.
 
+use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED, WHITE};
 use super::nested_path::{Path, UNHASHED};
 use crate::store::{StateId, Store};
 use crate::{Budget, Counterexample, Finding, Progress};
@@ -53,15 +53,8 @@ pub struct NestedOptions {
     pub depth: Option<u64>,
 }
 
-const WHITE: u8 = 0;
-const CYAN: u8 = 1;
-const BLUE: u8 = 2;
-const RED: u8 = 3;
-const COLOUR: u8 = 3;
-/// An accepting state on the path.
-const ACCEPTING: u8 = 4;
 /// From this bit on: which automaton moves keep their ample set. V1 decides for all alike.
-const AMPLE_SHIFT: u32 = 3;
+const AMPLE_SHIFT: u32 = FREE;
 const AMPLE_BITS: u32 = 5;
 const ALL_AMPLE: u8 = (1 << AMPLE_BITS) - 1;
 

@@ -25,6 +25,7 @@
 //! What this search cannot tell it leaves to `nested`: failing steps, automata that assert, a count of
 //! all errors, limits of depth.
 
+use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED};
 use super::nested::{NestedOptions, Scheme};
 use super::nested_graph::{Graph, Halt, Node};
 use super::nested_letters::Letters;
@@ -79,12 +80,8 @@ pub fn nested_shared<S: System + ?Sized>(
     Some(search.finish(system))
 }
 
-const CYAN: u8 = 1;
-const BLUE: u8 = 2;
-const RED: u8 = 3;
-const COLOUR: u8 = 3;
-const ACCEPTING: u8 = 4;
-const AMPLE: u8 = 8;
+/// Expanded by its ample set only.
+const AMPLE: u8 = 1 << FREE;
 
 /// A product state on a path, and what is left of its successors.
 #[derive(Clone, Copy)]
