@@ -123,6 +123,7 @@ impl Control {
     }
 
     /// The locality of a process's present moves; `None` if the interpreter must tell.
+    #[inline]
     pub(crate) fn locality(&self, state: &[u8], frame: Frame, pid: usize) -> Option<Locality> {
         let marks = self.marks(state, frame);
         for test in marks.conditions.as_ref()? {

@@ -276,6 +276,7 @@ impl System for Native<'_> {
         self.reference.initial(state)
     }
 
+    #[inline]
     fn process_count(&self, state: &[u8]) -> usize {
         usize::from(state[1])
     }
@@ -414,10 +415,12 @@ impl System for Native<'_> {
         self.expand_one(state, process, leads, bytes)
     }
 
+    #[inline]
     fn is_transient(&self, state: &[u8]) -> bool {
         state[0] != 0
     }
 
+    #[inline]
     fn proposition(&self, state: &[u8], index: usize) -> bool {
         match self.propositions.get(index) {
             Some(Some((evaluate, _))) => evaluate(state.as_ptr()) == 1,
@@ -425,6 +428,7 @@ impl System for Native<'_> {
         }
     }
 
+    #[inline]
     fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
         match self.propositions.get(index) {
             Some(Some((_, false))) => None,
@@ -441,10 +445,12 @@ impl System for Native<'_> {
         self.reference.transition_count()
     }
 
+    #[inline]
     fn transition_key(&self, step: Step) -> usize {
         self.reference.transition_key(step)
     }
 
+    #[inline]
     fn partner_key(&self, step: Step) -> Option<usize> {
         self.reference.partner_key(step)
     }
@@ -468,6 +474,7 @@ impl System for Native<'_> {
         self.reference.proposition_count()
     }
 
+    #[inline]
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         self.shape
             .frame(state, process.index())
@@ -475,6 +482,7 @@ impl System for Native<'_> {
             .unwrap_or_else(|| self.reference.locality(state, process))
     }
 
+    #[inline]
     fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
         let frame = self.shape.frame(state, process.index());
         frame.is_none_or(|frame| {

@@ -140,13 +140,17 @@ pub(crate) extern "C" fn frame_of(
     pid: i32,
     any: u32,
 ) -> u32 {
-    // SAFETY: as for `locate`.
-    let (shape, state) = unsafe { (&*shape, vector(&*shape, state)) };
-    let mut frames = shape.frames(state).enumerate();
+    // SAFETY: as for `locate`; byte 1 is the number of frames.
+    let (shape, count) = unsafe { (&*shape, usize::from(*state.add(1))) };
     let wanted = |(at, frame): &(usize, Frame)| {
         u32::from(frame.proctype) == proctype && (any != 0 || i32::try_from(*at) == Ok(pid))
     };
-    frames.find(wanted).map_or(NOWHERE, |(_, frame)| frame.at)
+    let found = match &shape.fixed {
+        Some(fixed) => fixed.iter().copied().take(count).enumerate().find(wanted),
+        // SAFETY: as for `locate`.
+        None => shape.frames(unsafe { vector(shape, state) }).enumerate().find(wanted),
+    };
+    found.map_or(NOWHERE, |(_, frame)| frame.at)
 }
 
 /// Removes one message of a channel, whose first byte is its length.

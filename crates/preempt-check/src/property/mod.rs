@@ -75,7 +75,8 @@ pub trait Property: Sync {
 /// An automaton that does nothing but read and move. What it reads of a state is a *letter*, so a
 /// search may ask for it once per state of the system, and for the moves once per letter.
 pub trait Reader {
-    /// What it reads where `holds` gives the value of each proposition.
+    /// What it reads where `holds` gives the value of each proposition. Always asks for the same ones in
+    /// the same order.
     fn letter(&self, holds: &mut dyn FnMut(usize) -> bool) -> u64;
 
     /// Where it moves from `state` when it reads `letter`; no state twice.

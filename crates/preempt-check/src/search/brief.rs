@@ -139,6 +139,23 @@ impl Brief {
         found
     }
 
+    /// As [`System::expand_of`].
+    #[inline]
+    pub(crate) fn expand_of<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+    ) {
+        let (leads, bytes) = (&mut self.leads, &mut self.bytes);
+        if system.expand_process_briefly(state, process, leads, bytes).is_none() {
+            self.full.clear();
+            let (enabled, scratch) = (&mut self.enabled, &mut self.scratch);
+            system.expand_of(state, process, enabled, scratch, &mut self.full);
+            self.take_over(system);
+        }
+    }
+
     /// Adds what was told in full.
     fn take_over<S: System + ?Sized>(&mut self, system: &S) {
         for (step, outcome, range) in &self.full.list {

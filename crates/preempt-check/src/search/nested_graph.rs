@@ -19,11 +19,12 @@
 //! Invariant: the successors that a record has are either those of its ample set, or all, and then those
 //! of the ample set come first.
 
+use super::brief::Brief;
 use super::expansion::{Expander, Watch};
 use super::nested_letters::{Letter, Letters};
 use crate::property::Stutter;
 use crate::store::{Exact, Pending, StateId, Store, StoreFull, pages};
-use preempt_core::{Locality, Outcome, ProcessId, Step, Stop, Successors, System};
+use preempt_core::{Locality, Outcome, ProcessId, Step, Stop, System};
 use std::ops::Range;
 
 /// Why the search cannot go on.
@@ -88,17 +89,13 @@ pub(super) struct Graph<'a, S: ?Sized> {
     further: Vec<Cell>,
     edges: Vec<u32>,
     expander: Expander,
-    ways: Ways,
+    /// The ways to the expander's arrivals, with reduction.
+    ways: Vec<Way>,
     /// The state that is being expanded.
     state: Vec<u8>,
-    /// The successors of one process.
-    alone: Successors,
-    /// Where a passage has come to, and where it began.
-    here: Vec<u8>,
-    beginning: Vec<u8>,
-    scratch: Vec<u8>,
-    /// Where the passages ended.
-    arrived: Vec<u8>,
+    /// The successors of one process, then those that passages from them led to.
+    alone: Brief,
+    passage: Walk,
     arrivals: Vec<Pending>,
     pub(super) atomic_steps: u64,
     pub(super) taken: Vec<bool>,
@@ -120,13 +117,10 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             further: Vec::new(),
             edges: Vec::new(),
             expander: Expander::new(),
-            ways: Ways::default(),
+            ways: Vec::new(),
             state: Vec::new(),
-            alone: Successors::default(),
-            here: Vec::new(),
-            beginning: Vec::new(),
-            scratch: Vec::new(),
-            arrived: Vec::new(),
+            alone: Brief::default(),
+            passage: Walk::default(),
             arrivals: Vec::new(),
             atomic_steps: 0,
             taken: vec![false; system.transition_count()],
@@ -258,34 +252,27 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             {
                 return false;
             }
-            let enabled = &mut self.expander.enabled;
-            self.alone.clear();
-            let (state, scratch) = (&mut self.state, &mut self.scratch);
-            system.expand_of(state, process, enabled, scratch, &mut self.alone);
-            let bytes = &self.alone.bytes;
-            let fits = |outcome: Outcome, range: &Range<usize>| {
-                outcome == Outcome::Done && !system.is_transient(&bytes[range.clone()])
-            };
-            let list = &self.alone.list;
-            !list.is_empty() && list.iter().all(|(_, outcome, range)| fits(*outcome, range))
+            self.alone.truncate(0);
+            self.alone.expand_of(system, &mut self.state, process);
+            let leads = self.alone.leads(0);
+            !leads.is_empty() && leads.iter().all(|lead| lead.result == 0)
         })
     }
 
     /// Stores the successors that lie in `alone`; gives their number.
     fn keep_alone(&mut self, letters: &mut Letters<'_>) -> Result<usize, Halt> {
-        self.arrived.clear();
         self.arrivals.clear();
-        let alone = std::mem::take(&mut self.alone);
-        for (step, _, range) in &alone.list {
-            mark(self.system, &mut self.taken, *step);
-            self.here.clear();
-            self.here.extend_from_slice(&alone.bytes[range.clone()]);
-            self.arrive(*step);
+        let mut bytes = std::mem::take(&mut self.alone.bytes);
+        for at in 0..self.alone.len() {
+            let step = self.alone.get(at).0;
+            mark(self.system, &mut self.taken, step);
+            let place = self.pass(step, &mut bytes, self.alone.range(at));
+            self.arrivals.push(Pending::new(0, place.start, place.end));
         }
-        let count = alone.list.len();
-        self.alone = alone;
-        self.insert_arrived(letters)?;
-        Ok(count)
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        let result = self.insert(&bytes, &mut arrivals, letters);
+        (self.alone.bytes, self.arrivals) = (bytes, arrivals);
+        result.map(|()| self.alone.len())
     }
 
     /// Stores all successors but those of the process `known`.
@@ -297,89 +284,52 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
     ) -> Result<(), Halt> {
         self.expander.clear();
         self.ways.clear();
-        self.expander.expand(self.system, &mut self.state, &mut self.ways)?;
-        if self.ways.is_faulty {
+        let mut all = All {
+            system: self.system,
+            taken: &mut self.taken,
+            ways: self.least.is_some().then_some(&mut self.ways),
+            atomic_steps: 0,
+            is_faulty: false,
+        };
+        let count = self.expander.expand_briefly(self.system, &mut self.state, &mut all)?;
+        if all.is_faulty {
             return Err(Halt::Unsuited);
         }
-        for &(step, transient) in &self.ways.steps {
-            mark(self.system, &mut self.taken, step);
-            self.atomic_steps += u64::from(transient);
-        }
-        if self.ways.steps.is_empty() && self.stutter == Stutter::Extend {
+        self.atomic_steps += all.atomic_steps;
+        if count == 0 && self.stutter == Stutter::Extend {
             self.edges.push(state);
         }
-        if self.least.is_none() {
-            return self.insert_expanded(letters);
-        }
-        self.arrived.clear();
-        self.arrivals.clear();
-        for at in 0..self.expander.arrivals.len() {
-            let Way { first, last } = self.ways.arrivals[at];
-            if Some(first.process) != known {
-                let Pending { start, end, .. } = self.expander.arrivals[at];
-                self.here.clear();
-                self.here.extend_from_slice(&self.expander.successors.bytes[start..end]);
-                self.arrive(last);
-            }
-        }
-        self.insert_arrived(letters)
-    }
-
-    /// Passes on from `here`, where `step` has led, and notes where that ends.
-    fn arrive(&mut self, step: Step) {
-        let taken = std::mem::take(&mut self.taken);
-        let mut passed = Marks { system: self.system, taken };
-        self.pass(step, |step| passed.mark(step));
-        self.taken = passed.taken;
-        let start = self.arrived.len();
-        self.arrived.extend_from_slice(&self.here);
-        self.arrivals.push(Pending::new(0, start, self.arrived.len()));
-    }
-
-    /// Takes the steps that nobody can notice, of the processes that have just moved.
-    fn pass(&mut self, step: Step, mut tell: impl FnMut(Step)) {
-        let system = self.system;
-        let mut count = 0;
-        for process in [Some(step.process), step.partner].into_iter().flatten() {
-            while count < LONGEST_PASSAGE
-                && process.index() < system.process_count(&self.here)
-                && system.locality(&self.here, process) == Locality::Local
-                && !system.is_visible(&self.here, process)
-            {
-                let (enabled, scratch) = (&mut self.expander.enabled, &mut self.scratch);
-                self.alone.clear();
-                system.expand_of(&mut self.here, process, enabled, scratch, &mut self.alone);
-                let [(step, Outcome::Done, range)] = self.alone.list.as_slice() else { break };
-                let next = &self.alone.bytes[range.clone()];
-                if count == 0 {
-                    self.beginning.clone_from(&self.here);
-                }
-                if system.is_transient(next) || step.partner.is_some() || next == self.beginning {
-                    break;
-                }
-                self.here.clear();
-                self.here.extend_from_slice(next);
-                tell(*step);
-                count += 1;
-            }
-        }
-    }
-
-    fn insert_expanded(&mut self, letters: &mut Letters<'_>) -> Result<(), Halt> {
         let mut arrivals = std::mem::take(&mut self.expander.arrivals);
-        let bytes = std::mem::take(&mut self.expander.successors.bytes);
+        let mut bytes = std::mem::take(&mut self.expander.successors.bytes);
+        if self.least.is_some() {
+            let mut kept = 0;
+            for at in 0..arrivals.len() {
+                let Way { first, last } = self.ways[at];
+                if Some(first.process) != known {
+                    let place = arrivals[at].start..arrivals[at].end;
+                    let place = self.pass(last, &mut bytes, place);
+                    arrivals[kept] = Pending::new(0, place.start, place.end);
+                    kept += 1;
+                }
+            }
+            arrivals.truncate(kept);
+        }
         let result = self.insert(&bytes, &mut arrivals, letters);
-        self.expander.arrivals = arrivals;
-        self.expander.successors.bytes = bytes;
+        (self.expander.arrivals, self.expander.successors.bytes) = (arrivals, bytes);
         result
     }
 
-    fn insert_arrived(&mut self, letters: &mut Letters<'_>) -> Result<(), Halt> {
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        let bytes = std::mem::take(&mut self.arrived);
-        let result = self.insert(&bytes, &mut arrivals, letters);
-        (self.arrivals, self.arrived) = (arrivals, bytes);
-        result
+    /// Passes on from the state at `place`, where `step` has led, and tells where that ends.
+    #[inline]
+    fn pass(&mut self, step: Step, bytes: &mut Vec<u8>, place: Range<usize>) -> Range<usize> {
+        let (system, taken) = (self.system, &mut self.taken);
+        let tell = |step| mark(system, taken, step);
+        if !self.passage.pass(system, step, &bytes[place.clone()], tell) {
+            return place;
+        }
+        let start = bytes.len();
+        bytes.extend_from_slice(&self.passage.here);
+        start..bytes.len()
     }
 
     #[inline]
@@ -474,12 +424,12 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         }
         for (path, arrived) in found.0 {
             let mut passed = Vec::new();
-            self.here = arrived;
-            if self.least.is_some() {
-                let last = path[path.len() - 1];
-                self.pass(last, |step| passed.push(step));
-            }
-            if self.here == self.store.get(StateId(to)) {
+            let last = path[path.len() - 1];
+            let tell = |step| passed.push(step);
+            let is_passed =
+                self.least.is_some() && self.passage.pass(self.system, last, &arrived, tell);
+            let end = if is_passed { &self.passage.here } else { &arrived };
+            if end == self.store.get(StateId(to)) {
                 return Ok(Some(Passage { path, passed }));
             }
         }
@@ -512,25 +462,88 @@ fn record<S: System + ?Sized>(
     }
 }
 
-/// Which transitions were taken.
-struct Marks<'a, S: ?Sized> {
-    system: &'a S,
-    taken: Vec<bool>,
-}
-
-impl<S: System + ?Sized> Marks<'_, S> {
-    fn mark(&mut self, step: Step) {
-        mark(self.system, &mut self.taken, step);
-    }
-}
-
-#[inline]
+/// Notes that a transition was taken.
+#[inline(always)]
 fn mark<S: System + ?Sized>(system: &S, taken: &mut [bool], step: Step) {
-    for key in [Some(system.transition_key(step)), system.partner_key(step)].into_iter().flatten() {
-        if let Some(taken) = taken.get_mut(key) {
-            *taken = true;
-        }
+    if let Some(taken) = taken.get_mut(system.transition_key(step)) {
+        *taken = true;
     }
+    if step.partner.is_some()
+        && let Some(key) = system.partner_key(step)
+        && let Some(taken) = taken.get_mut(key)
+    {
+        *taken = true;
+    }
+}
+
+/// Takes the steps that nobody can notice.
+#[derive(Default)]
+struct Walk {
+    /// Where it has come to, and where it began.
+    here: Vec<u8>,
+    beginning: Vec<u8>,
+    alone: Brief,
+}
+
+impl Walk {
+    /// Goes on from a state with the processes that have just moved there. Says whether it got
+    /// anywhere; then that is `here`.
+    #[inline]
+    fn pass<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        step: Step,
+        state: &[u8],
+        mut tell: impl FnMut(Step),
+    ) -> bool {
+        let mut count = 0;
+        for process in [Some(step.process), step.partner].into_iter().flatten() {
+            while count < LONGEST_PASSAGE
+                && is_unnoticed(system, if count == 0 { state } else { &self.here }, process)
+            {
+                if count == 0 {
+                    self.here.clear();
+                    self.here.extend_from_slice(state);
+                }
+                match self.advance(system, process, count == 0) {
+                    Some(step) => tell(step),
+                    None => break,
+                }
+                count += 1;
+            }
+        }
+        count > 0
+    }
+
+    /// Takes the only step of a process, if there is only one and it closes no cycle.
+    fn advance<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        process: ProcessId,
+        is_first: bool,
+    ) -> Option<Step> {
+        self.alone.truncate(0);
+        self.alone.expand_of(system, &mut self.here, process);
+        let [lead] = self.alone.leads(0) else { return None };
+        if is_first {
+            self.beginning.clone_from(&self.here);
+        }
+        let (step, next) = (self.alone.get(0).0, &self.alone.bytes[lead.range()]);
+        if lead.result != 0 || step.partner.is_some() || next == self.beginning {
+            return None;
+        }
+        self.here.clear();
+        self.here.extend_from_slice(next);
+        Some(step)
+    }
+}
+
+/// Whether what the process does next concerns nobody else.
+#[inline(always)]
+fn is_unnoticed<S: System + ?Sized>(system: &S, state: &[u8], process: ProcessId) -> bool {
+    process.index() < system.process_count(state)
+        && system.locality(state, process) == Locality::Local
+        && !system.is_visible(state, process)
 }
 
 /// A way to a next stored state: its first and its last step.
@@ -540,27 +553,22 @@ struct Way {
     last: Step,
 }
 
-/// What the expansion of one state told.
-#[derive(Default)]
-struct Ways {
-    arrivals: Vec<Way>,
-    /// All steps on the way, and whether they led into a sequence.
-    steps: Vec<(Step, bool)>,
+/// What the expansion of one state tells.
+struct All<'a, S: ?Sized> {
+    system: &'a S,
+    taken: &'a mut [bool],
+    /// If they are asked for.
+    ways: Option<&'a mut Vec<Way>>,
+    /// Steps into sequences.
+    atomic_steps: u64,
     is_faulty: bool,
 }
 
-impl Ways {
-    fn clear(&mut self) {
-        self.arrivals.clear();
-        self.steps.clear();
-        self.is_faulty = false;
-    }
-}
-
-impl Watch for Ways {
+impl<S: System + ?Sized> Watch for All<'_, S> {
     #[inline(always)]
     fn step(&mut self, step: Step, transient: bool) {
-        self.steps.push((step, transient));
+        mark(self.system, self.taken, step);
+        self.atomic_steps += u64::from(transient);
     }
 
     fn fault(&mut self, _path: &[Step], _fault: u32) {
@@ -569,7 +577,9 @@ impl Watch for Ways {
 
     #[inline(always)]
     fn arrive(&mut self, path: &[Step], _state: &[u8]) {
-        self.arrivals.push(Way { first: path[0], last: path[path.len() - 1] });
+        if let Some(ways) = &mut self.ways {
+            ways.push(Way { first: path[0], last: path[path.len() - 1] });
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The moves of a property automaton, each asked for once.
 //!
-//! Letters and states get small numbers as they are met; the moves from a state under a letter are
-//! looked up in a table from then on.
+//! Letters and states get small numbers as they are met; the letter of some values and the moves from a
+//! state under a letter are looked up in tables from then on.
 
 use crate::property::{Property, Reader};
 use std::collections::HashMap;
@@ -19,19 +19,30 @@ pub(super) struct Letters<'a> {
     state_numbers: HashMap<u32, u32>,
     letters: Vec<u64>,
     numbers: HashMap<u64, Letter>,
+    /// The propositions that the automaton reads.
+    read: Vec<usize>,
+    /// The letters that were met, by the values of these, a bit each; empty when they are many.
+    by_values: Vec<Letter>,
     /// By letter and state: where the moves are in `targets`.
     moves: Vec<Vec<(u32, u32)>>,
     targets: Vec<u32>,
 }
 
 const UNKNOWN: (u32, u32) = (u32::MAX, u32::MAX);
-/// So many letters are found sooner by looking at each.
-const FEW: usize = 8;
+const UNMET: Letter = Letter::MAX;
+/// The values of so many propositions have a table.
+const FEW: usize = 10;
 
 impl<'a> Letters<'a> {
     /// `None` for an automaton that does more than read.
     pub(super) fn new(property: &'a dyn Property) -> Option<Self> {
         let reader = property.reader()?;
+        let mut read = Vec::new();
+        reader.letter(&mut |index| {
+            read.push(index);
+            false
+        });
+        let by_values = if read.len() <= FEW { vec![UNMET; 1 << read.len()] } else { Vec::new() };
         Some(Letters {
             property,
             reader,
@@ -39,6 +50,8 @@ impl<'a> Letters<'a> {
             state_numbers: HashMap::new(),
             letters: Vec::new(),
             numbers: HashMap::new(),
+            read,
+            by_values,
             moves: Vec::new(),
             targets: Vec::new(),
         })
@@ -47,12 +60,28 @@ impl<'a> Letters<'a> {
     /// The letter where `holds` gives the value of each proposition.
     #[inline]
     pub(super) fn letter(&mut self, mut holds: impl FnMut(usize) -> bool) -> Letter {
-        let letter = self.reader.letter(&mut holds);
-        if self.letters.len() <= FEW
-            && let Some(at) = self.letters.iter().position(|known| *known == letter)
-        {
-            return at as Letter;
+        if self.by_values.is_empty() {
+            let letter = self.reader.letter(&mut holds);
+            return self.number_of_letter(letter);
         }
+        let read = self.read.iter().enumerate();
+        let values = read.fold(0, |bits, (bit, index)| bits | usize::from(holds(*index)) << bit);
+        match self.by_values[values] {
+            UNMET => self.meet(values),
+            letter => letter,
+        }
+    }
+
+    #[cold]
+    fn meet(&mut self, values: usize) -> Letter {
+        let mut bits = 0..;
+        let mut holds = |_| bits.next().is_some_and(|bit: u32| values >> bit & 1 != 0);
+        let letter = self.reader.letter(&mut holds);
+        self.by_values[values] = self.number_of_letter(letter);
+        self.by_values[values]
+    }
+
+    fn number_of_letter(&mut self, letter: u64) -> Letter {
         let next = self.letters.len() as Letter;
         let number = *self.numbers.entry(letter).or_insert(next);
         if number == next {

@@ -63,6 +63,7 @@ impl Footprints {
         self.futures.get(proctype)?.get(usize::from(pc))?.as_ref()
     }
 
+    #[inline]
     pub(super) fn is_visible(&self, proctype: usize, pc: u16) -> bool {
         self.visible.get(proctype).and_then(|v| v.get(usize::from(pc))).copied().unwrap_or(true)
     }

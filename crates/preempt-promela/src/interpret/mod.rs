@@ -86,6 +86,7 @@ impl Interpreter {
     }
 
     /// Whether a move at a control state may be seen by a property, see [`System::is_visible`].
+    #[inline]
     pub fn is_visible_at(&self, proctype: usize, pc: Pc) -> bool {
         self.footprints.is_visible(proctype, pc.0)
     }
