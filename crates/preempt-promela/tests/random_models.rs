@@ -170,6 +170,9 @@ fn mistake_of_spin(text: &str, same_states: bool) -> Option<&'static str> {
     if has(&["never {", "timeout", "atomic {"]) {
         return Some("beside a claim, `timeout` stays true through an atomic sequence");
     }
+    if same_states && has(&["timeout", "assert("]) {
+        return Some("statements that are merged see the `timeout` of the first");
+    }
     if has(&["hidden", "d_step"]) {
         return Some("going back over a `d_step` does not restore hidden variables");
     }

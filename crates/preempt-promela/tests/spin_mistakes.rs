@@ -20,7 +20,7 @@ struct Pair {
     right: &'static str,
 }
 
-const PAIRS: [Pair; 5] = [
+const PAIRS: [Pair; 6] = [
     Pair {
         name: "a claim that forbids nothing lets a second timeout pass",
         errors: 0,
@@ -34,6 +34,12 @@ const PAIRS: [Pair; 5] = [
         right: "byte g, h;
                 active proctype Q() { h == 1; g = 1 }
                 active proctype P() { atomic { timeout; h = 1; timeout; assert(g == 1) } }",
+    },
+    Pair {
+        name: "a jump to the next statement, which keeps two from being merged",
+        errors: 1,
+        wrong: ("active proctype P() { atomic { timeout; assert(timeout) } }", 0),
+        right: "active proctype P() { atomic { timeout; goto next; next: assert(timeout) } }",
     },
     Pair {
         name: "the order of the options of a D_proctype",
