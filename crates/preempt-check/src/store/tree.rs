@@ -24,7 +24,7 @@ pub struct Tree {
     roots: Pairs,
     /// Pairs of words.
     leaves: Pairs,
-    /// Pairs of numbers of pairs, or of a number and a word that is left over.
+    /// Pairs of numbers of pairs.
     inner: Pairs,
     /// The lengths that occur; a class is an index into it.
     lengths: Vec<usize>,
@@ -85,7 +85,7 @@ impl Tree {
         let Some(first) = batch.first() else { return Ok(()) };
         let length = first.end - first.start;
         let class = self.class(length)?;
-        let stride = length.div_ceil(4).max(2);
+        let stride = word_count(length);
         let mut words = std::mem::take(&mut self.words);
         let mut hashes = std::mem::take(&mut self.hashes);
         words.clear();
@@ -227,16 +227,33 @@ fn root_key(words: &[u32]) -> u64 {
     pair_key(words[0], words[1])
 }
 
+/// The words of a state of this length, with zeroes behind to make whole pairs, at least two. So there
+/// are words in the lowest pairs only, and everywhere else numbers, which take fewer bits.
+#[inline(always)]
+pub(super) fn word_count(length: usize) -> usize {
+    length.div_ceil(8).max(2) * 2
+}
+
+/// How many words of zeroes lie before a state of this length. Where the last of its words would be
+/// all of the root's right side, nearly every state had a left side of its own: so that the last two
+/// words lie there, the odd word that makes pairs whole comes first.
+#[inline(always)]
+pub(super) fn words_before(length: usize) -> usize {
+    let words = length.div_ceil(4);
+    usize::from(length <= LONG && words > 4 && (words - 1).is_power_of_two())
+}
+
 /// All classes hash alike: a rehash knows only the keys, and classes are few.
 #[inline(always)]
 fn root_hash(key: u64, _class: usize) -> u64 {
     pairs::hash(key)
 }
 
-/// Appends a state as words, padded with zeroes to `stride` words.
+/// Appends a state as words, with zeroes before and behind to make `stride` words.
 #[inline(always)]
 fn push_words(state: &[u8], stride: usize, out: &mut Vec<u32>) {
     let end = out.len() + stride;
+    out.extend((0..words_before(state.len())).map(|_| 0));
     let (chunks, rest) = state.as_chunks::<4>();
     out.extend(chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)));
     if !rest.is_empty() {
@@ -299,7 +316,7 @@ impl Store for Tree {
     fn lookup_hashed(&self, _hash: u64, state: &[u8]) -> Option<StateId> {
         let class = self.lengths.iter().position(|length| *length == state.len())?;
         let mut words = Vec::new();
-        let mut size = state.len().div_ceil(4).max(2);
+        let mut size = word_count(state.len());
         push_words(state, size, &mut words);
         let mut nodes = &self.leaves;
         while size > 2 {
@@ -334,7 +351,7 @@ impl Store for Tree {
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
         let length = self.length_of(id);
         // The words of each level are written over those of the level above, from the end.
-        let mut words = vec![0; length.div_ceil(4).max(2)];
+        let mut words = vec![0; word_count(length)];
         let mut sizes = vec![words.len()];
         while let Some(&size) = sizes.last()
             && size > 2
@@ -354,6 +371,7 @@ impl Store for Tree {
             }
         }
         out.clear();
+        let words = &words[words_before(length)..];
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         out.truncate(length);
         true

@@ -2,11 +2,12 @@
 //! by looking up only the pairs above the words that differ.
 //!
 //! Level 0 are the words of the state; each further level has the numbers of the pairs of the level
-//! below, and the word left over if there is an odd one. The topmost level has two words.
+//! below, and the number left over if there is an odd one. The topmost level has two numbers.
 //!
 //! Invariant: between calls the levels are those of the state `id`.
 
 use super::pairs::{self, Pairs};
+use super::tree::{word_count, words_before};
 use super::{Pending, StateId, StoreFull};
 
 /// A state in its parts.
@@ -86,7 +87,7 @@ impl Unfolded {
     fn shape(&mut self, length: usize) {
         self.length = length;
         self.levels.clear();
-        let (mut start, mut size) = (0, length.div_ceil(4).max(2));
+        let (mut start, mut size) = (0, word_count(length));
         loop {
             self.levels.push((start, size));
             start += size;
@@ -104,7 +105,8 @@ impl Unfolded {
     pub(crate) fn bytes(&self, out: &mut Vec<u8>) {
         out.clear();
         let size = self.levels.first().map_or(0, |(_, size)| *size);
-        out.extend(self.words[..size].iter().flat_map(|word| word.to_le_bytes()));
+        let words = &self.words[words_before(self.length)..size];
+        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         out.truncate(self.length);
     }
 
@@ -121,10 +123,10 @@ impl Unfolded {
         let Some(&(top, _)) = self.levels.last() else { return Ok(()) };
         let own = pair_key(self.words[top], self.words[top + 1]);
         self.changes.clear();
+        let begins_here = words_before(self.length) == 0;
         for (successor, pending) in batch.iter_mut().enumerate() {
             let state = &bytes[pending.start..pending.end];
-            // Where a root is made of the words themselves all its bits may be used.
-            if state.len() == self.length && self.levels.len() > 1 {
+            if state.len() == self.length && begins_here {
                 self.find_changes(successor as u32, state);
                 pending.hash = own << 1 | 1;
             } else {
