@@ -179,7 +179,7 @@ pub(crate) fn program(seed: u64, recursive: bool) -> String {
         nesting: 0,
         labels: 0,
     };
-    g.out.push_str("decl bool a, b, c;\n");
+    let _ = writeln!(g.out, "// seed {seed}\ndecl bool a, b, c;");
     if with_int {
         g.out.push_str("decl int<2> n;\n");
     }

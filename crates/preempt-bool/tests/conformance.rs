@@ -276,6 +276,18 @@ const CASES: &[Case] = &[
         None,
         "decl g; void set(x) begin g := x; end void init() begin set(T); end thread a() begin assert(g); end thread b() begin g := g; end",
     ),
+    (
+        "recursion in an atomic section",
+        Slam,
+        None,
+        "decl g; void init() begin g := F; end void h() begin g := T; if (*) then h(); fi; g := F; end thread a() begin atomic_begin; h(); atomic_end; end thread b() begin assert(!g); end",
+    ),
+    (
+        "interrupted between argument and recursive procedure",
+        Slam,
+        Some(4),
+        "decl a, b, c; void init() begin a, b, c := F, F, F; end void f(x) begin assume(x & a); if (*) then f(F); fi; assume(b); end thread p() begin f(!a); assert(a | !b | !c); end thread q() begin a := T; end thread r() begin c := T; a, b := F, T; end",
+    ),
     ("peterson", Slam, None, PETERSON),
     (
         "peterson without turn",
@@ -304,6 +316,10 @@ fn every_construct_means_what_it_should() {
             let report =
                 check(&program, &Options { method, switches, ..Options::default() }).unwrap();
             let claim = &report.claim;
+            // One number of switches alone must give what the series gives.
+            let alone = Options { method, switches: Switches::AtMost(1), ..Options::default() };
+            let is_violated = check(&program, &alone).unwrap().claim.verdict == Verdict::Violated;
+            assert_eq!(is_violated, expected.is_some_and(|k| k <= 1), "{name} {method:?}");
             match expected {
                 Some(k) => {
                     assert_eq!(

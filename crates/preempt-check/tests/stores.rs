@@ -83,6 +83,8 @@ fn all_numbered_stores_agree_with_a_map() {
         (4, &[40, 24, 3, 0, 41, 100]),
         (5, &[1]),
         (6, &[133]),
+        (7, &[35]),
+        (8, &[33, 36, 17, 19, 20, 32, 8, 49]),
     ] {
         let states = states(seed, 30_000, lengths);
         agrees_with_a_map(Exact::new(usize::MAX), &states);
@@ -172,7 +174,7 @@ fn bitstate_predicts_what_it_misses() {
 /// Successors of stored states, found from these, are the states that their bytes say.
 #[test]
 fn a_tree_finds_successors_from_their_predecessors() {
-    for length in [65, 66, 67, 68, 69, 80, 131, 257] {
+    for length in [33, 41, 65, 66, 67, 68, 69, 80, 131, 257] {
         let mut random = Random(length as u64);
         let mut tree = Tree::new(usize::MAX);
         let mut known: HashMap<Vec<u8>, StateId> = HashMap::new();

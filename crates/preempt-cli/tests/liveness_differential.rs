@@ -6,7 +6,8 @@
 //! asks the environment). `PREEMPT_FAMILIES` sets the number of families, `PREEMPT_VARIANTS` how many
 //! models each has, `PREEMPT_FORMULAS` how many formulas, `PREEMPT_SEED` the seed of the first family;
 //! the next one has the next seed. `PREEMPT_VERDICTS` names a file in which Spin's verdicts are kept, so
-//! that another run with the same settings need not ask Spin again. How often Spin *with* its reduction
+//! that another run with the same settings need not ask Spin again. `PREEMPT_CC` names another C compiler
+//! than gcc. How often Spin *with* its reduction
 //! is wrong is printed, not judged.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -238,7 +239,7 @@ impl Verdicts {
 fn spin(folder: &Path, name: &str, flags: &[&str]) -> Option<PathBuf> {
     let made = Command::new("spin").args(["-a", name]).current_dir(folder).output().ok()?;
     let program = folder.join(format!("pan{}", flags.len()));
-    let compiled = Command::new("gcc")
+    let compiled = Command::new(c_compiler())
         .args(["-O0", "-w", "-o"])
         .arg(&program)
         .args(flags)
@@ -263,6 +264,10 @@ fn spins_verdict(program: &Path, folder: &Path, variant: usize, number: usize) -
         Some("0") | None => '?',
         Some(_) => 'v',
     }
+}
+
+fn c_compiler() -> String {
+    std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into())
 }
 
 fn setting(name: &str, usual: u64) -> u64 {

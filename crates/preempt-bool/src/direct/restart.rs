@@ -73,10 +73,10 @@ impl Control {
                 }
             }
         }
-        // An end that is read off in the middle of a call belongs to boundaries that the procedure
-        // itself may never look at.
+        // An end that is read off in the middle of a call belongs to boundaries, and perhaps to an
+        // atomic section, that the procedure itself may never look at.
         code.carried = registers.starts.iter().chain(&registers.ends).flatten().copied().collect();
-        code.carried.extend(registers.shared.iter().chain(&[current, last, first]));
+        code.carried.extend(registers.shared.iter().chain(&[current, last, first]).chain(&atomic));
         Control { current, last, first, width }
     }
 

@@ -114,7 +114,8 @@ enum Exit {
 }
 
 impl<'p> Builder<'p> {
-    /// With switch nodes, each edge that touches shared data ends at a node of its own.
+    /// With switch nodes, each edge that touches shared data ends at a node of its own, and so does
+    /// the passing of shared values to a procedure.
     pub(crate) fn new(program: &'p Program, targets: &'p Targets, with_switches: bool) -> Self {
         let recursive =
             (0..program.functions.len()).map(|f| program.calls_from(f).contains(&f)).collect();
@@ -197,12 +198,34 @@ impl<'p> Builder<'p> {
             build.own_frame = build.frame.len();
             build.params = self.program.functions[function].params.iter().map(|v| map[v]).collect();
             build.results = self.result_variables(function);
-            let entry = node(&mut build);
+            let mut entry = node(&mut build);
             build.entry = entry;
+            if self.with_switches && self.is_passed_shared_values(function) {
+                // The thread may be interrupted after its arguments were read, which is here: the
+                // call edge ends only when the procedure has returned.
+                build.switches[entry] = true;
+                let first = node(&mut build);
+                edge(&mut build, entry, first, skip(), Origin::Glue);
+                entry = first;
+            }
             self.expand(&mut build, function, &map, &usage, entry, &Exit::Procedure, 0);
             close(&mut build);
             self.code.procedures[slot] = build;
         }
+    }
+
+    /// Whether some call of the function has an argument that reads a shared variable.
+    fn is_passed_shared_values(&self, function: FunctionId) -> bool {
+        let mut reads = false;
+        for edge in self.program.functions.iter().flat_map(|f| &f.edges) {
+            if let Operation::Call { function: callee, args, .. } = &edge.operation
+                && *callee == function
+            {
+                let mut look = |v| reads |= self.program.is_shared(v);
+                args.iter().for_each(|e| e.each_variable(&mut look));
+            }
+        }
+        reads
     }
 
     fn finish(&mut self, mut build: Procedure) -> usize {

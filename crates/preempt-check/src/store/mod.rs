@@ -17,6 +17,7 @@ mod lines;
 mod packed;
 pub(crate) mod pages;
 mod pairs;
+mod quads;
 pub(crate) mod shared;
 pub(crate) mod sorted;
 mod tree;

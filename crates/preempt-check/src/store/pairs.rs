@@ -1,6 +1,7 @@
-//! A numbered set of pairs, the building block of tree compression.
+//! A numbered set of keys, the building block of tree compression: pairs of numbers, or the lowest
+//! parts of states.
 //!
-//! Keys lie [packed](Packed) in the order of their numbers; an index of four bytes per entry leads to
+//! Keys lie [packed](Packed), or as they are, in the order of their numbers; an index of four bytes per entry leads to
 //! them. The index is made of cache lines of sixteen entries: a key's entry is in the line that its
 //! hash says, or if that is full in the next that is not. An entry spends on the number only the bits
 //! that numbers need at the present size, and the rest on a tag, so that hardly any key is compared in
@@ -13,10 +14,58 @@ use super::StoreFull;
 use super::lines::Lines;
 use super::packed::Packed;
 
-/// A set of 64-bit keys numbered 0, 1, 2, …
+/// A list of keys.
+pub(crate) trait Keys: Default {
+    type Key: Copy + PartialEq + Default;
+    fn len(&self) -> usize;
+    /// Memory in use, in bytes.
+    fn bytes(&self) -> usize;
+    fn get(&self, number: usize) -> Self::Key;
+    fn push(&mut self, key: Self::Key);
+    /// Asks the processor to fetch a key.
+    fn prefetch(&self, number: usize);
+    fn hash(key: Self::Key) -> u64;
+}
+
+impl Keys for Packed {
+    type Key = u64;
+
+    fn len(&self) -> usize {
+        Packed::len(self)
+    }
+
+    fn bytes(&self) -> usize {
+        Packed::bytes(self)
+    }
+
+    #[inline(always)]
+    fn get(&self, number: usize) -> u64 {
+        Packed::get(self, number)
+    }
+
+    #[inline(always)]
+    fn push(&mut self, key: u64) {
+        Packed::push(self, key);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, number: usize) {
+        Packed::prefetch(self, number);
+    }
+
+    #[inline(always)]
+    fn hash(key: u64) -> u64 {
+        hash(key)
+    }
+}
+
+/// A set of pairs.
+pub(crate) type Pairs = Numbered<Packed>;
+
+/// A set of keys numbered 0, 1, 2, …
 #[derive(Debug)]
-pub(crate) struct Pairs {
-    keys: Packed,
+pub(crate) struct Numbered<K: Keys> {
+    keys: K,
     /// 0 = free, otherwise `tag << bits | number + 1`.
     index: Lines<u32, LINE>,
     /// Lines that keys hash to.
@@ -25,13 +74,13 @@ pub(crate) struct Pairs {
     grow_at: usize,
     /// Keys that were looked up lately, by hash: the parts of states that are explored one after the
     /// other are mostly the same.
-    recent: Vec<Recent>,
+    recent: Vec<Recent<K::Key>>,
 }
 
 /// A key and its number + 1, or zeroes.
 #[derive(Clone, Copy, Default, Debug)]
-struct Recent {
-    key: u64,
+struct Recent<T> {
+    key: T,
     number: u32,
 }
 
@@ -43,18 +92,18 @@ const LINE: usize = 16;
 const MARGIN: usize = 1 << 6;
 const FIRST_LINES: usize = 1 << 7;
 
-impl Pairs {
+impl<K: Keys> Numbered<K> {
     pub(crate) fn new() -> Self {
-        let mut pairs = Pairs {
-            keys: Packed::default(),
+        let mut set = Numbered {
+            keys: K::default(),
             index: Lines::zeroed(0),
             lines: 0,
             bits: 0,
             grow_at: 0,
             recent: Vec::new(),
         };
-        pairs.set_capacity(FIRST_LINES);
-        pairs
+        set.set_capacity(FIRST_LINES);
+        set
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -62,11 +111,11 @@ impl Pairs {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.keys.bytes() + self.index.bytes() + self.recent.len() * size_of::<Recent>()
+        self.keys.bytes() + self.index.bytes() + self.recent.len() * size_of::<Recent<K::Key>>()
     }
 
     #[inline(always)]
-    pub(crate) fn key(&self, number: u32) -> u64 {
+    pub(crate) fn key(&self, number: u32) -> K::Key {
         self.keys.get(number as usize)
     }
 
@@ -90,7 +139,7 @@ impl Pairs {
     pub(crate) fn find(
         &self,
         hash: u64,
-        key: u64,
+        key: K::Key,
         accept: impl Fn(usize) -> bool,
     ) -> Result<u32, usize> {
         let mut at = self.line(hash);
@@ -118,10 +167,10 @@ impl Pairs {
     pub(crate) fn number(
         &mut self,
         hash: u64,
-        key: u64,
+        key: K::Key,
         room: impl FnOnce(&Self) -> usize,
     ) -> Result<u32, StoreFull> {
-        let place = |recent: &Vec<Recent>| hash as usize & recent.len().wrapping_sub(1);
+        let place = |recent: &[Recent<K::Key>]| hash as usize & recent.len().wrapping_sub(1);
         if let Some(recent) = self.recent.get(place(&self.recent))
             && recent.key == key
             && recent.number != 0
@@ -158,14 +207,14 @@ impl Pairs {
         found
     }
 
-    /// Adds a key that is not in the set, where [`Pairs::find`] said. `room` is how many bytes the
+    /// Adds a key that is not in the set, where [`Numbered::find`] said. `room` is how many bytes the
     /// set may still grow by.
     #[inline(always)]
     pub(crate) fn add(
         &mut self,
         at: usize,
         hash: u64,
-        key: u64,
+        key: K::Key,
         room: usize,
     ) -> Result<u32, StoreFull> {
         let number = self.keys.len();
@@ -178,7 +227,7 @@ impl Pairs {
     }
 
     #[cold]
-    fn add_after_growth(&mut self, hash: u64, key: u64, room: usize) -> Result<u32, StoreFull> {
+    fn add_after_growth(&mut self, hash: u64, key: K::Key, room: usize) -> Result<u32, StoreFull> {
         // Small steps: memory that is not used would be most of what a state costs.
         let larger = self.lines + (self.lines / 4).max(FIRST_LINES);
         if larger * 64 > room || larger * LINE >= 1 << 31 {
@@ -201,9 +250,9 @@ impl Pairs {
         let mut used = vec![0u8; lines + MARGIN];
         for number in 0..self.keys.len() {
             if number + 16 < self.keys.len() {
-                self.prefetch(hash(self.keys.get(number + 16)));
+                self.prefetch(K::hash(self.keys.get(number + 16)));
             }
-            let hash = hash(self.keys.get(number));
+            let hash = K::hash(self.keys.get(number));
             let entry = self.entry(hash, number);
             let mut at = self.line(hash);
             while usize::from(used[at]) == LINE {

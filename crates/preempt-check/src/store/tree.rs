@@ -1,7 +1,7 @@
 //! Exact storage in about a dozen bytes per state, by sharing equal parts.
 //!
-//! A state is cut into words of four bytes; two neighbours make a pair, equal pairs get equal
-//! numbers, two neighbouring numbers make a pair again, and so on up to one root pair per state.
+//! A state is cut into quads of four words; equal quads get equal numbers, two neighbouring numbers
+//! make a pair, equal pairs get equal numbers again, and so on up to one root pair per state.
 //! Neighbouring states differ in few words, so almost all their pairs are shared: what a state
 //! costs is its root, two small numbers, and an index entry. (Blom, Lisser, van de Pol and Weber's
 //! recursive indexing; Laarman's tree tables.)
@@ -14,7 +14,8 @@
 //! bytes. Roots of different lengths are kept apart by a class, stored only once lengths differ.
 
 use super::packed::Packed;
-use super::pairs::{self, Pairs};
+use super::pairs::{self, Keys, Numbered, Pairs};
+use super::quads::{self, Quads};
 use super::unfolded::Unfolded;
 use super::{Inserted, Pending, StateId, Store, StoreFull};
 
@@ -22,9 +23,8 @@ use super::{Inserted, Pending, StateId, Store, StoreFull};
 #[derive(Debug)]
 pub struct Tree {
     roots: Pairs,
-    /// Pairs of words.
-    leaves: Pairs,
-    /// Pairs of numbers of pairs, or of a number and a word that is left over.
+    leaves: Numbered<Quads>,
+    /// Pairs of numbers of quads or pairs.
     inner: Pairs,
     /// The lengths that occur; a class is an index into it.
     lengths: Vec<usize>,
@@ -46,7 +46,7 @@ impl Tree {
     pub fn new(limit: usize) -> Self {
         Tree {
             roots: Pairs::new(),
-            leaves: Pairs::new(),
+            leaves: Numbered::new(),
             inner: Pairs::new(),
             lengths: Vec::new(),
             longest: 0,
@@ -85,7 +85,7 @@ impl Tree {
         let Some(first) = batch.first() else { return Ok(()) };
         let length = first.end - first.start;
         let class = self.class(length)?;
-        let stride = length.div_ceil(4).max(2);
+        let stride = word_count(length);
         let mut words = std::mem::take(&mut self.words);
         let mut hashes = std::mem::take(&mut self.hashes);
         words.clear();
@@ -120,26 +120,35 @@ impl Tree {
         stride: usize,
         states: usize,
     ) -> Result<(), StoreFull> {
-        let mut size = stride;
         hashes.clear();
-        hashes.resize(states * (stride / 2).max(1), 0);
+        hashes.resize(states * stride / 4, 0);
+        let mut size = stride / 4;
+        for (quad, hash) in words.as_chunks::<4>().0.iter().zip(&mut *hashes) {
+            *hash = Quads::hash(quads::quad(quad));
+            self.leaves.prefetch(*hash);
+        }
+        for (state, hashes) in hashes.chunks_exact(size).take(states).enumerate() {
+            let start = state * stride;
+            for (at, hash) in hashes.iter().enumerate() {
+                let from = start + 4 * at;
+                let [a, b, c, d] = words[from..from + 4] else { unreachable!("four words") };
+                words[start + at] = self.leaf(*hash, quads::quad(&[a, b, c, d]))?;
+            }
+        }
         while size > 2 {
             let pairs = size / 2;
-            let is_lowest = size == stride;
-            let nodes = if is_lowest { &self.leaves } else { &self.inner };
             for (state, hashes) in hashes.chunks_exact_mut(pairs).take(states).enumerate() {
                 let words = &words[state * stride..];
                 for (pair, hash) in hashes.iter_mut().enumerate() {
                     *hash = pairs::hash(pair_key(words[2 * pair], words[2 * pair + 1]));
-                    nodes.prefetch(*hash);
+                    self.inner.prefetch(*hash);
                 }
             }
             for state in 0..states {
                 let start = state * stride;
                 for pair in 0..pairs {
                     let key = pair_key(words[start + 2 * pair], words[start + 2 * pair + 1]);
-                    let hash = hashes[state * pairs + pair];
-                    words[start + pair] = self.node(is_lowest, hash, key)?;
+                    words[start + pair] = self.node(hashes[state * pairs + pair], key)?;
                 }
                 if size % 2 == 1 {
                     words[start + pairs] = words[start + size - 1];
@@ -151,22 +160,23 @@ impl Tree {
     }
 
     #[inline(always)]
-    fn node(&mut self, is_lowest: bool, hash: u64, key: u64) -> Result<u32, StoreFull> {
-        let (nodes, others) = match is_lowest {
-            true => (&mut self.leaves, &self.inner),
-            false => (&mut self.inner, &self.leaves),
-        };
-        let fixed = || self.roots.bytes() + self.classes.as_ref().map_or(0, Packed::bytes);
+    fn leaf(&mut self, hash: u64, quad: quads::Quad) -> Result<u32, StoreFull> {
+        let fixed = || self.roots.bytes() + self.inner.bytes() + class_bytes(&self.classes);
         let limit = self.limit;
-        nodes.number(hash, key, |nodes| {
-            limit.saturating_sub(fixed() + others.bytes() + nodes.bytes())
-        })
+        self.leaves.number(hash, quad, |leaves| limit.saturating_sub(fixed() + leaves.bytes()))
+    }
+
+    #[inline(always)]
+    fn node(&mut self, hash: u64, key: u64) -> Result<u32, StoreFull> {
+        let fixed = || self.roots.bytes() + self.leaves.bytes() + class_bytes(&self.classes);
+        let limit = self.limit;
+        self.inner.number(hash, key, |inner| limit.saturating_sub(fixed() + inner.bytes()))
     }
 
     fn unfold(&mut self, id: StateId) {
         if self.parent.id != Some(id) {
             let length = self.length_of(id);
-            self.parent.unfold(id, self.roots.key(id.0), length, [&self.leaves, &self.inner]);
+            self.parent.unfold(id, self.roots.key(id.0), length, (&self.leaves, &self.inner));
         }
     }
 
@@ -227,16 +237,37 @@ fn root_key(words: &[u32]) -> u64 {
     pair_key(words[0], words[1])
 }
 
+/// The words of a state of this length, with zeroes behind to make whole quads, at least two. So there
+/// are words in the quads only, and everywhere else numbers, which take fewer bits.
+#[inline(always)]
+pub(super) fn word_count(length: usize) -> usize {
+    length.div_ceil(16).max(2) * 4
+}
+
+fn class_bytes(classes: &Option<Packed>) -> usize {
+    classes.as_ref().map_or(0, Packed::bytes)
+}
+
+/// How many words of zeroes lie before a state of this length. Where the last of its words would be
+/// all of the root's right side, nearly every state had a left side of its own: so that the last two
+/// words lie there, the odd word that makes pairs whole comes first.
+#[inline(always)]
+pub(super) fn words_before(length: usize) -> usize {
+    let words = length.div_ceil(4);
+    usize::from(length <= LONG && words > 4 && (words - 1).is_power_of_two())
+}
+
 /// All classes hash alike: a rehash knows only the keys, and classes are few.
 #[inline(always)]
 fn root_hash(key: u64, _class: usize) -> u64 {
     pairs::hash(key)
 }
 
-/// Appends a state as words, padded with zeroes to `stride` words.
+/// Appends a state as words, with zeroes before and behind to make `stride` words.
 #[inline(always)]
 fn push_words(state: &[u8], stride: usize, out: &mut Vec<u32>) {
     let end = out.len() + stride;
+    out.extend((0..words_before(state.len())).map(|_| 0));
     let (chunks, rest) = state.as_chunks::<4>();
     out.extend(chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)));
     if !rest.is_empty() {
@@ -265,7 +296,7 @@ impl Store for Tree {
         }
         self.unfold(parent);
         let room = self.room();
-        let nodes = [&mut self.leaves, &mut self.inner];
+        let nodes = (&mut self.leaves, &mut self.inner);
         self.parent.find_roots(bytes, batch, nodes, room)?;
         for pending in batch {
             self.prefetch(pending.hash);
@@ -299,19 +330,22 @@ impl Store for Tree {
     fn lookup_hashed(&self, _hash: u64, state: &[u8]) -> Option<StateId> {
         let class = self.lengths.iter().position(|length| *length == state.len())?;
         let mut words = Vec::new();
-        let mut size = state.len().div_ceil(4).max(2);
-        push_words(state, size, &mut words);
-        let mut nodes = &self.leaves;
+        push_words(state, word_count(state.len()), &mut words);
+        let mut size = words.len() / 4;
+        for at in 0..size {
+            let [a, b, c, d] = words[4 * at..4 * at + 4] else { return None };
+            let quad = quads::quad(&[a, b, c, d]);
+            words[at] = self.leaves.find(Quads::hash(quad), quad, |_| true).ok()?;
+        }
         while size > 2 {
             for pair in 0..size / 2 {
                 let key = pair_key(words[2 * pair], words[2 * pair + 1]);
-                words[pair] = nodes.find(pairs::hash(key), key, |_| true).ok()?;
+                words[pair] = self.inner.find(pairs::hash(key), key, |_| true).ok()?;
             }
             if size % 2 == 1 {
                 words[size / 2] = words[size - 1];
             }
             size = size.div_ceil(2);
-            nodes = &self.inner;
         }
         let key = root_key(&words);
         self.find_root(root_hash(key, class), key, class).ok().map(StateId)
@@ -334,8 +368,9 @@ impl Store for Tree {
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
         let length = self.length_of(id);
         // The words of each level are written over those of the level above, from the end.
-        let mut words = vec![0; length.div_ceil(4).max(2)];
-        let mut sizes = vec![words.len()];
+        let mut words = vec![0; word_count(length)];
+        let quads = words.len() / 4;
+        let mut sizes = vec![quads];
         while let Some(&size) = sizes.last()
             && size > 2
         {
@@ -343,17 +378,21 @@ impl Store for Tree {
         }
         let root = self.roots.key(id.0);
         (words[0], words[1]) = ((root >> 32) as u32, root as u32);
-        for (level, &size) in sizes.iter().enumerate().rev().skip(1) {
-            let nodes = if level == 0 { &self.leaves } else { &self.inner };
+        for &size in sizes.iter().rev().skip(1) {
             if size % 2 == 1 {
                 words[size - 1] = words[size / 2];
             }
             for pair in (0..size / 2).rev() {
-                let key = nodes.key(words[pair]);
+                let key = self.inner.key(words[pair]);
                 (words[2 * pair], words[2 * pair + 1]) = ((key >> 32) as u32, key as u32);
             }
         }
+        for at in (0..quads).rev() {
+            let quad = quads::words(self.leaves.key(words[at]));
+            words[4 * at..4 * at + 4].copy_from_slice(&quad);
+        }
         out.clear();
+        let words = &words[words_before(length)..];
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         out.truncate(length);
         true
@@ -374,10 +413,7 @@ impl Store for Tree {
     }
 
     fn bytes(&self) -> usize {
-        self.roots.bytes()
-            + self.leaves.bytes()
-            + self.inner.bytes()
-            + self.classes.as_ref().map_or(0, Packed::bytes)
+        self.roots.bytes() + self.leaves.bytes() + self.inner.bytes() + class_bytes(&self.classes)
     }
 
     fn set_limit(&mut self, bytes: usize) {

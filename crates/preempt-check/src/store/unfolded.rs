@@ -1,12 +1,15 @@
 //! One state of a [tree](super::Tree) with the numbers of all its pairs, so that a successor is found
 //! by looking up only the pairs above the words that differ.
 //!
-//! Level 0 are the words of the state; each further level has the numbers of the pairs of the level
-//! below, and the word left over if there is an odd one. The topmost level has two words.
+//! Level 0 are the words of the state, level 1 the numbers of its quads; each further level has the
+//! numbers of the pairs of the level below, and the number left over if there is an odd one. The topmost
+//! level has two numbers.
 //!
 //! Invariant: between calls the levels are those of the state `id`.
 
-use super::pairs::{self, Pairs};
+use super::pairs::{self, Keys, Numbered, Pairs};
+use super::quads::{self, Quad, Quads};
+use super::tree::{word_count, words_before};
 use super::{Pending, StateId, StoreFull};
 
 /// A state in its parts.
@@ -37,9 +40,15 @@ struct Change {
 }
 
 impl Unfolded {
-    /// Takes apart the state with this root, of `length` bytes. `nodes` are the pairs of words, and
-    /// those of numbers.
-    pub(crate) fn unfold(&mut self, id: StateId, root: u64, length: usize, nodes: [&Pairs; 2]) {
+    /// Takes apart the state with this root, of `length` bytes. `nodes` are the quads, and the
+    /// pairs.
+    pub(crate) fn unfold(
+        &mut self,
+        id: StateId,
+        root: u64,
+        length: usize,
+        nodes: (&Numbered<Quads>, &Pairs),
+    ) {
         let is_new = self.length != length || self.levels.is_empty() || self.id.is_none();
         self.id = None;
         if is_new {
@@ -55,11 +64,11 @@ impl Unfolded {
                 self.open.push(side as u32);
             }
         }
-        for level in (1..self.levels.len()).rev() {
+        let (leaves, inner) = nodes;
+        for level in (2..self.levels.len()).rev() {
             let (start, size) = self.levels[level - 1];
             let (lower, upper) = self.words.split_at_mut(self.levels[level].0);
             let lower = &mut lower[start..];
-            let nodes = nodes[usize::from(level > 1)];
             self.open_below.clear();
             for &at in &self.open {
                 let number = upper[at as usize];
@@ -71,7 +80,7 @@ impl Unfolded {
                     }
                 };
                 if first + 1 < size {
-                    let key = nodes.key(number);
+                    let key = inner.key(number);
                     set(first, (key >> 32) as u32);
                     set(first + 1, key as u32);
                 } else {
@@ -80,13 +89,20 @@ impl Unfolded {
             }
             std::mem::swap(&mut self.open, &mut self.open_below);
         }
+        let (words, upper) = self.words.split_at_mut(self.levels[1].0);
+        for &at in &self.open {
+            let quad = quads::words(leaves.key(upper[at as usize]));
+            words[4 * at as usize..4 * at as usize + 4].copy_from_slice(&quad);
+        }
         self.id = Some(id);
     }
 
     fn shape(&mut self, length: usize) {
         self.length = length;
         self.levels.clear();
-        let (mut start, mut size) = (0, length.div_ceil(4).max(2));
+        let words = word_count(length);
+        self.levels.push((0, words));
+        let (mut start, mut size) = (words, words / 4);
         loop {
             self.levels.push((start, size));
             start += size;
@@ -104,7 +120,8 @@ impl Unfolded {
     pub(crate) fn bytes(&self, out: &mut Vec<u8>) {
         out.clear();
         let size = self.levels.first().map_or(0, |(_, size)| *size);
-        out.extend(self.words[..size].iter().flat_map(|word| word.to_le_bytes()));
+        let words = &self.words[words_before(self.length)..size];
+        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         out.truncate(self.length);
     }
 
@@ -115,31 +132,33 @@ impl Unfolded {
         &mut self,
         bytes: &[u8],
         batch: &mut [Pending],
-        nodes: [&mut Pairs; 2],
+        (leaves, inner): (&mut Numbered<Quads>, &mut Pairs),
         room: usize,
     ) -> Result<(), StoreFull> {
         let Some(&(top, _)) = self.levels.last() else { return Ok(()) };
         let own = pair_key(self.words[top], self.words[top + 1]);
         self.changes.clear();
+        let before = leaves.bytes() + inner.bytes();
+        let begins_here = words_before(self.length) == 0;
         for (successor, pending) in batch.iter_mut().enumerate() {
             let state = &bytes[pending.start..pending.end];
-            // Where a root is made of the words themselves all its bits may be used.
-            if state.len() == self.length && self.levels.len() > 1 {
-                self.find_changes(successor as u32, state);
+            if state.len() == self.length && begins_here {
+                let elsewhere = inner.bytes();
+                self.find_changes(successor as u32, state, |quad| {
+                    leaves.number(Quads::hash(quad), quad, |leaves| {
+                        room.saturating_sub((leaves.bytes() + elsewhere).saturating_sub(before))
+                    })
+                })?;
                 pending.hash = own << 1 | 1;
             } else {
                 pending.hash = 0;
             }
         }
-        let before = nodes[0].bytes() + nodes[1].bytes();
-        let [leaves, inner] = nodes;
-        for level in 0..self.levels.len() - 1 {
-            let (nodes, others) =
-                if level == 0 { (&mut *leaves, &*inner) } else { (&mut *inner, &*leaves) };
-            let elsewhere = others.bytes();
+        let elsewhere = leaves.bytes();
+        for level in 1..self.levels.len() - 1 {
             self.pair_up(level, |key| {
-                nodes.number(pairs::hash(key), key, |nodes| {
-                    room.saturating_sub((nodes.bytes() + elsewhere).saturating_sub(before))
+                inner.number(pairs::hash(key), key, |inner| {
+                    room.saturating_sub((inner.bytes() + elsewhere).saturating_sub(before))
                 })
             })?;
             std::mem::swap(&mut self.changes, &mut self.above);
@@ -184,35 +203,37 @@ impl Unfolded {
         Ok(())
     }
 
-    /// Lists the words of a state that differ.
+    /// Lists the quads of a state that differ; `number` tells the number of a quad.
     #[inline(always)]
-    fn find_changes(&mut self, successor: u32, state: &[u8]) {
-        let (eights, rest) = state.as_chunks::<8>();
-        let (twos, _) = self.words.as_chunks::<2>();
-        for (pair, (bytes, two)) in eights.iter().zip(twos).enumerate() {
-            let new = u64::from_le_bytes(*bytes);
-            if new != u64::from(two[1]) << 32 | u64::from(two[0]) {
-                for (side, word) in [(0, new as u32), (1, (new >> 32) as u32)] {
-                    if word != two[side] {
-                        let at = (2 * pair + side) as u32;
-                        self.changes.push(Change { successor, at, word });
-                    }
-                }
+    fn find_changes(
+        &mut self,
+        successor: u32,
+        state: &[u8],
+        mut number: impl FnMut(Quad) -> Result<u32, StoreFull>,
+    ) -> Result<(), StoreFull> {
+        let (own, _) = self.words.as_chunks::<4>();
+        let (whole, rest) = state.as_chunks::<16>();
+        let mut compare = |at: usize, new: u128| {
+            let new = [new as u64, (new >> 64) as u64];
+            if new != quads::quad(&own[at]) {
+                self.changes.push(Change { successor, at: at as u32, word: number(new)? });
             }
+            Ok(())
+        };
+        for (at, bytes) in whole.iter().enumerate() {
+            compare(at, u128::from_le_bytes(*bytes))?;
         }
         // What is left over is read together with what is before it: a copy of a few bytes would have
         // to be waited for.
-        let new = match state.last_chunk::<8>() {
-            Some(last) if !rest.is_empty() => {
-                u64::from_le_bytes(*last) >> (8 * (8 - rest.len() as u32))
+        match state.last_chunk::<16>() {
+            Some(_) if rest.is_empty() => Ok(()),
+            Some(last) => {
+                let new = u128::from_le_bytes(*last) >> (8 * (16 - rest.len() as u32));
+                compare(whole.len(), new)
             }
-            Some(_) => 0,
-            None => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-        };
-        let (pair, size) = (eights.len(), self.levels[0].1);
-        for (at, word) in [(2 * pair, new as u32), (2 * pair + 1, (new >> 32) as u32)] {
-            if at < size && self.words[at] != word {
-                self.changes.push(Change { successor, at: at as u32, word });
+            None => {
+                let new = rest.iter().rev().fold(0, |sum, byte| sum << 8 | u128::from(*byte));
+                compare(0, new)
             }
         }
     }

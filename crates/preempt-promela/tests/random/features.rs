@@ -248,7 +248,7 @@ pub(super) const FEATURES: &[Feature] = &[
             "d_step { if :: (g > 0) -> h = 0 :: (h > 0) -> g = 2 fi; x = g }",
             "atomic { d_step { g = 1; h = 2 }; (x == 1) -> y = 2 }",
             "d_step { for (x : 0 .. 1) { g = (g + x) % 3 } }",
-            "d_step { select (x : 0 .. 2); g = x }",
+            "d_step { (x < 9); select (x : 0 .. 2); g = x }",
             // Without the condition in front, Spin runs it in the middle of another process's rendezvous.
             "d_step { (x < 9); printf(\"%d\\n\", g); assert(g < 3); x = 1 }",
         ],

@@ -9,6 +9,11 @@ mod smaller;
 
 pub(crate) use make::make;
 
+/// What compiles Spin's verifiers.
+pub(crate) fn c_compiler() -> String {
+    std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into())
+}
+
 /// A small generator of numbers: xorshift.
 #[derive(Clone)]
 pub(crate) struct Random(u64);

@@ -132,13 +132,15 @@ impl Lowering<'_> {
                 return Ok(Home::Fixed(first));
             }
         }
-        if usage::can_hide(&variable.ty) && !self.facts.read.contains(&index) {
-            let hidden = variable.visibility == Visibility::Hidden;
-            if hidden || self.options.hide_unread {
-                return Ok(Home::Hidden);
-            }
+        let hidden = variable.visibility == Visibility::Hidden;
+        let needed = if hidden { &self.facts.used } else { &self.facts.read };
+        if usage::can_hide(&variable.ty)
+            && !needed.contains(&index)
+            && (hidden || self.options.hide_unread)
+        {
+            return Ok(Home::Hidden);
         }
-        if variable.visibility == Visibility::Hidden {
+        if hidden {
             self.program.notes.push(format!(
                 "`hidden` variable `{}` is read, so it stays part of the state",
                 variable.name

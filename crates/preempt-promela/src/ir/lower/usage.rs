@@ -1,7 +1,8 @@
 //! What the whole model does: who is read, which channels stay what they are, which features occur.
 //!
 //! "Read" is Spin's notion, because it decides what is left out of the state: `x++` does not read
-//! `x`, `printf` does not read anything, a receive reads the variables it stores to.
+//! `x`, `printf` does not read anything, a receive reads the variables it stores to. A variable that is
+//! declared `hidden` is left out when nothing depends on its value, received into or not.
 
 use super::Owner;
 use crate::model::{
@@ -19,8 +20,10 @@ pub(super) const WATCHED: u8 = 4;
 
 #[derive(Default)]
 pub(super) struct Facts {
-    /// Globals whose value is used.
+    /// Globals that are read in Spin's sense.
     pub(super) read: HashSet<u32>,
+    /// Globals whose value matters: of those that are read, the ones not only received into.
+    pub(super) used: HashSet<u32>,
     /// Variables that are assigned after their initialisation.
     pub(super) assigned: HashSet<Owner>,
     /// Labels that expressions refer to: process type and name.
@@ -134,9 +137,9 @@ impl Facts {
             }
             StmtKind::Printf { arguments, .. } => {
                 // Not a read for hiding; other facts still count.
-                let before = self.read.clone();
+                let before = (self.read.clone(), self.used.clone());
                 arguments.iter().for_each(|e| self.expr(e, process));
-                self.read = before;
+                (self.read, self.used) = before;
             }
             StmtKind::Printm(e) => self.expr(e, process),
             StmtKind::ExclusiveReceive(places) => self.promise(places, EXCLUSIVE_RECEIVE, process),
@@ -185,7 +188,16 @@ impl Facts {
     fn receive(&mut self, arguments: &[ReceiveArgument], process: Option<usize>) {
         for argument in arguments {
             match argument {
-                ReceiveArgument::Store(place) => self.read_and_store(place, process),
+                ReceiveArgument::Store(place) => {
+                    self.store(place, process);
+                    // What is not kept cannot complain about an index either.
+                    let is_indexed =
+                        place.path.iter().any(|part| matches!(part, Selector::Index(..)));
+                    match place.base {
+                        Base::Global(id) if !is_indexed => _ = self.read.insert(id.0),
+                        _ => self.place(place, process),
+                    }
+                }
                 ReceiveArgument::Match(e) => self.expr(e, process),
                 ReceiveArgument::Ignore => {}
             }
@@ -207,6 +219,7 @@ impl Facts {
     fn place(&mut self, place: &Place, process: Option<usize>) {
         if let Base::Global(id) = place.base {
             self.read.insert(id.0);
+            self.used.insert(id.0);
         }
         self.indices(place, process);
     }
@@ -235,6 +248,7 @@ impl Facts {
             | ExprKind::Poll { channel: place, .. } => {
                 if let Base::Global(id) = place.base {
                     self.read.insert(id.0);
+                    self.used.insert(id.0);
                 }
             }
             ExprKind::Timeout => self.uses_timeout = true,
