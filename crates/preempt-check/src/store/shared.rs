@@ -27,6 +27,8 @@ const MARGIN: usize = 1 << 10;
 const FIRST_CAPACITY: usize = 1 << 16;
 /// Words of a segment that are accounted for at once.
 const GRANT: usize = 1 << 14;
+/// How many words ahead of a state that is written memory is fetched for those to come.
+const WRITE_AHEAD: usize = 64;
 /// From here on it pays to move the entries of an index by several threads.
 const LARGE_INDEX: usize = 1 << 19;
 
@@ -164,6 +166,8 @@ impl Shared {
             let entry = entry(at);
             if entry != 0 {
                 self.prefetch((entry as u32).wrapping_sub(1));
+            } else {
+                pages::fetch_to_write(index.slots.as_ptr().wrapping_add(at));
             }
             // Another thread may have filled the slot between two looks at it: with whatever tag, the
             // comparison that follows finds out.
@@ -241,6 +245,8 @@ impl Shared {
             local.granted += more;
         }
         let segment = self.segment(local.segment);
+        // Publishing waits until all is written, so memory must be at hand.
+        pages::fetch_to_write(segment.as_ptr().wrapping_add(local.used + WRITE_AHEAD));
         let header = (state.len() as u64) << 32 | u64::from(parent);
         segment[local.used].store(header, Ordering::Relaxed);
         let words = &segment[local.used + 1..local.used + words];

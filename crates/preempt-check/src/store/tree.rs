@@ -39,7 +39,7 @@ pub struct Tree {
 }
 
 /// Shorter states have so few pairs that looking up all of them in batches is quicker.
-const LONG: usize = 48;
+const LONG: usize = 64;
 
 impl Tree {
     /// A store that may use `limit` bytes.
