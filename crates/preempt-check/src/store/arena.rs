@@ -8,8 +8,10 @@
 
 use super::pages;
 
-/// Segments are this large, and no state may be larger.
-const SEGMENT: usize = 1 << 24;
+/// Segments are this large, and no state may be larger. They do not begin where a huge page does, so
+/// that each has some small pages: fewer segments have fewer of them, and what is not used is address
+/// space only.
+const SEGMENT: usize = 1 << 26;
 /// What the first segment starts with: many searches are small, and memory that was used before
 /// must be cleared.
 const SMALLEST: usize = 1 << 14;
@@ -249,11 +251,12 @@ mod tests {
     fn equal_and_mixed_lengths() {
         let mut arena = Arena::default();
         let state = |n: usize| -> Vec<u8> {
-            let length = if n < 3000 { 3000 } else { (n * 7919) % 5000 };
+            let length = if n < 25_000 { 3000 } else { (n * 7919) % 5000 };
             (0..length).map(|i| (n * 31 + i) as u8).collect()
         };
-        let marks: Vec<Mark> = (0..9000).map(|n| arena.push(&state(n))).collect();
-        assert_eq!(arena.len(), 9000);
+        let marks: Vec<Mark> = (0..60_000).map(|n| arena.push(&state(n))).collect();
+        assert_eq!(arena.len(), 60_000);
+        assert!(arena.segments.len() > 2);
         for (n, mark) in marks.into_iter().enumerate() {
             assert_eq!(arena.get(n), state(n), "state {n}");
             assert_eq!(arena.at(mark), (n as u32, &state(n)[..]), "state {n}");
