@@ -22,6 +22,8 @@ use std::process::Command;
 /// Larger models are passed over.
 const MOST_MEMORY: usize = 12 << 20;
 const BITSTATE: Storage = Storage::Bitstate { bits: Some(26), hashes: 3 };
+/// With so many states one is expected to be missed in one of a hundred thousand models.
+const BITSTATE_STATES: u64 = 20_000;
 
 /// What must agree: states, transitions (0 where they are not defined) and errors.
 type Counts = (u64, u64, u64);
@@ -67,6 +69,9 @@ fn ways() -> Vec<(String, Options)> {
 /// Compares all ways on one system.
 fn compare<S: System + ?Sized>(system: &S, who: &str, is_violated: bool, counts: Counts) {
     for (name, options) in ways() {
+        if options.storage == BITSTATE && counts.0 > BITSTATE_STATES {
+            continue;
+        }
         let (verdict, found, _) = check(system, &options);
         let lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
         match verdict {
