@@ -57,7 +57,7 @@ fn measure_all(root: &Path, folder: &Path, names: &[String]) -> Result<Report> {
         for (size, case) in case::growing() {
             eprintln!("growing {size}");
             case.write(root, folder)?;
-            let times = if size > 9 { 1 } else { 3 };
+            let times = if size > 10 { 1 } else { 4 };
             let plain = ours::run(&case, folder, Mode::Plain, times)?;
             let tree = ours::run(&case, folder, Mode::Tree, 1)?;
             report.growing.push((size, plain, tree));
@@ -68,7 +68,12 @@ fn measure_all(root: &Path, folder: &Path, names: &[String]) -> Result<Report> {
 
 /// Small models are measured more often.
 fn repeats(seconds: f64) -> u32 {
-    if seconds < 2.0 { 3 } else { 1 }
+    match seconds {
+        0.0..0.3 => 9,
+        0.3..3.0 => 4,
+        3.0..20.0 => 2,
+        _ => 1,
+    }
 }
 
 fn measure(case: &Case, folder: &Path) -> Result<Row> {

@@ -55,7 +55,7 @@ impl Report {
             out,
             "Written by `cargo xtask bench` on {}, on {}.\n\n\
              Seconds are processor time of the search (of Spin: of the whole `pan` process), the \
-             quickest of three runs where a run is short; ratios above 1 are in our favour. \"Spin \
+             quickest of two to nine runs, but for the longest; ratios above 1 are in our favour. \"Spin \
              fastest\" is `-O3 -DNOCOMP -DNOBOUNDCHECK -DNOFAIR` with huge pages. All of Spin's runs \
              use `-DSAFETY`, `-c0` and a hash table about as large as the number of states.\n",
             date(),
