@@ -125,7 +125,9 @@ fn every_engine_gives_the_same_answer() {
             compare(&native, &format!("seed {seed}\n{text}\nmachine code"), is_violated, counts);
         }
         compared += 1;
-        if with_spin < spins {
+        // A channel whose process has ended is an error; Spin reads what is left of it in memory.
+        let is_dangling = text.contains("of { chan }") && is_violated;
+        if with_spin < spins && !is_dangling {
             let mut found = ask_spin(&text, &["-DNOREDUCE"], &folder);
             if let (Some(found), 0) = (&mut found, counts.1) {
                 found.1 = 0;
