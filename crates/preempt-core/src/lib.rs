@@ -5,6 +5,7 @@
 //! [`Verdict`] what a search concluded. This crate does no IO, knows no input language and
 //! depends on nothing.
 
+mod asleep;
 mod fault;
 mod footprint;
 mod replay;
@@ -15,6 +16,7 @@ mod trace;
 mod verdict;
 mod words;
 
+pub use asleep::Asleep;
 pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
 pub use replay::{ReplayError, changes_between, replay, tell};

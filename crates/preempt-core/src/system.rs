@@ -1,6 +1,8 @@
 //! The next-state interface between models and searches.
 
-use crate::{Enabled, Fault, Footprint, Locality, ObjectSet, Outcome, ProcessId, Step, Unreached};
+use crate::{
+    Asleep, Enabled, Fault, Footprint, Locality, ObjectSet, Outcome, ProcessId, Step, Unreached,
+};
 
 /// What a state or step is marked with by the model's author.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -63,6 +65,8 @@ pub struct Lead {
     pub transition: u32,
     /// Which transition of the partner; 0 without one.
     pub partner_transition: u32,
+    /// Who sleeps in the successor; only told by [`System::expand_awake`].
+    pub asleep: Asleep,
 }
 
 impl Lead {
@@ -277,6 +281,18 @@ pub trait System: Sync {
         _bytes: &mut Vec<u8>,
     ) -> bool {
         false
+    }
+
+    /// As [`System::expand_briefly`], without the steps of processes that are asleep; also tells who
+    /// sleeps in each successor. At first nobody does: only what was told for a state may be passed here.
+    fn expand_awake(
+        &self,
+        state: &mut Vec<u8>,
+        _asleep: Asleep,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> bool {
+        self.expand_briefly(state, leads, bytes)
     }
 
     /// As [`System::expand_briefly`], but the steps of one process only, in a state outside of

@@ -9,6 +9,7 @@ use crate::room::{most_successors, offer};
 use crate::shape::{self, Shape};
 use crate::successors::{Purpose, resizes};
 use crate::support::{self, Reply, Support};
+use crate::touch::{Bits, Point, Points};
 use crate::value::{OnFault, Scope, Tables};
 use Parameter::{Address, Number};
 use preempt_promela::interpret::Interpreter;
@@ -67,6 +68,9 @@ pub(crate) struct Stepping {
 /// Code that computes all successors of a process.
 pub(crate) struct Expanding {
     pub(crate) expand: Vec<ListMoves>,
+    /// What is touched, by the number of the control state.
+    pub(crate) points: Vec<Point>,
+    _bits: Bits,
     _code: Executable,
 }
 
@@ -303,10 +307,12 @@ impl Expanding {
                 maker.successors(code, process(p), p[3], p[4], Purpose::Expand);
             })?);
         }
+        let points = Points::new(&mut assembly, program, tables)?;
         let code = assembly.finish()?;
         // SAFETY: as in `Stepping::new`.
         let expand =
             unsafe { functions.iter().map(|f| std::mem::transmute(code.address(*f))).collect() };
-        Ok(Expanding { expand, _code: code })
+        let (points, bits) = points.finish(&code);
+        Ok(Expanding { expand, points, _bits: bits, _code: code })
     }
 }

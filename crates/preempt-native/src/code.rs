@@ -359,6 +359,21 @@ impl Code<'_> {
         self.builder.switch_to_block(end);
     }
 
+    /// Sets one bit of eight bytes in memory if the condition, 1 or 0, holds.
+    pub(crate) fn set_bit(&mut self, condition: Value, number: Value, base: Value, offset: u32) {
+        let condition = self.builder.ins().uextend(types::I64, condition);
+        let bit = self.builder.ins().ishl(condition, number);
+        let before = self.load_wide(base, offset);
+        let after = self.builder.ins().bor(before, bit);
+        self.store_wide(after, base, offset);
+    }
+
+    /// Stores eight zeros.
+    pub(crate) fn store_nothing(&mut self, base: Value, offset: u32) {
+        let zero = self.builder.ins().iconst(types::I64, 0);
+        self.store_wide(zero, base, offset);
+    }
+
     /// Stores a number and zeros behind it, eight bytes in all.
     pub(crate) fn store_widened(&mut self, number: Value, base: Value, offset: u32) {
         let wide = self.builder.ins().uextend(types::I64, number);

@@ -18,8 +18,10 @@ mod pen;
 mod rendezvous;
 mod room;
 mod shape;
+mod sleep;
 mod successors;
 mod support;
+mod touch;
 mod value;
 
 pub use code::CodeError;
@@ -29,8 +31,8 @@ use code::{Executable, PIECE};
 use control::Control;
 use pen::{Pen, frames_from};
 use preempt_core::{
-    Change, Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome, ProcessId,
-    Step, Successors, System, Unreached, Value,
+    Asleep, Change, Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome,
+    ProcessId, Step, Successors, System, Unreached, Value,
 };
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Program;
@@ -403,6 +405,16 @@ impl System for Native<'_> {
             return false;
         }
         true
+    }
+
+    fn expand_awake(
+        &self,
+        state: &mut Vec<u8>,
+        asleep: Asleep,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> bool {
+        self.expand_with_sleepers(state, asleep, leads, bytes)
     }
 
     fn expand_process_briefly(

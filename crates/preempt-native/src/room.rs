@@ -9,7 +9,7 @@
 
 use crate::code::PIECE;
 use crate::shape::{Frame, Shape};
-use preempt_core::Lead;
+use preempt_core::{Asleep, Lead};
 use std::mem::{MaybeUninit, offset_of};
 
 /// More processes than a vector can count.
@@ -198,6 +198,7 @@ pub(crate) extern "C" fn offer(
                     who: me as u32 | (pid as u32 + 1) << 16,
                     transition,
                     partner_transition: (*room).replies[at].assume_init(),
+                    asleep: Asleep::NOBODY,
                 };
                 if !(*room).out.is_null() {
                     join(room, meeting, state, frame, (me, pid, other), &mut lead);

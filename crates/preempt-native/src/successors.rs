@@ -179,6 +179,7 @@ impl Maker<'_> {
         code.store(Memory::Four, visit.process.pid, lead, offset_of!(Lead, who) as u32);
         let number = code.number(id.0 as i32);
         code.store_widened(number, lead, offset_of!(Lead, transition) as u32);
+        code.store_nothing(lead, offset_of!(Lead, asleep) as u32);
         let one = code.number(1);
         let more = code.arithmetic(Arithmetic::Add, index, one);
         code.set(visit.count, more);

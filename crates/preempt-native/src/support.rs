@@ -252,7 +252,7 @@ impl Support<'_> {
         })
     }
 
-    fn place(&self, place: &Place) -> bool {
+    pub(crate) fn place(&self, place: &Place) -> bool {
         place.indices.iter().all(|index| self.index(index))
     }
 

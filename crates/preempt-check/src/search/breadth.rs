@@ -10,12 +10,12 @@
 //! these successors every step that was left for later is taken in the end.
 
 use super::expansion::{Expander, Watch};
-use super::frontier::{Frontier, Links};
+use super::frontier::{Frontier, Links, Sleepers};
 use super::tally::Tally;
 use super::trace;
 use crate::reduce::{EVERYTHING, Selector};
 use crate::store::{StateId, Store, StoreFull};
-use crate::{Budget, Counterexample, Finding, Options, Progress};
+use crate::{Budget, Counterexample, Finding, Options, Progress, Reduction};
 use preempt_core::{Outcome, Step, Stop, System};
 
 /// How many states ahead the bytes of one are fetched.
@@ -34,6 +34,8 @@ pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
         system,
         frontier: Frontier::new(!store.loads_fast()),
         links: Links::new(!store.is_exact()),
+        // Where a lossy store takes one state for another, it should not matter more than once.
+        sleepers: Sleepers::new(store.is_exact() && options.reduction == Reduction::None),
         store,
         depth_limit: options.depth.unwrap_or(u64::MAX),
         events: Events { system, tally: Tally::new(system, options), at: 0, first: None },
@@ -56,6 +58,7 @@ struct BreadthFirst<'a, S: System + ?Sized, T> {
     store: &'a mut T,
     frontier: Frontier,
     links: Links,
+    sleepers: Sleepers,
     depth_limit: u64,
     events: Events<'a, S>,
     /// The number of the first state of each level.
@@ -129,6 +132,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         self.store.insert(&self.state)?;
         self.frontier.push(&self.state);
         self.links.push(0, 0);
+        self.sleepers.begin();
         let mut level_end = 0;
         loop {
             if self.head == level_end {
@@ -141,6 +145,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                 }
                 self.events.tally.depth = self.levels.len() as u64 - 1;
                 self.frontier.advance();
+                self.sleepers.advance();
                 if self.levels.len() as u64 >= self.depth_limit {
                     self.events.tally.stop = Some(Stop::Depth);
                     return Ok(());
@@ -161,6 +166,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                 memory: self.store.bytes()
                     + self.frontier.bytes()
                     + self.links.bytes()
+                    + self.sleepers.bytes()
                     + self.expander.bytes(),
                 ..Progress::default()
             });
@@ -178,9 +184,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         while self.head < level_end && self.expander.arrivals.len() < BATCH {
             self.next_state();
             let first = self.expander.arrivals.len();
-            let steps =
-                self.expander.expand_briefly(self.system, &mut self.state, &mut self.events)?;
-            if steps == 0 {
+            if self.expand()? == 0 {
                 self.check_end();
             }
             if at_once {
@@ -192,6 +196,19 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
             self.collect(0)?;
         }
         self.insert()
+    }
+
+    /// Adds the successors of `self.state`; says how many steps it has.
+    #[inline(always)]
+    fn expand(&mut self) -> Result<usize, StoreFull> {
+        let (system, state) = (self.system, &mut self.state);
+        if !self.sleepers.are_used() {
+            return self.expander.expand_briefly(system, state, &mut self.events);
+        }
+        let asleep = self.sleepers.pop();
+        let (steps, slept) = self.expander.expand_awake(system, state, asleep, &mut self.events)?;
+        self.events.tally.matched += slept as u64;
+        Ok(steps)
     }
 
     /// As [`Self::batch`], with a selection of each state's steps.
@@ -282,6 +299,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         self.store.insert_batch(&self.expander.successors.bytes, arrivals)?;
         let new = self.store.len() - before;
         self.events.tally.matched += (arrivals.len() - new) as u64;
+        self.sleepers.push(arrivals, &self.expander.asleep);
         if new > 0 {
             self.keep();
         }

@@ -4,7 +4,7 @@
 //! themselves. What other systems tell is brought into that form; what does not fit into it is kept
 //! beside the list.
 
-use preempt_core::{Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
+use preempt_core::{Asleep, Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
 use std::ops::Range;
 
 /// The successors of several states, one behind the other.
@@ -172,6 +172,7 @@ impl Brief {
             };
             let partner = step.partner.map_or(0, |partner| u32::from(partner.0) + 1);
             let lead = Lead {
+                asleep: Asleep::NOBODY,
                 start: self.bytes.len() as u32,
                 length: bytes.len() as u32,
                 result: kind | transient | fault << Lead::FAULT_SHIFT,

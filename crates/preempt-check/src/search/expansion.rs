@@ -5,7 +5,7 @@
 //! one buffer of bytes that many expansions share.
 
 use crate::store::{Exact, Pending, Store, StoreFull};
-use preempt_core::{Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
+use preempt_core::{Asleep, Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
 use std::ops::Range;
 
 /// Sequences with more steps than this, over all their branches, are checked for loops.
@@ -31,6 +31,8 @@ pub(crate) struct Expander {
     pub(crate) successors: Successors,
     /// Where the expansions arrived since the last [`Expander::clear`], not hashed yet.
     pub(crate) arrivals: Vec<Pending>,
+    /// Who sleeps where each of them arrived, see [`Expander::expand_awake`].
+    pub(crate) asleep: Vec<Asleep>,
     pub(crate) enabled: Enabled,
     /// The successors of one state, where the system tells them in brief.
     leads: Leads,
@@ -53,6 +55,7 @@ impl Expander {
         Expander {
             successors: Successors::default(),
             arrivals: Vec::new(),
+            asleep: Vec::new(),
             enabled: Enabled::new(),
             leads: Leads::default(),
             scratch: Vec::new(),
@@ -70,6 +73,7 @@ impl Expander {
     pub(crate) fn clear(&mut self) {
         self.successors.clear();
         self.arrivals.clear();
+        self.asleep.clear();
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -107,6 +111,46 @@ impl Expander {
             return self.expand(system, state, watch);
         }
         self.follow_leads(system, watch)
+    }
+
+    /// As [`Expander::expand_briefly`], without the steps of processes that are asleep. Says how many
+    /// steps there were, and how many of them were slept through.
+    #[inline]
+    pub(crate) fn expand_awake<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        asleep: Asleep,
+        watch: &mut impl Watch,
+    ) -> Result<(usize, usize), StoreFull> {
+        self.leads.list.clear();
+        if !system.expand_awake(state, asleep, &mut self.leads, &mut self.successors.bytes) {
+            let taken = self.expand(system, state, watch)?;
+            self.asleep.resize(self.arrivals.len(), Asleep::NOBODY);
+            return Ok((taken, 0));
+        }
+        let list = std::mem::take(&mut self.leads.list);
+        self.arrivals.reserve(list.len());
+        self.asleep.reserve(list.len());
+        let mut result = Ok((list.len() + asleep.steps(), asleep.steps()));
+        for lead in &list {
+            let (step, range) = (lead.step(), lead.range());
+            watch.begin_step(step);
+            if lead.result == 0 {
+                watch.step(step, false);
+                let bytes = self.successors.bytes.get(range.clone()).unwrap_or_default();
+                watch.arrive(&[step], bytes);
+                self.arrivals.push(Pending::new(0, range.start, range.end));
+                self.asleep.push(lead.asleep);
+            } else if let Err(full) = self.follow_lead(system, lead, watch) {
+                result = Err(full);
+                break;
+            } else {
+                self.asleep.resize(self.arrivals.len(), Asleep::NOBODY);
+            }
+        }
+        self.leads.list = list;
+        result
     }
 
     /// As [`Expander::expand_briefly`], the steps of one process only; `None` if the system must look

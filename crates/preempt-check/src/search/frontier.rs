@@ -1,5 +1,8 @@
 //! What a breadth-first search keeps beside the store: a queue, and links to predecessors.
 
+use crate::store::Pending;
+use preempt_core::Asleep;
+
 /// The states of the present and the next level, for stores that cannot give them back quickly.
 #[derive(Debug)]
 pub(crate) struct Frontier {
@@ -56,6 +59,70 @@ impl Frontier {
         self.present.bytes.len()
             + self.next.bytes.len()
             + (self.present.ends.len() + self.next.ends.len()) * 8
+    }
+}
+
+/// Who sleeps in the states of the present and the next level.
+#[derive(Debug)]
+pub(crate) struct Sleepers {
+    used: bool,
+    present: Vec<Asleep>,
+    next: Vec<Asleep>,
+    at: usize,
+}
+
+impl Sleepers {
+    pub(crate) fn new(used: bool) -> Self {
+        Sleepers { used, present: Vec::new(), next: Vec::new(), at: 0 }
+    }
+
+    pub(crate) fn are_used(&self) -> bool {
+        self.used
+    }
+
+    /// Adds the initial state, in which nobody sleeps.
+    pub(crate) fn begin(&mut self) {
+        if self.used {
+            self.next.push(Asleep::NOBODY);
+        }
+    }
+
+    /// Adds those of a batch that are new.
+    #[inline]
+    pub(crate) fn push(&mut self, arrivals: &[Pending], asleep: &[Asleep]) {
+        if !self.used {
+            return;
+        }
+        let mut end = self.next.len();
+        // Which ones are new cannot be guessed: all are written, and only the new ones kept.
+        self.next.resize(end + arrivals.len(), Asleep::NOBODY);
+        let free = &mut self.next[end..];
+        let mut kept = 0;
+        for (arrival, asleep) in arrivals.iter().zip(asleep) {
+            free[kept] = *asleep;
+            kept += usize::from(arrival.inserted.new);
+        }
+        end += kept;
+        self.next.truncate(end);
+    }
+
+    /// Who sleeps in the next state of the present level.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Asleep {
+        let asleep = self.present.get(self.at).copied().unwrap_or_default();
+        self.at += 1;
+        asleep
+    }
+
+    /// Goes on to the next level.
+    pub(crate) fn advance(&mut self) {
+        std::mem::swap(&mut self.present, &mut self.next);
+        self.next.clear();
+        self.at = 0;
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        (self.present.len() + self.next.len()) * size_of::<Asleep>()
     }
 }
 

@@ -6,10 +6,12 @@
 //! (priorities, `timeout`, `enabled`) has no footprint. Invariant: if two steps of different
 //! processes do not commute, or one enables or disables the other, their footprints conflict.
 
+use super::touch::{Found, Usage};
 use crate::ir::{
     ArgumentRange, Block, BlockGuard, ChannelRef, Expr, ExprId, MoveKind, Op, Pattern,
     PatternRange, Place, Program, Space,
 };
+use crate::model::ChannelTest;
 use preempt_core::{Footprint, ObjectSet, Step};
 use std::collections::HashMap;
 
@@ -74,18 +76,18 @@ impl Footprints {
 }
 
 /// Numbers for everything that is shared.
-struct Objects<'p> {
-    program: &'p Program,
+pub(super) struct Objects<'p> {
+    pub(super) program: &'p Program,
     /// By offset in the global part: the object of the cell that starts there.
     cells: HashMap<u32, usize>,
-    first_channel: usize,
+    pub(super) first_channel: usize,
     first_type: usize,
     /// Some expression reads locals of another process.
     reads_locals: bool,
 }
 
 impl<'p> Objects<'p> {
-    fn of(program: &'p Program) -> Self {
+    pub(super) fn of(program: &'p Program) -> Self {
         let mut cells = HashMap::new();
         let mut next = FIRST_FREE;
         for offset in 0..program.layout.globals_end {
@@ -127,7 +129,7 @@ impl<'p> Objects<'p> {
     fn of_move(&self, at: usize) -> Option<Footprint> {
         let step = &self.program.moves[at];
         let declaration = &self.program.proctypes[usize::from(step.proctype.0)];
-        let mut out = self.of_itself(at);
+        let mut out = self.of_itself(at, Precision::Static);
         let moves = &declaration.states[usize::from(step.source.0)].moves;
         let is_else = |id: usize| matches!(self.program.moves[id].kind, MoveKind::Else);
         let is_escape = |id: usize| self.program.moves[id].escape != 0;
@@ -138,7 +140,7 @@ impl<'p> Objects<'p> {
         let looks_at_all =
             is_else(at) || escapable && others().any(|id| is_escape(id) && is_else(id));
         for other in others().filter(|id| looks_at_all || escapable && is_escape(*id)) {
-            let other = self.of_itself(other);
+            let other = self.of_itself(other, Precision::Static);
             out.unknown |= other.unknown;
             out.footprint.reads.union_with(&other.footprint.reads);
             out.footprint.reads.union_with(&other.footprint.writes);
@@ -147,22 +149,30 @@ impl<'p> Objects<'p> {
     }
 
     /// What a move touches, other moves of its control state aside.
-    fn of_itself(&self, at: usize) -> Touch {
+    pub(super) fn of_itself(&self, at: usize, precision: Precision) -> Touch {
         let step = &self.program.moves[at];
         let proctype = usize::from(step.proctype.0);
         let declaration = &self.program.proctypes[proctype];
-        let mut out = Touch::default();
+        let mut out = Touch { precision, ..Touch::default() };
         if let Some(provided) = declaration.provided {
             self.read(provided, &mut out);
         }
         match &step.kind {
             MoveKind::Plain { guard } => self.read(*guard, &mut out),
             MoveKind::Else => {}
-            MoveKind::Send { channel, values, .. } => self.send(channel, *values, &mut out),
-            MoveKind::Receive { channel, pattern, .. } => {
-                self.receive(channel, *pattern, proctype, &mut out);
+            MoveKind::Send { channel, values, sorted, .. } => {
+                let usage = if *sorted { Usage::Everything } else { Usage::Send };
+                self.send(channel, usage, *values, &mut out);
             }
-            MoveKind::Compound { blocks } => self.blocks(blocks, proctype, &mut out),
+            MoveKind::Receive { channel, pattern, random, .. } => {
+                let usage = if *random { Usage::Everything } else { Usage::Receive };
+                self.receive(channel, usage, *pattern, proctype, &mut out);
+                out.precision = Precision::Static;
+            }
+            MoveKind::Compound { blocks } => {
+                out.precision = Precision::Static;
+                self.blocks(blocks, proctype, &mut out);
+            }
             MoveKind::End => {
                 out.write(PROCESSES);
                 out.write(OTHER_CHANNELS);
@@ -185,9 +195,11 @@ impl<'p> Objects<'p> {
             match &option.kind {
                 BlockGuard::Else => out.unknown = true,
                 BlockGuard::Condition(e) => self.read(*e, out),
-                BlockGuard::Send { channel, values, .. } => self.send(channel, *values, out),
+                BlockGuard::Send { channel, values, .. } => {
+                    self.send(channel, Usage::Everything, *values, out);
+                }
                 BlockGuard::Receive { channel, pattern, .. } => {
-                    self.receive(channel, *pattern, proctype, out);
+                    self.receive(channel, Usage::Everything, *pattern, proctype, out);
                 }
             }
             self.ops(&option.ops, proctype, out);
@@ -200,11 +212,14 @@ impl<'p> Objects<'p> {
                 Op::Store { place, value } => {
                     self.read(*value, out);
                     self.write(place, proctype, out);
+                    out.precision = Precision::Static;
                 }
                 Op::Evaluate { value } | Op::PrintName { value } => self.read(*value, out),
                 Op::Assert { condition, .. } => self.read(*condition, out),
                 Op::Run { proctype, arguments, .. } => {
                     self.arguments(*arguments, out);
+                    // What follows is told in the words of another process.
+                    out.precision = Precision::Static;
                     out.write(PROCESSES);
                     out.write(OTHER_CHANNELS);
                     let started = &self.program.proctypes[usize::from(proctype.0)];
@@ -222,54 +237,60 @@ impl<'p> Objects<'p> {
         }
     }
 
-    fn send(&self, channel: &ChannelRef, values: ArgumentRange, out: &mut Touch) {
-        self.channel(channel, true, out);
+    fn send(&self, channel: &ChannelRef, usage: Usage, values: ArgumentRange, out: &mut Touch) {
+        self.channel(channel, usage, out);
         self.arguments(values, out);
     }
 
     fn receive(
         &self,
         channel: &ChannelRef,
+        usage: Usage,
         pattern: PatternRange,
         proctype: usize,
         out: &mut Touch,
     ) {
-        self.channel(channel, true, out);
+        self.channel(channel, usage, out);
         for part in &self.program.patterns[pattern.indices()] {
             match part {
-                Pattern::Store(place) => self.write(place, proctype, out),
+                Pattern::Store(place) => {
+                    let precision = std::mem::replace(&mut out.precision, Precision::Static);
+                    self.write(place, proctype, out);
+                    out.precision = precision;
+                }
                 Pattern::Match(e) => self.read(*e, out),
                 Pattern::Ignore => {}
             }
         }
     }
 
-    fn channel(&self, channel: &ChannelRef, writes: bool, out: &mut Touch) {
-        let mut touch = |object: usize| {
-            if writes {
-                out.write(object);
-            } else {
-                out.read(object);
-            }
+    fn channel(&self, channel: &ChannelRef, usage: Usage, out: &mut Touch) {
+        let touch = |object: usize, out: &mut Touch| match usage.writes() {
+            true => out.write(object),
+            false => out.read(object),
         };
+        let dynamic = out.precision == Precision::Dynamic;
         match channel {
-            ChannelRef::Global(index) => touch(self.first_channel + *index as usize),
-            ChannelRef::Own(_) => touch(OTHER_CHANNELS),
-            ChannelRef::Dynamic { id, .. } => {
-                touch(OTHER_CHANNELS);
+            ChannelRef::Own(_) => touch(OTHER_CHANNELS, out),
+            _ if dynamic => out.found.push(Found::Channel(channel.clone(), usage)),
+            ChannelRef::Global(index) => touch(self.first_channel + *index as usize, out),
+            ChannelRef::Dynamic { .. } => {
+                touch(OTHER_CHANNELS, out);
                 for index in 0..self.program.layout.channels.len() {
-                    touch(self.first_channel + index);
+                    touch(self.first_channel + index, out);
                 }
-                self.read(*id, out);
             }
+        }
+        if let ChannelRef::Dynamic { id, .. } = channel {
+            self.read(*id, out);
         }
         if self.program.trace.is_some() {
             out.unknown = true;
         }
     }
 
-    /// The cells of the global part that a place can be.
-    fn cells_of(&self, place: &Place) -> Vec<usize> {
+    /// The cells of the global part that a place can be, with their offsets.
+    pub(super) fn cells_at(&self, place: &Place) -> Vec<(u32, usize)> {
         let mut offsets = vec![place.offset];
         for index in &place.indices {
             offsets = offsets
@@ -277,7 +298,20 @@ impl<'p> Objects<'p> {
                 .flat_map(|o| (0..index.length).map(move |i| o + i * index.stride))
                 .collect();
         }
-        offsets.iter().filter_map(|o| self.cells.get(o).copied()).collect()
+        offsets.iter().filter_map(|o| Some((*o, *self.cells.get(o)?))).collect()
+    }
+
+    fn cells(&self, place: &Place, writes: bool, out: &mut Touch) {
+        if out.precision == Precision::Dynamic && !place.indices.is_empty() {
+            out.found.push(Found::Cell(place.clone(), writes));
+            return;
+        }
+        for (_, object) in self.cells_at(place) {
+            match writes {
+                true => out.write(object),
+                false => out.read(object),
+            }
+        }
     }
 
     fn write(&self, place: &Place, proctype: usize, out: &mut Touch) {
@@ -285,7 +319,7 @@ impl<'p> Objects<'p> {
             self.read(index.value, out);
         }
         match place.space {
-            Space::Global => self.cells_of(place).into_iter().for_each(|o| out.write(o)),
+            Space::Global => self.cells(place, true, out),
             Space::Local if self.reads_locals => out.write(self.locals_of(proctype)),
             Space::Local => {}
         }
@@ -299,7 +333,7 @@ impl<'p> Objects<'p> {
                     self.read(index.value, out);
                 }
                 if place.space == Space::Global {
-                    self.cells_of(place).into_iter().for_each(|o| out.read(o));
+                    self.cells(place, false, out);
                 }
             }
             Expr::Unary(_, a) => self.read(*a, out),
@@ -309,11 +343,16 @@ impl<'p> Objects<'p> {
             }
             Expr::Conditional(a, b, c) => [a, b, c].iter().for_each(|e| self.read(**e, out)),
             Expr::Bounded(index) => self.read(index.value, out),
-            Expr::Length(channel) | Expr::ChannelTest(_, channel) => {
-                self.channel(channel, false, out);
+            Expr::Length(channel) => self.channel(channel, Usage::Length, out),
+            Expr::ChannelTest(ChannelTest::Empty | ChannelTest::NotEmpty, channel) => {
+                self.channel(channel, Usage::IsEmpty, out);
             }
-            Expr::Poll { channel, pattern, .. } => {
-                self.channel(channel, false, out);
+            Expr::ChannelTest(ChannelTest::Full | ChannelTest::NotFull, channel) => {
+                self.channel(channel, Usage::IsFull, out);
+            }
+            Expr::Poll { channel, pattern, random } => {
+                let usage = if *random { Usage::Length } else { Usage::First };
+                self.channel(channel, usage, out);
                 for part in &self.program.patterns[pattern.indices()] {
                     if let Pattern::Match(e) = part {
                         self.read(*e, out);
@@ -339,6 +378,8 @@ impl<'p> Objects<'p> {
                     self.read(index.value, out);
                 }
             }
+            // Where two processes can move nobody has waited in vain, before and after they do.
+            Expr::Timeout if out.precision == Precision::Dynamic => {}
             Expr::Enabled(_)
             | Expr::PcValue(_)
             | Expr::PriorityOf(_)
@@ -348,10 +389,22 @@ impl<'p> Objects<'p> {
     }
 }
 
+/// How exactly elements of arrays and channels in variables are told.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum Precision {
+    /// As all that they can be.
+    #[default]
+    Static,
+    /// By what finds them in the state before the step, for as long as the step has changed nothing.
+    Dynamic,
+}
+
 #[derive(Default)]
-struct Touch {
-    footprint: Footprint,
-    unknown: bool,
+pub(super) struct Touch {
+    pub(super) footprint: Footprint,
+    pub(super) found: Vec<Found>,
+    pub(super) unknown: bool,
+    precision: Precision,
 }
 
 impl Touch {

@@ -9,6 +9,7 @@ mod enabled;
 mod evaluate;
 mod footprint;
 mod show;
+mod touch;
 
 use crate::ir::{ControlState, MoveId, Pc, Proctype, Program, ValueKind};
 pub use apply::Truncation;
@@ -19,6 +20,7 @@ use preempt_core::{
     Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
     System, Unreached, Value,
 };
+pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
 
 /// A model that can be explored.
 pub struct Interpreter {

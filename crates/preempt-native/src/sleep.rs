@@ -1,0 +1,112 @@
+//! The successors of a state without the steps of processes that are asleep, and who sleeps in them.
+//!
+//! Why nothing is lost is told beside [`Asleep`].
+
+use crate::Native;
+use crate::code::PIECE;
+use crate::pen::{Pen, frames_from};
+use crate::room::Room;
+use crate::touch::Touch;
+use preempt_core::{Asleep, Leads, System};
+use std::mem::MaybeUninit;
+
+/// The processes with steps that were met in a state, in the order of exploration.
+struct Movers {
+    met: [MaybeUninit<(Touch, Asleep)>; Asleep::PROCESSES],
+    count: usize,
+}
+
+impl Movers {
+    #[inline(always)]
+    fn new() -> Self {
+        Movers { met: [const { MaybeUninit::uninit() }; Asleep::PROCESSES], count: 0 }
+    }
+
+    /// Who of those that were met may sleep after a step that touches this.
+    #[inline(always)]
+    fn commuting_with(&self, touch: Touch) -> Asleep {
+        // SAFETY: so many were written.
+        let met: &[(Touch, Asleep)] =
+            unsafe { std::slice::from_raw_parts(self.met.as_ptr().cast(), self.count) };
+        met.iter().fold(Asleep::NOBODY, |sum, (met, asleep)| {
+            sum.and(asleep.only_if(met.commutes_with(touch)))
+        })
+    }
+
+    #[inline(always)]
+    fn add(&mut self, touch: Touch, asleep: Asleep) {
+        if let Some(place) = self.met.get_mut(self.count) {
+            place.write((touch, asleep));
+            self.count += usize::from(asleep != Asleep::NOBODY);
+        }
+    }
+}
+
+impl Native<'_> {
+    /// See [`preempt_core::System::expand_awake`].
+    pub(crate) fn expand_with_sleepers(
+        &self,
+        state: &mut Vec<u8>,
+        asleep: Asleep,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> bool {
+        let Some(expanding) = self.expanding() else { return false };
+        if state[0] != 0 {
+            return self.expand_briefly(state, leads, bytes);
+        }
+        state.reserve(PIECE);
+        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
+        let frames = frames_from(&self.shape, state, &mut leads.notes);
+        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
+        let before = (leads.list.len(), bytes.len());
+        let most = (self.most_successors, most_bytes);
+        let mut pen = Pen::new(&mut leads.list, bytes, most, &mut room);
+        let (expand, points) = (expanding.expand.as_slice(), expanding.points.as_slice());
+        let mut movers = Movers::new();
+        let (mut refused, mut found) = (false, false);
+        let base = state.as_ptr();
+        for (pid, frame) in frames.iter().enumerate().rev() {
+            // SAFETY: `frame` is a frame of this vector.
+            let at = unsafe { base.add(frame.at as usize) };
+            let point = &points[self.control.point(state, *frame) as usize];
+            let steps = asleep.steps_of(pid);
+            if steps > 0 {
+                movers.add(point.touch(base, at, pid as u32), Asleep::one(pid, steps));
+                found = true;
+                continue;
+            }
+            pen.prepare(&mut room);
+            let expand = expand[usize::from(frame.proctype)];
+            let count = expand(base, at, pid as u32, 0, &raw mut room);
+            if count <= 0 {
+                refused |= count < 0;
+                continue;
+            }
+            found = true;
+            let touch = point.touch(base, at, pid as u32);
+            let sleepers = movers.commuting_with(touch);
+            let mut all_plain = true;
+            // SAFETY: machine code wrote so many leads, for which there was room.
+            let leads = unsafe { std::slice::from_raw_parts_mut(room.leads, count as usize) };
+            for lead in leads {
+                // Steps of two processes touch what both touch.
+                let is_plain = (lead.result == 0) & (lead.who >> 16 == 0);
+                lead.asleep = sleepers.only_if(is_plain);
+                all_plain &= is_plain;
+            }
+            movers.add(touch, Asleep::one(pid, count as usize).only_if(all_plain));
+            // SAFETY: as above.
+            room.leads = unsafe { room.leads.add(count as usize) };
+        }
+        pen.finish(&room);
+        // Starts are numbers of 32 bits.
+        if refused || room.asks != 0 || u32::try_from(bytes.len()).is_err() {
+            leads.list.truncate(before.0);
+            bytes.truncate(before.1);
+            return false;
+        }
+        // Where nobody can move, who waits for that can.
+        found || !self.program.uses_timeout || self.expand_briefly(state, leads, bytes)
+    }
+}

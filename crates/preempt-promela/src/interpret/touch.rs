@@ -1,0 +1,175 @@
+//! What the moves of a process touch in one state: finer than what they touch at one control state,
+//! because the state tells which element of an array it is, and which channel a variable means.
+//!
+//! Invariant: as long as nobody writes to what a process reads, it touches the same things, its moves are
+//! enabled or not as before, and lead to the same changes.
+
+use super::footprint::{Objects, Precision};
+use crate::ir::{BlockGuard, ChannelRef, ChannelSlot, Move, MoveKind, Place, Program};
+use preempt_core::ObjectSet;
+use std::collections::HashMap;
+
+/// The sets of a program's control states, as words of 64 bits; objects beyond that share bits.
+#[derive(Debug)]
+pub struct Touches {
+    /// Per process type and control state; `None` where anything may be touched.
+    pub points: Vec<Vec<Option<Touched>>>,
+    /// The bit of each cell, by its offset in the vector.
+    pub cell_bits: Box<[u8]>,
+    /// The two ends of each global channel.
+    pub channels: Box<[Ends]>,
+}
+
+/// The bits of a channel's two ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ends {
+    /// Where messages are received.
+    pub head: u8,
+    /// Where they are sent.
+    pub tail: u8,
+}
+
+/// What all moves of a control state touch, enabled or not.
+#[derive(Clone, Default, Debug)]
+pub struct Touched {
+    /// Objects that are read, as bits.
+    pub reads: u64,
+    /// Objects that are written.
+    pub writes: u64,
+    /// More, which a state tells.
+    pub found: Vec<Found>,
+}
+
+/// Something that a state tells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// The global cell at a place, and whether it is written, not only read.
+    Cell(Place, bool),
+    /// What is used of a channel.
+    Channel(ChannelRef, Usage),
+}
+
+/// What is used of a channel. Its ends are two objects, and whether they have to do with each other
+/// depends on how many messages there are: a send and a receive can be swapped if there is one and room
+/// for another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Usage {
+    /// A message is added at the tail. Looks at the head if there is no room.
+    Send,
+    /// A message is taken from the head. Looks at the tail if there is none.
+    Receive,
+    /// The first message is looked at. Looks at the tail if there is none.
+    First,
+    /// Whether there is none: looks at the tail if so, and at the head if there is one at most.
+    IsEmpty,
+    /// Whether there is no room: looks at the head if so, and at the tail if there is room for one at
+    /// most.
+    IsFull,
+    /// Looks at both ends.
+    Length,
+    /// Writes to both ends.
+    Everything,
+}
+
+impl Usage {
+    pub(super) fn writes(self) -> bool {
+        matches!(self, Usage::Send | Usage::Receive | Usage::Everything)
+    }
+}
+
+/// What the control states of a program touch.
+pub fn touches(program: &Program) -> Touches {
+    let objects = Objects::of(program);
+    let mut bits = Bits::new(&objects);
+    let points = program.proctypes.iter().map(|proctype| {
+        let channels = &proctype.frame.channels;
+        let states = proctype.states.iter().map(|state| {
+            let mut sum = Touched::default();
+            for id in &state.moves {
+                let of_move = objects.of_itself(id.0 as usize, Precision::Dynamic);
+                let may_meet = may_meet(program, channels, program.move_of(*id));
+                if of_move.unknown || may_meet || program.layout.has_priorities {
+                    return None;
+                }
+                sum.reads |= bits.of(&of_move.footprint.reads);
+                sum.writes |= bits.of(&of_move.footprint.writes);
+                for found in of_move.found {
+                    if !sum.found.contains(&found) {
+                        sum.found.push(found);
+                    }
+                }
+            }
+            Some(sum)
+        });
+        states.collect()
+    });
+    let points: Vec<Vec<Option<Touched>>> = points.collect();
+    let mut cell_bits = vec![0; program.layout.globals_end as usize];
+    for found in points.iter().flatten().flatten().flat_map(|touched| &touched.found) {
+        if let Found::Cell(place, _) = found {
+            for (offset, object) in objects.cells_at(place) {
+                cell_bits[offset as usize] = bits.bit(object);
+            }
+        }
+    }
+    let channels = bits.channels.iter().map(|at| Ends { head: *at, tail: (at + 1) % 64 }).collect();
+    Touches { points, cell_bits: cell_bits.into(), channels }
+}
+
+/// Whether the move may need somebody who receives at the same moment: who does so touches nothing by
+/// getting ready.
+fn may_meet(program: &Program, own: &[ChannelSlot], candidate: &Move) -> bool {
+    let types = &program.layout.channel_types;
+    let has_no_room = |channel: &ChannelRef| match channel {
+        ChannelRef::Global(index) => {
+            types[program.layout.channels[*index as usize].channel_type as usize].capacity == 0
+        }
+        ChannelRef::Own(index) => types[own[*index as usize].channel_type as usize].capacity == 0,
+        ChannelRef::Dynamic { .. } => types.iter().any(|ty| ty.capacity == 0),
+    };
+    match &candidate.kind {
+        MoveKind::Send { channel, .. } => has_no_room(channel),
+        MoveKind::Compound { blocks } => blocks.iter().flat_map(|b| &b.options).any(|option| {
+            matches!(&option.kind, BlockGuard::Send { channel, .. } if has_no_room(channel))
+        }),
+        _ => false,
+    }
+}
+
+/// Numbers for objects, in the order in which they are met: the first 64 have a bit of their own.
+struct Bits {
+    numbers: HashMap<usize, u8>,
+    /// The first of the two bits of each channel.
+    channels: Vec<u8>,
+    first_channel: usize,
+    next: usize,
+}
+
+impl Bits {
+    fn new(objects: &Objects<'_>) -> Self {
+        let count = objects.program.layout.channels.len();
+        Bits {
+            numbers: HashMap::new(),
+            channels: (0..count).map(|at| (2 * at % 64) as u8).collect(),
+            first_channel: objects.first_channel,
+            next: 2 * count,
+        }
+    }
+
+    fn bit(&mut self, object: usize) -> u8 {
+        *self.numbers.entry(object).or_insert_with(|| {
+            self.next += 1;
+            ((self.next - 1) % 64) as u8
+        })
+    }
+
+    fn of(&mut self, objects: &ObjectSet) -> u64 {
+        objects.iter().fold(0, |sum, object| {
+            let channel = object.checked_sub(self.first_channel);
+            sum | match channel.and_then(|channel| self.channels.get(channel)) {
+                Some(at) => 3 << at,
+                None => 1 << self.bit(object),
+            }
+        })
+    }
+}
