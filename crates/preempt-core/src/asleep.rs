@@ -12,7 +12,7 @@
 //! was found before `x`; for the latter the process is one further behind in the order. So reasons never
 //! run in circles, and at their ends are steps that were taken.
 
-/// The processes that sleep in a state, and how many steps each of them has there.
+/// The processes that sleep in a state, and how many steps each of them has there: four bits per process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Asleep(u64);
 
@@ -20,39 +20,35 @@ impl Asleep {
     /// Everybody is awake.
     pub const NOBODY: Asleep = Asleep(0);
     /// Processes from this one on never sleep.
-    pub const PROCESSES: usize = 21;
-    /// A process with more steps than this does not sleep.
-    pub const STEPS: usize = 7;
+    pub const PROCESSES: usize = 16;
+    const MOST_STEPS: u64 = 15;
 
     /// One process that has so many steps; nobody if that cannot be told.
     #[inline(always)]
     pub fn one(process: usize, steps: usize) -> Asleep {
-        if process >= Asleep::PROCESSES || steps > Asleep::STEPS {
-            return Asleep::NOBODY;
-        }
-        // One word of 21 bits for each of the three bits of the number.
-        let steps = steps as u64;
-        let planes = steps & 1 | (steps >> 1 & 1) << 21 | (steps >> 2) << 42;
-        Asleep(planes << process)
+        let can_be_told = process < Asleep::PROCESSES && steps as u64 <= Asleep::MOST_STEPS;
+        Asleep((steps as u64) << (4 * process % 64)).only_if(can_be_told)
     }
 
-    /// How many steps a process has, if it sleeps; otherwise 0.
+    /// This process, if it sleeps.
     #[inline(always)]
-    pub fn steps_of(self, process: usize) -> usize {
-        if process >= Asleep::PROCESSES {
-            return 0;
-        }
-        let planes = self.0 >> process;
-        (planes & 1 | (planes >> 21 & 1) << 1 | (planes >> 42 & 1) << 2) as usize
+    pub fn of(self, process: usize) -> Asleep {
+        let all = Asleep(self.0 & Asleep::MOST_STEPS << (4 * process % 64));
+        all.only_if(process < Asleep::PROCESSES)
+    }
+
+    /// Whether everybody is awake.
+    #[inline(always)]
+    pub fn is_nobody(self) -> bool {
+        self.0 == 0
     }
 
     /// How many steps all sleepers have.
     #[inline(always)]
     pub fn steps(self) -> usize {
-        let all = self.0.count_ones();
-        let upper = (self.0 >> 21).count_ones();
-        let uppermost = (self.0 >> 42).count_ones();
-        (all + upper + 2 * uppermost) as usize
+        const EVERY_SECOND: u64 = 0x0f0f_0f0f_0f0f_0f0f;
+        let pairs = (self.0 & EVERY_SECOND) + (self.0 >> 4 & EVERY_SECOND);
+        (pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize
     }
 
     /// These and those.
@@ -75,16 +71,16 @@ mod tests {
     #[test]
     fn steps_are_those_that_were_told() {
         let mut all = Asleep::NOBODY;
-        let steps = |process: usize| process % 8;
+        let steps = |process: usize| process * 7 % 16;
         for process in 0..40 {
             all = all.and(Asleep::one(process, steps(process)));
         }
         for process in 0..40 {
             let expected = if process < Asleep::PROCESSES { steps(process) } else { 0 };
-            assert_eq!(all.steps_of(process), expected, "process {process}");
+            assert_eq!(all.of(process).steps(), expected, "process {process}");
         }
         assert_eq!(all.steps(), (0..Asleep::PROCESSES).map(steps).sum());
-        assert_eq!(Asleep::one(1, 8), Asleep::NOBODY);
+        assert_eq!(Asleep::one(1, 16), Asleep::NOBODY);
         assert_eq!(all.only_if(false), Asleep::NOBODY);
         assert_eq!(all.only_if(true), all);
     }

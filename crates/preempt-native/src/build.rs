@@ -9,7 +9,6 @@ use crate::room::{most_successors, offer};
 use crate::shape::{self, Shape};
 use crate::successors::{Purpose, resizes};
 use crate::support::{self, Reply, Support};
-use crate::touch::{Bits, Point, Points};
 use crate::value::{OnFault, Scope, Tables};
 use Parameter::{Address, Number};
 use preempt_promela::interpret::Interpreter;
@@ -21,7 +20,7 @@ use std::sync::atomic::AtomicU32;
 pub(crate) type Proposition = extern "C" fn(*const u8) -> u32;
 
 /// In the order of [`value::HelperId`].
-const HELPERS: [Helper; 8] = [
+pub(crate) const HELPERS: [Helper; 8] = [
     helper("locate", shape::locate as *const u8, &[Address, Address, Number], Address),
     helper(
         "frame_of",
@@ -68,9 +67,6 @@ pub(crate) struct Stepping {
 /// Code that computes all successors of a process.
 pub(crate) struct Expanding {
     pub(crate) expand: Vec<ListMoves>,
-    /// What is touched, by the number of the control state.
-    pub(crate) points: Vec<Point>,
-    _bits: Bits,
     _code: Executable,
 }
 
@@ -120,6 +116,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
         asked: AtomicU32::new(0),
         stepping: OnceLock::new(),
         expanding: OnceLock::new(),
+        sleeping: OnceLock::new(),
         _code: code,
     })
 }
@@ -268,7 +265,7 @@ fn meeting(
     }
 }
 
-fn process(parameters: &[crate::code::Value]) -> Process {
+pub(crate) fn process(parameters: &[crate::code::Value]) -> Process {
     Process { state: parameters[0], frame: parameters[1], pid: parameters[2] }
 }
 
@@ -307,12 +304,10 @@ impl Expanding {
                 maker.successors(code, process(p), p[3], p[4], Purpose::Expand);
             })?);
         }
-        let points = Points::new(&mut assembly, program, tables)?;
         let code = assembly.finish()?;
         // SAFETY: as in `Stepping::new`.
         let expand =
             unsafe { functions.iter().map(|f| std::mem::transmute(code.address(*f))).collect() };
-        let (points, bits) = points.finish(&code);
-        Ok(Expanding { expand, points, _bits: bits, _code: code })
+        Ok(Expanding { expand, _code: code })
     }
 }

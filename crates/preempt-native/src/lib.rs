@@ -40,6 +40,7 @@ use room::{ASK_STEP, Meeting, Room, both_halves, frame_space, frames_of, lead_sp
 use shape::{Frame, Shape, length_of};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use touch::Sleeping;
 use value::Tables;
 
 /// So many questions are left to the interpreter, which answers them in about the time that a
@@ -68,6 +69,7 @@ pub struct Native<'p> {
     asked: AtomicU32,
     stepping: OnceLock<Option<Stepping>>,
     expanding: OnceLock<Option<Expanding>>,
+    sleeping: OnceLock<Option<Sleeping>>,
     _code: Executable,
 }
 
@@ -87,6 +89,7 @@ impl<'p> Native<'p> {
     pub fn prepare(&self) {
         self.translate_stepping();
         self.translate_expanding();
+        self.translate_sleeping();
     }
 
     #[inline]
@@ -120,6 +123,20 @@ impl<'p> Native<'p> {
     #[cold]
     fn translate_expanding(&self) -> Option<&Expanding> {
         self.expanding.get_or_init(|| Expanding::new(self.program, &self.tables).ok()).as_ref()
+    }
+
+    /// Asked only where states are expanded by machine code, so there is no need to wait with it.
+    #[inline]
+    fn sleeping(&self) -> Option<&Sleeping> {
+        match self.sleeping.get() {
+            Some(sleeping) => sleeping.as_ref(),
+            None => self.translate_sleeping(),
+        }
+    }
+
+    #[cold]
+    fn translate_sleeping(&self) -> Option<&Sleeping> {
+        self.sleeping.get_or_init(|| Sleeping::new(self.program, &self.tables).ok()).as_ref()
     }
 
     /// Visits the processes that may move, in order, until the rounds are over. `visit` tells

@@ -10,7 +10,8 @@ use crate::touch::Touch;
 use preempt_core::{Asleep, Leads, System};
 use std::mem::MaybeUninit;
 
-/// The processes with steps that were met in a state, in the order of exploration.
+/// The processes with steps that were met in a state, in the order of exploration: what each touches, and
+/// the process itself if it may sleep after steps of others.
 struct Movers {
     met: [MaybeUninit<(Touch, Asleep)>; Asleep::PROCESSES],
     count: usize,
@@ -22,23 +23,23 @@ impl Movers {
         Movers { met: [const { MaybeUninit::uninit() }; Asleep::PROCESSES], count: 0 }
     }
 
-    /// Who of those that were met may sleep after a step that touches this.
+    #[inline(always)]
+    fn add(&mut self, touch: Touch, own: Asleep) {
+        if let Some(place) = self.met.get_mut(self.count) {
+            place.write((touch, own));
+            self.count += usize::from(!own.is_nobody());
+        }
+    }
+
+    /// Who of them sleeps after a step that touches this.
     #[inline(always)]
     fn commuting_with(&self, touch: Touch) -> Asleep {
         // SAFETY: so many were written.
         let met: &[(Touch, Asleep)] =
             unsafe { std::slice::from_raw_parts(self.met.as_ptr().cast(), self.count) };
-        met.iter().fold(Asleep::NOBODY, |sum, (met, asleep)| {
-            sum.and(asleep.only_if(met.commutes_with(touch)))
+        met.iter().fold(Asleep::NOBODY, |sum, (other, own)| {
+            sum.and(own.only_if(other.commutes_with(touch)))
         })
-    }
-
-    #[inline(always)]
-    fn add(&mut self, touch: Touch, asleep: Asleep) {
-        if let Some(place) = self.met.get_mut(self.count) {
-            place.write((touch, asleep));
-            self.count += usize::from(asleep != Asleep::NOBODY);
-        }
     }
 }
 
@@ -52,6 +53,9 @@ impl Native<'_> {
         bytes: &mut Vec<u8>,
     ) -> bool {
         let Some(expanding) = self.expanding() else { return false };
+        let Some(sleeping) = self.sleeping() else {
+            return self.expand_briefly(state, leads, bytes);
+        };
         if state[0] != 0 {
             return self.expand_briefly(state, leads, bytes);
         }
@@ -62,35 +66,36 @@ impl Native<'_> {
         let before = (leads.list.len(), bytes.len());
         let most = (self.most_successors, most_bytes);
         let mut pen = Pen::new(&mut leads.list, bytes, most, &mut room);
-        let (expand, points) = (expanding.expand.as_slice(), expanding.points.as_slice());
         let mut movers = Movers::new();
-        let (mut refused, mut found) = (false, false);
+        let (mut refused, mut found) = (false, !asleep.is_nobody());
         let base = state.as_ptr();
         for (pid, frame) in frames.iter().enumerate().rev() {
             // SAFETY: `frame` is a frame of this vector.
             let at = unsafe { base.add(frame.at as usize) };
-            let point = &points[self.control.point(state, *frame) as usize];
-            let steps = asleep.steps_of(pid);
-            if steps > 0 {
-                movers.add(point.touch(base, at, pid as u32), Asleep::one(pid, steps));
-                found = true;
+            let touch = || {
+                let point = &sleeping.points[self.control.point(state, *frame) as usize];
+                point.touch(base, at, pid as u32)
+            };
+            let own = asleep.of(pid);
+            if !own.is_nobody() {
+                movers.add(touch(), own);
                 continue;
             }
             pen.prepare(&mut room);
-            let expand = expand[usize::from(frame.proctype)];
+            let expand = expanding.expand[usize::from(frame.proctype)];
             let count = expand(base, at, pid as u32, 0, &raw mut room);
             if count <= 0 {
                 refused |= count < 0;
                 continue;
             }
             found = true;
-            let touch = point.touch(base, at, pid as u32);
+            let touch = touch();
             let sleepers = movers.commuting_with(touch);
-            let mut all_plain = true;
             // SAFETY: machine code wrote so many leads, for which there was room.
             let leads = unsafe { std::slice::from_raw_parts_mut(room.leads, count as usize) };
+            let mut all_plain = true;
             for lead in leads {
-                // Steps of two processes touch what both touch.
+                // The steps of two processes touch what both touch, and so do sequences.
                 let is_plain = (lead.result == 0) & (lead.who >> 16 == 0);
                 lead.asleep = sleepers.only_if(is_plain);
                 all_plain &= is_plain;

@@ -1,6 +1,7 @@
 //! What the moves of a process touch, for sleep sets: a table by control state, and machine code where
 //! the state has a say in it.
 
+use crate::build::{HELPERS, process};
 use crate::code::{
     Arithmetic, Assembly, Block, Code, CodeError, Compare, Executable, FunctionId, Memory,
     Parameter, Value,
@@ -66,26 +67,22 @@ struct Channel {
 }
 
 /// Tables that the code reads, at fixed addresses.
-pub(crate) struct Bits {
+struct Bits {
     cells: Box<[u8]>,
     channels: Box<[Channel]>,
 }
 
-/// The points of a program while their code is being made.
-pub(crate) struct Points {
-    touched: Vec<Vec<Option<Touched>>>,
-    bits: Bits,
-    /// Per process type and control state.
-    functions: Vec<Vec<Option<FunctionId>>>,
+/// What all control states of a program touch.
+pub(crate) struct Sleeping {
+    /// By the number of the control state.
+    pub(crate) points: Vec<Point>,
+    _bits: Bits,
+    _code: Executable,
 }
 
-impl Points {
+impl Sleeping {
     /// Makes the code, equal code of a process type once.
-    pub(crate) fn new(
-        assembly: &mut Assembly,
-        program: &Program,
-        tables: &Tables,
-    ) -> Result<Self, CodeError> {
+    pub(crate) fn new(program: &Program, tables: &Tables) -> Result<Self, CodeError> {
         let Touches { points: touched, cell_bits, channels } = touches(program);
         let layout = &program.layout;
         let channels = layout.channels.iter().zip(&channels).map(|(slot, ends)| Channel {
@@ -95,35 +92,29 @@ impl Points {
             tail: ends.tail.into(),
         });
         let bits = Bits { cells: cell_bits, channels: channels.collect() };
+        let mut assembly = Assembly::new(&HELPERS)?;
         let mut functions = Vec::new();
         for (proctype, points) in program.proctypes.iter().zip(&touched) {
             let maker = Maker { program, proctype, tables };
             let mut made: Vec<(&[Found], FunctionId)> = Vec::new();
-            let mut of_type = Vec::new();
             for point in points {
                 let found = point.as_ref().map_or(&[][..], |point| &point.found);
                 let known = made.iter().find(|(other, _)| *other == found).map(|(_, f)| *f);
-                of_type.push(match known {
+                functions.push(match known {
                     _ if found.is_empty() || !maker.tells(found) => None,
                     Some(function) => Some(function),
                     None => {
                         let function = assembly.function(&ADD, Parameter::Number, |code, p| {
-                            let process = Process { state: p[0], frame: p[1], pid: p[2] };
-                            maker.add_touch(code, process, p[3], found, &bits);
+                            maker.add_touch(code, process(p), p[3], found, &bits);
                         })?;
                         made.push((found, function));
                         Some(function)
                     }
                 });
             }
-            functions.push(of_type);
         }
-        Ok(Points { touched, bits, functions })
-    }
-
-    /// The points in the order of their numbers, with the code that was made.
-    pub(crate) fn finish(self, code: &Executable) -> (Vec<Point>, Bits) {
-        let point = |(touched, function): (&Option<Touched>, &Option<FunctionId>)| match touched {
+        let code = assembly.finish()?;
+        let point = |(touched, function): (&Option<Touched>, Option<FunctionId>)| match touched {
             Some(touched) if function.is_some() || touched.found.is_empty() => Point {
                 touch: Touch { reads: touched.reads, writes: touched.writes },
                 // SAFETY: the functions were made with this very signature, and live as long as `code`.
@@ -131,8 +122,8 @@ impl Points {
             },
             _ => Point { touch: Touch::ANYTHING, add: None },
         };
-        let points = self.touched.iter().flatten().zip(self.functions.iter().flatten());
-        (points.map(point).collect(), self.bits)
+        let points = touched.iter().flatten().zip(functions).map(point).collect();
+        Ok(Sleeping { points, _bits: bits, _code: code })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::store::StoreFull;
 use crate::store::shared::{Arrived, Local, Place, Shared};
 use crate::store::sorted::Sorted;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{Outcome, Step, Stop, System};
+use preempt_core::{Asleep, Outcome, Step, Stop, System};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -92,7 +92,7 @@ struct Team<'a, S: ?Sized> {
     system: &'a S,
     options: &'a Options,
     store: Shared,
-    queues: Vec<Mutex<VecDeque<Vec<Place>>>>,
+    queues: Vec<Mutex<VecDeque<Vec<Waiting>>>>,
     /// Threads that have nothing to do. When all are idle, nothing is queued either: only busy
     /// threads queue, and a thread is idle only once its own queue is empty.
     idle: AtomicUsize,
@@ -100,6 +100,13 @@ struct Team<'a, S: ?Sized> {
     errors: AtomicU64,
     /// States in queues, for the progress report.
     waiting: AtomicUsize,
+}
+
+/// A state that is not expanded yet, and who sleeps in it.
+#[derive(Clone, Copy)]
+struct Waiting {
+    place: Place,
+    asleep: Asleep,
 }
 
 /// Where an error was: the expanded state, and the steps from there.
@@ -128,18 +135,18 @@ impl<S: System + ?Sized> Team<'_, S> {
         };
         self.store.settle(1, false)?;
         let Arrived::New(root) = arrived else { return Ok(None) };
-        self.queue(0, vec![root]);
+        self.queue(0, vec![Waiting { place: root, asleep: Asleep::NOBODY }]);
         Ok(Some(root))
     }
 
-    fn queue(&self, owner: usize, chunk: Vec<Place>) {
+    fn queue(&self, owner: usize, chunk: Vec<Waiting>) {
         self.waiting.fetch_add(chunk.len(), Ordering::Relaxed);
         let mut queue = self.queues[owner].lock().unwrap_or_else(PoisonError::into_inner);
         queue.push_back(chunk);
     }
 
     /// The oldest chunk of the thread's own queue, or of another's.
-    fn take(&self, number: usize) -> Option<Vec<Place>> {
+    fn take(&self, number: usize) -> Option<Vec<Waiting>> {
         let threads = self.queues.len();
         let chunk = (0..threads).find_map(|distance| {
             let queue = &self.queues[(number + distance) % threads];
@@ -214,7 +221,8 @@ impl<S: System + ?Sized> Team<'_, S> {
             transitions: states + matched,
             depth: 0,
             queue: self.waiting.load(Ordering::Relaxed) as u64,
-            memory: self.store.bytes() + self.waiting.load(Ordering::Relaxed) * 4,
+            memory: self.store.bytes()
+                + self.waiting.load(Ordering::Relaxed) * size_of::<Waiting>(),
             ..Progress::default()
         }
     }
@@ -262,22 +270,22 @@ struct Worker<'a, S: System + ?Sized> {
     inserted: usize,
     sorted: Sorted,
     /// New states that are not queued yet.
-    found: Vec<Place>,
+    found: Vec<Waiting>,
     state: Vec<u8>,
 }
 
 impl<S: System + ?Sized> Worker<'_, S> {
     /// Expands the states of a chunk and queues all that is new.
-    fn process(&mut self, chunk: &[Place]) -> Result<(), StoreFull> {
+    fn process(&mut self, chunk: &[Waiting]) -> Result<(), StoreFull> {
         self.restart();
-        for (at, &place) in chunk.iter().enumerate() {
-            if let Some(&ahead) = chunk.get(at + AHEAD) {
-                self.team.store.prefetch(ahead);
+        for (at, &Waiting { place, asleep }) in chunk.iter().enumerate() {
+            if let Some(ahead) = chunk.get(at + AHEAD) {
+                self.team.store.prefetch(ahead.place);
             }
             self.team.store.load(place, &mut self.state);
             self.events.at = place;
             match self.selector.reduces() {
-                false => self.expand(place)?,
+                false => self.expand(place, asleep)?,
                 true => self.expand_selections(place)?,
             }
             if self.expander.arrivals.len() >= BATCH {
@@ -298,9 +306,10 @@ impl<S: System + ?Sized> Worker<'_, S> {
         self.inserted = 0;
     }
 
-    fn expand(&mut self, place: Place) -> Result<(), StoreFull> {
-        let system = self.team.system;
-        let steps = self.expander.expand_briefly(system, &mut self.state, &mut self.events)?;
+    fn expand(&mut self, place: Place, asleep: Asleep) -> Result<(), StoreFull> {
+        let (system, state) = (self.team.system, &mut self.state);
+        let (steps, slept) = self.expander.expand_awake(system, state, asleep, &mut self.events)?;
+        self.events.tally.matched += slept as u64;
         if steps == 0 {
             self.check_end();
         }
@@ -354,6 +363,8 @@ impl<S: System + ?Sized> Worker<'_, S> {
             return Ok(());
         }
         let parents = &self.parents[self.inserted..];
+        // With reduction nobody sleeps.
+        let asleep = self.expander.asleep.get(self.inserted..).unwrap_or_default();
         self.inserted += arrivals.len();
         let (mut first, mut next) = (true, 0);
         while first || next < self.sorted.new.len() {
@@ -389,7 +400,8 @@ impl<S: System + ?Sized> Worker<'_, S> {
                             *longest = (*longest).max(state.len());
                             arrival.inserted.new = true;
                             added += 1;
-                            self.found.push(place);
+                            let asleep = asleep.get(number as usize).copied().unwrap_or_default();
+                            self.found.push(Waiting { place, asleep });
                         }
                         Arrived::Known => self.events.tally.matched += 1,
                         Arrived::Crowded => {

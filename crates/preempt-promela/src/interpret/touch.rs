@@ -9,7 +9,7 @@ use crate::ir::{BlockGuard, ChannelRef, ChannelSlot, Move, MoveKind, Place, Prog
 use preempt_core::ObjectSet;
 use std::collections::HashMap;
 
-/// The sets of a program's control states, as words of 64 bits; objects beyond that share bits.
+/// The sets of a program's control states, as words of 64 bits; objects beyond 63 share bits.
 #[derive(Debug)]
 pub struct Touches {
     /// Per process type and control state; `None` where anything may be touched.
@@ -19,6 +19,9 @@ pub struct Touches {
     /// The two ends of each global channel.
     pub channels: Box<[Ends]>,
 }
+
+/// What every process reads and nobody writes whose objects are known.
+pub const ALWAYS: u64 = 1 << 63;
 
 /// The bits of a channel's two ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,7 +87,7 @@ pub fn touches(program: &Program) -> Touches {
     let points = program.proctypes.iter().map(|proctype| {
         let channels = &proctype.frame.channels;
         let states = proctype.states.iter().map(|state| {
-            let mut sum = Touched::default();
+            let mut sum = Touched { reads: ALWAYS, ..Touched::default() };
             for id in &state.moves {
                 let of_move = objects.of_itself(id.0 as usize, Precision::Dynamic);
                 let may_meet = may_meet(program, channels, program.move_of(*id));
@@ -112,7 +115,7 @@ pub fn touches(program: &Program) -> Touches {
             }
         }
     }
-    let channels = bits.channels.iter().map(|at| Ends { head: *at, tail: (at + 1) % 64 }).collect();
+    let channels = bits.channels.iter().map(|at| Ends { head: *at, tail: at + 1 }).collect();
     Touches { points, cell_bits: cell_bits.into(), channels }
 }
 
@@ -136,7 +139,7 @@ fn may_meet(program: &Program, own: &[ChannelSlot], candidate: &Move) -> bool {
     }
 }
 
-/// Numbers for objects, in the order in which they are met: the first 64 have a bit of their own.
+/// Numbers for objects, in the order in which they are met: the first 63 have a bit of their own.
 struct Bits {
     numbers: HashMap<usize, u8>,
     /// The first of the two bits of each channel.
@@ -150,7 +153,7 @@ impl Bits {
         let count = objects.program.layout.channels.len();
         Bits {
             numbers: HashMap::new(),
-            channels: (0..count).map(|at| (2 * at % 64) as u8).collect(),
+            channels: (0..count).map(|at| (2 * at % 62) as u8).collect(),
             first_channel: objects.first_channel,
             next: 2 * count,
         }
@@ -159,7 +162,7 @@ impl Bits {
     fn bit(&mut self, object: usize) -> u8 {
         *self.numbers.entry(object).or_insert_with(|| {
             self.next += 1;
-            ((self.next - 1) % 64) as u8
+            ((self.next - 1) % 63) as u8
         })
     }
 
