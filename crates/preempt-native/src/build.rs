@@ -7,7 +7,7 @@ use crate::moves::{Maker, Process};
 use crate::room::{ListMoves, ListReplies, MOST_FIELDS, MOST_MOVES, Meeting, TakeMove};
 use crate::room::{most_successors, offer};
 use crate::shape::{self, Shape};
-use crate::successors::{Purpose, resizes};
+use crate::successors::resizes;
 use crate::support::{self, Reply, Support};
 use crate::value::{OnFault, Scope, Tables};
 use Parameter::{Address, Number};
@@ -66,6 +66,7 @@ pub(crate) struct Stepping {
 
 /// Code that computes all successors of a process.
 pub(crate) struct Expanding {
+    /// By the number of its control state.
     pub(crate) expand: Vec<ListMoves>,
     _code: Executable,
 }
@@ -276,7 +277,7 @@ impl Stepping {
         for proctype in &program.proctypes {
             let maker = Maker { program, proctype, tables };
             lists.push(assembly.function(&LIST, Number, |code, p| {
-                maker.successors(code, process(p), p[3], p[4], Purpose::List);
+                maker.list(code, process(p), p[3], p[4]);
             })?);
             takes.push(assembly.function(&TAKE, Number, |code, p| {
                 maker.take(code, process(p), p[3], p[4]);
@@ -300,9 +301,11 @@ impl Expanding {
         let mut functions = Vec::new();
         for proctype in &program.proctypes {
             let maker = Maker { program, proctype, tables };
-            functions.push(assembly.function(&LIST, Number, |code, p| {
-                maker.successors(code, process(p), p[3], p[4], Purpose::Expand);
-            })?);
+            for state in &proctype.states {
+                functions.push(assembly.function(&LIST, Number, |code, p| {
+                    maker.successors(code, state, process(p), p[3], p[4]);
+                })?);
+            }
         }
         let code = assembly.finish()?;
         // SAFETY: as in `Stepping::new`.

@@ -234,7 +234,7 @@ impl<'p> Native<'p> {
         (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
     ) -> bool {
         let mut leads = lead_space();
-        let expand = expanding.expand[usize::from(frame.proctype)];
+        let expand = expanding.expand[self.control.point(state, frame) as usize];
         out.bytes.reserve(most_bytes);
         let start = out.bytes.len();
         room.leads = leads.as_mut_ptr().cast();
@@ -407,7 +407,7 @@ impl System for Native<'_> {
             pen.prepare(room);
             // SAFETY: `frame` is a frame of this vector.
             let at = unsafe { state.as_ptr().add(frame.at as usize) };
-            let expand = expand[usize::from(frame.proctype)];
+            let expand = expand[self.control.point(state, frame) as usize];
             let count = expand(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *room);
             refused |= count < 0;
             // SAFETY: machine code wrote so many leads, for which there was room.

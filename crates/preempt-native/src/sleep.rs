@@ -72,17 +72,15 @@ impl Native<'_> {
         for (pid, frame) in frames.iter().enumerate().rev() {
             // SAFETY: `frame` is a frame of this vector.
             let at = unsafe { base.add(frame.at as usize) };
-            let touch = || {
-                let point = &sleeping.points[self.control.point(state, *frame) as usize];
-                point.touch(base, at, pid as u32)
-            };
+            let point = self.control.point(state, *frame) as usize;
+            let touch = || sleeping.points[point].touch(base, at, pid as u32);
             let own = asleep.of(pid);
             if !own.is_nobody() {
                 movers.add(touch(), own);
                 continue;
             }
             pen.prepare(&mut room);
-            let expand = expanding.expand[usize::from(frame.proctype)];
+            let expand = expanding.expand[point];
             let count = expand(base, at, pid as u32, 0, &raw mut room);
             if count <= 0 {
                 refused |= count < 0;

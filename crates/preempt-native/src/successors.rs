@@ -1,5 +1,6 @@
-//! Which moves of a process are enabled, and where they lead: one function per process type that
-//! only lists, and one that takes each enabled move on a copy of the state as soon as it is found.
+//! Which moves of a process are enabled, and where they lead: one function per process type that only
+//! lists, and one per control state that takes each enabled move on a copy of the state as soon as it is
+//! found.
 
 use crate::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
 use crate::moves::{Maker, Process};
@@ -37,49 +38,81 @@ pub(crate) fn resizes(taken: &Move) -> bool {
 }
 
 impl Maker<'_> {
-    /// Body of `(state, frame, pid, timeout, room) -> number of leads`.
+    /// Body of `(state, frame, pid, timeout, room) -> number of leads`, wherever the process is.
+    pub(crate) fn list(&self, code: &mut Code<'_>, process: Process, timeout: Value, room: Value) {
+        let ask = code.cold_block();
+        self.stop_unless_provided(code, process, timeout, room, ask);
+        let pc = load_pc(code, self.program.layout.pc_width, process.frame);
+        let states: Vec<_> = self.proctype.states.iter().map(|_| code.block()).collect();
+        let cases: Vec<_> = states.iter().enumerate().map(|(pc, b)| (pc as u32, *b)).collect();
+        code.select_block(pc, &cases, ask);
+        for (state, block) in self.proctype.states.iter().zip(states) {
+            code.begin(block);
+            self.moves_of(code, state, process, timeout, room, ask, Purpose::List);
+        }
+        give_up(code, ask);
+    }
+
+    /// Body of the same for a process that is known to be at one control state; takes the moves.
     pub(crate) fn successors(
+        &self,
+        code: &mut Code<'_>,
+        state: &ControlState,
+        process: Process,
+        timeout: Value,
+        room: Value,
+    ) {
+        let ask = code.cold_block();
+        self.stop_unless_provided(code, process, timeout, room, ask);
+        self.moves_of(code, state, process, timeout, room, ask, Purpose::Expand);
+        give_up(code, ask);
+    }
+
+    /// Returns at once where the process may not run.
+    fn stop_unless_provided(
         &self,
         code: &mut Code<'_>,
         process: Process,
         timeout: Value,
         room: Value,
+        ask: Block,
+    ) {
+        let Some(provided) = self.proctype.provided else { return };
+        let (runs, rests) = (code.block(), code.block());
+        if self.support().expr(provided) {
+            let scope = self.scope(process, timeout, room, OnFault::Goto(rests));
+            scope.condition(code, provided, runs, rests);
+        } else {
+            code.jump(ask);
+        }
+        code.begin(rests);
+        let none = code.number(0);
+        code.give(none);
+        code.begin(runs);
+    }
+
+    /// Deals with the moves of one control state; the present block is left.
+    #[allow(clippy::too_many_arguments)]
+    fn moves_of(
+        &self,
+        code: &mut Code<'_>,
+        state: &ControlState,
+        process: Process,
+        timeout: Value,
+        room: Value,
+        ask: Block,
         purpose: Purpose,
     ) {
-        let ask = code.cold_block();
-        if let Some(provided) = self.proctype.provided {
-            let (runs, rests) = (code.block(), code.block());
-            if self.support().expr(provided) {
-                let scope = self.scope(process, timeout, room, OnFault::Goto(rests));
-                scope.condition(code, provided, runs, rests);
-            } else {
-                code.jump(ask);
-            }
-            code.begin(rests);
-            let none = code.number(0);
-            code.give(none);
-            code.begin(runs);
+        let all = |id: &MoveId| self.support().guard(self.program.move_of(*id));
+        if !state.moves.iter().all(all) {
+            code.jump(ask);
+            return;
         }
-        let pc = load_pc(code, self.program.layout.pc_width, process.frame);
-        let states: Vec<_> = self.proctype.states.iter().map(|_| code.block()).collect();
-        let cases: Vec<_> = states.iter().enumerate().map(|(pc, b)| (pc as u32, *b)).collect();
-        code.select_block(pc, &cases, ask);
-        code.begin(ask);
-        let number = code.number(ASK_MOVES);
-        code.give(number);
-        for (state, block) in self.proctype.states.iter().zip(states) {
-            code.begin(block);
-            let all = |id: &MoveId| self.support().guard(self.program.move_of(*id));
-            if !state.moves.iter().all(all) {
-                code.jump(ask);
-                continue;
-            }
-            let zero = code.number(0);
-            let count = code.register(zero);
-            let has_escapes = state.moves.iter().any(|id| self.program.move_of(*id).escape != 0);
-            let group = has_escapes.then(|| code.register(zero));
-            self.visit(code, state, &Visit { process, timeout, room, count, group, ask, purpose });
-        }
+        let zero = code.number(0);
+        let count = code.register(zero);
+        let has_escapes = state.moves.iter().any(|id| self.program.move_of(*id).escape != 0);
+        let group = has_escapes.then(|| code.register(zero));
+        self.visit(code, state, &Visit { process, timeout, room, count, group, ask, purpose });
     }
 
     fn visit(&self, code: &mut Code<'_>, state: &ControlState, visit: &Visit) {
@@ -227,6 +260,13 @@ impl Maker<'_> {
         let (_, start) = code.distance(base, copy);
         (result, start, length)
     }
+}
+
+/// Leaves the moves of the process to the interpreter.
+fn give_up(code: &mut Code<'_>, ask: Block) {
+    code.begin(ask);
+    let number = code.number(ASK_MOVES);
+    code.give(number);
 }
 
 /// Some lead needs the interpreter.
