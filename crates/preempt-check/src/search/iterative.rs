@@ -235,15 +235,17 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     fn run_batch(&mut self, cursor: usize, deferred: &mut Vec<u32>) -> Result<usize, End> {
         self.expander.clear();
         self.ways.clear();
+        // About as many as in the batch before.
+        let expected = (self.tasks.len() + 4).clamp(16, BATCH);
         self.tasks.clear();
         self.pending.clear();
         let mut next = cursor;
-        for entry in self.log[cursor..].iter().take(BATCH) {
+        for entry in self.log[cursor..].iter().take(expected) {
             self.edges.prefetch(entry.state);
             self.marks.prefetch(entry.state);
             self.store.prefetch_id(entry.state);
         }
-        for entry in self.log[cursor..].iter().take(BATCH) {
+        for entry in self.log[cursor..].iter().take(expected) {
             self.edges.prefetch_list(entry.state);
         }
         while next < self.log.len() && self.waiting() < BATCH && self.tasks.len() < BATCH {
@@ -253,7 +255,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         let bytes = &self.expander.successors.bytes;
         let waiting = if self.reduce { &mut self.pending } else { &mut self.expander.arrivals };
         // Bytes that were just written one by one are slow to read in words: hash them later.
-        if self.reduce || !self.store.hashes_near() {
+        if !self.store.hashes_near() {
+            self.store.hash_successors(StateId::UNKNOWN, bytes, waiting)?;
+        } else if self.reduce {
             for pending in waiting.iter_mut() {
                 pending.hash = self.store.hash(&bytes[pending.start..pending.end]);
                 self.store.prefetch(pending.hash);
