@@ -82,6 +82,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
             .iter()
             .map(|c| u64::from(c.channel_type) << 32 | u64::from(c.offset))
             .collect(),
+        only_type: only_type(program),
         capacities: layout.channel_types.iter().map(|t| t.capacity).collect(),
         shape: std::ptr::from_ref(&*shape).cast(),
         checks_promises: reference.checks_promises(),
@@ -120,6 +121,14 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
         sleeping: OnceLock::new(),
         _code: code,
     })
+}
+
+/// The type of all channels, if they are alike and none belongs to a process.
+fn only_type(program: &Program) -> Option<u32> {
+    let (first, rest) = program.layout.channels.split_first()?;
+    let alike = rest.iter().all(|channel| channel.channel_type == first.channel_type)
+        && program.proctypes.iter().all(|proctype| proctype.frame.channels.is_empty());
+    alike.then_some(first.channel_type)
 }
 
 /// Programs whose every step needs the interpreter.

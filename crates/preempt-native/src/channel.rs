@@ -20,6 +20,9 @@ pub(crate) struct Channel {
     ty: ChannelType,
 }
 
+/// Slots of so many bytes are moved without a helper.
+const MOVED_IN_PLACE: u32 = 32;
+
 /// Which channels are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Want {
@@ -75,28 +78,53 @@ impl Scope<'_> {
 
     /// Looks up a channel by its id: its type and its offset in the vector.
     fn look_up(&self, code: &mut Code<'_>, id: Value, fault: FaultId) -> (Value, Value) {
-        let one = code.number(1);
-        let index = code.arithmetic(Arithmetic::Subtract, id, one);
-        let count = code.number(self.tables.channels.len() as i32);
-        let is_global = code.compare(Compare::Below, index, count);
         let (join, found) = code.block_with_address();
         let (global, own) = (code.block(), code.cold_block());
-        code.branch(is_global, global, own);
+        let index = self.global_index(code, id, global, own);
         code.begin(global);
-        let table = code.address(self.tables.channels.as_ptr().cast());
-        let entry = code.element(table, index, 8);
-        let entry = code.load_wide(entry, 0);
+        let entry = self.entry(code, index);
         code.jump_with(join, entry);
         code.begin(own);
         let shape = code.address(self.tables.shape);
         let entry = code.call(HelperId::Locate as usize, &[shape, self.state, id]);
-        code.jump_with(join, entry);
-        code.begin(join);
-        let (offset, ty) = code.halves(found);
+        let (_, ty) = code.halves(entry);
         let nowhere = code.number(-1);
         let exists = code.compare(Compare::NotEqual, ty, nowhere);
         self.require(code, exists, fault);
+        code.jump_with(join, entry);
+        code.begin(join);
+        let (offset, ty) = code.halves(found);
         (ty, offset)
+    }
+
+    /// As [`Self::look_up`] where all channels are of one type and belong to no process.
+    fn look_up_alike(&self, code: &mut Code<'_>, id: Value, fault: FaultId) -> Value {
+        let (global, nowhere) = (code.block(), code.cold_block());
+        let index = self.global_index(code, id, global, nowhere);
+        code.begin(nowhere);
+        let never = code.number(0);
+        self.require(code, never, fault);
+        code.jump(global);
+        code.begin(global);
+        let entry = self.entry(code, index);
+        code.halves(entry).0
+    }
+
+    /// Branches on whether an id is that of a global channel, and gives its index.
+    fn global_index(&self, code: &mut Code<'_>, id: Value, yes: Block, no: Block) -> Value {
+        let one = code.number(1);
+        let index = code.arithmetic(Arithmetic::Subtract, id, one);
+        let count = code.number(self.tables.channels.len() as i32);
+        let is_global = code.compare(Compare::Below, index, count);
+        code.branch(is_global, yes, no);
+        index
+    }
+
+    /// Type and offset of a global channel.
+    fn entry(&self, code: &mut Code<'_>, index: Value) -> Value {
+        let table = code.address(self.tables.channels.as_ptr().cast());
+        let entry = code.element(table, index, 8);
+        code.load_wide(entry, 0)
     }
 
     /// The number of messages and the capacity of a channel; both 0 for a rendezvous channel.
@@ -120,6 +148,18 @@ impl Scope<'_> {
         }
         let ChannelRef::Dynamic { id, fault } = channel else { unreachable!("known otherwise") };
         let id = self.value(code, *id);
+        if let Some(ty) = self.only_type() {
+            let offset = self.look_up_alike(code, id, *fault);
+            let capacity = code.number(ty.capacity as i32);
+            let length = match ty.capacity {
+                0 => code.number(0),
+                _ => {
+                    let at = code.element(self.state, offset, 1);
+                    code.load(Memory::Byte, at, 0)
+                }
+            };
+            return (length, capacity);
+        }
         let (ty, offset) = self.look_up(code, id, *fault);
         let table = code.address(self.tables.capacities.as_ptr().cast());
         let entry = code.element(table, ty, 4);
@@ -137,6 +177,12 @@ impl Scope<'_> {
         code.jump_with(join, stored);
         code.begin(join);
         (length, capacity)
+    }
+
+    /// The type of all channels, if they are alike and none belongs to a process.
+    fn only_type(&self) -> Option<&ChannelType> {
+        let only = self.tables.only_type?;
+        self.program.layout.channel_types.get(only as usize)
     }
 
     fn own_slot(&self, index: u32) -> ChannelSlot {
@@ -195,6 +241,16 @@ impl Scope<'_> {
         }
         let ChannelRef::Dynamic { id, fault } = channel else { unreachable!("known otherwise") };
         let id = self.value(code, *id);
+        if let Some(ty) = self.only_type() {
+            let offset = self.look_up_alike(code, id, *fault);
+            let base = code.element(self.state, offset, 1);
+            let id = (ty.capacity == 0).then_some(id);
+            match want.accepts(ty, fields) {
+                true => body(self, code, Channel { base, offset: 0, id, ty: ty.clone() }),
+                false => code.jump(otherwise),
+            }
+            return Some(());
+        }
         let (number, offset) = self.look_up(code, id, *fault);
         let base = code.element(self.state, offset, 1);
         let mut blocks = Vec::new();
@@ -237,15 +293,13 @@ impl Scope<'_> {
         pattern: PatternRange,
         no: Block,
     ) -> Value {
+        if !random {
+            let first = self.first_message(code, channel, no);
+            self.match_message(code, channel, first, pattern, no);
+            return first;
+        }
         let length = channel.length(code);
         let zero = code.number(0);
-        if !random {
-            let first = code.block();
-            code.branch(length, first, no);
-            code.begin(first);
-            self.match_message(code, channel, zero, pattern, no);
-            return zero;
-        }
         let (head, index) = code.block_with_number();
         code.jump_with(head, zero);
         code.begin(head);
@@ -259,6 +313,15 @@ impl Scope<'_> {
         code.begin(test);
         self.match_message(code, channel, index, pattern, next);
         index
+    }
+
+    /// Goes on with the index of the first message, whatever it is; to `no` if there is none.
+    pub(crate) fn first_message(&self, code: &mut Code<'_>, channel: &Channel, no: Block) -> Value {
+        let length = channel.length(code);
+        let some = code.block();
+        code.branch(length, some, no);
+        code.begin(some);
+        code.number(0)
     }
 
     fn match_message(
@@ -282,12 +345,13 @@ impl Scope<'_> {
         }
     }
 
-    /// Takes (or copies) the message at `index`, and stores its fields.
+    /// Takes (or copies) the message at `index`, and stores its fields. `is_first` promises that it is the
+    /// first one.
     pub(crate) fn take_message(
         &self,
         code: &mut Code<'_>,
         channel: &Channel,
-        index: Value,
+        (index, is_first): (Value, bool),
         copy: bool,
         pattern: PatternRange,
     ) {
@@ -301,19 +365,27 @@ impl Scope<'_> {
             }
         }
         if !copy {
-            self.remove_message(code, channel, index);
+            self.remove_message(code, channel, index, is_first);
         }
         for (place, value) in values {
             self.store(code, &place, value);
         }
     }
 
-    fn remove_message(&self, code: &mut Code<'_>, channel: &Channel, index: Value) {
+    fn remove_message(&self, code: &mut Code<'_>, channel: &Channel, index: Value, is_first: bool) {
         let width = channel.ty.message_length;
-        if channel.ty.capacity == 1 {
+        let others = (channel.ty.capacity - 1) * width;
+        if (is_first || others == 0) && others <= MOVED_IN_PLACE {
+            // Behind the last message there are zeros: all slots move, whatever they hold.
+            let length = channel.length(code);
+            let one = code.number(1);
+            let shorter = code.arithmetic(Arithmetic::Subtract, length, one);
+            code.store(Memory::Byte, shorter, channel.base, channel.offset);
+            let first = channel.first_slot();
+            code.move_bytes(channel.base, first + width, first, others);
             let zero = code.number(0);
-            for at in 0..=width {
-                code.store(Memory::Byte, zero, channel.base, channel.offset + at);
+            for at in first + others..first + others + width {
+                code.store(Memory::Byte, zero, channel.base, at);
             }
             return;
         }

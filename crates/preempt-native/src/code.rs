@@ -359,6 +359,26 @@ impl Code<'_> {
         self.builder.switch_to_block(end);
     }
 
+    /// Moves a few bytes, whose old and new place may overlap.
+    pub(crate) fn move_bytes(&mut self, base: Value, from: u32, to: u32, length: u32) {
+        let mut loaded = Vec::new();
+        let mut at = 0;
+        while at < length {
+            let (ty, size) = match length - at {
+                8.. => (types::I64, 8),
+                4..8 => (types::I32, 4),
+                2..4 => (types::I16, 2),
+                _ => (types::I8, 1),
+            };
+            let value = self.builder.ins().load(ty, flags(), base, (from + at) as i32);
+            loaded.push((value, to + at));
+            at += size;
+        }
+        for (value, offset) in loaded {
+            self.builder.ins().store(flags(), value, base, offset as i32);
+        }
+    }
+
     /// Sets one bit of eight bytes in memory if the condition, 1 or 0, holds.
     pub(crate) fn set_bit(&mut self, condition: Value, number: Value, base: Value, offset: u32) {
         let condition = self.builder.ins().uextend(types::I64, condition);

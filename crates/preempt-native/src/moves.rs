@@ -246,8 +246,11 @@ impl<'a> Maker<'a> {
                 let wanted = (channel, pattern.indices().len(), Want::Buffered);
                 scope.with_channel(code, wanted, ask, |scope, code, channel| {
                     let none = code.cold_block();
-                    let index = scope.find_message(code, &channel, *random, *pattern, none);
-                    scope.take_message(code, &channel, index, *copy, *pattern);
+                    let index = match is_new || *random {
+                        true => scope.find_message(code, &channel, *random, *pattern, none),
+                        false => scope.first_message(code, &channel, none),
+                    };
+                    scope.take_message(code, &channel, (index, !random), *copy, *pattern);
                     code.jump(after);
                     code.begin(none);
                     code.jump(ask);
@@ -331,7 +334,7 @@ impl<'a> Maker<'a> {
                     let wanted = (channel, fields, Want::Buffered);
                     scope.with_channel(code, wanted, never, |scope, code, channel| {
                         let index = scope.find_message(code, &channel, *random, *pattern, never);
-                        scope.take_message(code, &channel, index, *copy, *pattern);
+                        scope.take_message(code, &channel, (index, !random), *copy, *pattern);
                         code.jump(after);
                     });
                 }

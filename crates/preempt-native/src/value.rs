@@ -55,6 +55,8 @@ pub(crate) fn deliver(code: &mut Code<'_>, on_fault: OnFault, result: Value) {
 pub(crate) struct Tables {
     /// Per global channel: type in the high half, offset in the low one.
     pub(crate) channels: Box<[u64]>,
+    /// The type of all channels, if they are alike and none belongs to a process.
+    pub(crate) only_type: Option<u32>,
     /// Capacity per channel type.
     pub(crate) capacities: Box<[u32]>,
     /// Address of what the helpers need.
