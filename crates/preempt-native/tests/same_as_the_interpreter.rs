@@ -5,7 +5,9 @@
 #[allow(dead_code)]
 mod random;
 
-use preempt_core::{Enabled, Label, Outcome, ProcessId, Successors, System};
+use preempt_core::{
+    Asleep, Enabled, Label, Lead, Leads, Outcome, ProcessId, Step, Successors, System,
+};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
@@ -29,10 +31,10 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
     let mut state = Vec::new();
     reference.initial(&mut state);
     let mut seen = HashSet::from([state.clone()]);
-    let mut todo = std::collections::VecDeque::from([state]);
+    let mut todo = std::collections::VecDeque::from([(state, Asleep::NOBODY)]);
     let (mut expected, mut found) = (Enabled::new(), Enabled::new());
     let mut compared = 0;
-    while let Some(state) = todo.pop_front() {
+    while let Some((state, asleep)) = todo.pop_front() {
         compared += 1;
         let (mut a, mut b) = (state.clone(), state.clone());
         expected.clear();
@@ -82,6 +84,7 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
                 assert!(found == own || reference.program().uses_timeout, "{name}: {process}");
             }
         }
+        let leads = leads_of(name, reference, native, (&a, asleep), &expected);
         for (&step, (expanded, outcome, range)) in expected.steps().iter().zip(&all.list) {
             let (mut x, mut y) = (a.clone(), a.clone());
             let truth = reference.apply(&mut x, step);
@@ -93,11 +96,63 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
             assert_eq!(x, y, "{name}: {step:?} from {a:?}");
             assert_eq!(x, all.bytes[range.clone()], "{name}: {step:?} from {a:?}, expanded");
             if seen.len() < MOST_STATES && seen.insert(x.clone()) {
-                todo.push_back(x);
+                let lead = leads.iter().find(|lead| lead.step() == step);
+                todo.push_back((x, lead.map_or(Asleep::NOBODY, |lead| lead.asleep)));
             }
         }
     }
     compared
+}
+
+/// The steps out of a state that machine code takes while some processes sleep; all that it tells about
+/// sleepers is found to be true.
+fn leads_of(
+    name: &str,
+    reference: &Interpreter,
+    native: &Native<'_>,
+    (state, asleep): (&[u8], Asleep),
+    steps: &Enabled,
+) -> Vec<Lead> {
+    let (mut leads, mut bytes, mut s) = (Leads::default(), Vec::new(), state.to_vec());
+    if native.is_transient(state) || !native.expand_awake(&mut s, asleep, &mut leads, &mut bytes) {
+        return Vec::new();
+    }
+    assert_eq!(s, state, "{name}");
+    let sleeps = |step: &&Step| !asleep.of(step.process.index()).is_nobody();
+    let (slept, taken): (Vec<&Step>, Vec<&Step>) = steps.steps().iter().partition(sleeps);
+    assert_eq!(asleep.steps(), slept.len(), "{name}: {asleep:?} in {state:?}");
+    let found: Vec<Step> = leads.list.iter().map(Lead::step).collect();
+    assert_eq!(found.iter().collect::<Vec<_>>(), taken, "{name}: {asleep:?} in {state:?}");
+    let apply = |from: &[u8], step: Step| {
+        let mut to = from.to_vec();
+        assert_eq!(reference.apply(&mut to, step), Outcome::Done, "{name}: {step:?} in {from:?}");
+        to
+    };
+    let enabled = |state: &[u8], process: ProcessId| {
+        let (mut copy, mut enabled) = (state.to_vec(), Enabled::new());
+        reference.enabled(&mut copy, &mut enabled);
+        enabled.of(process).to_vec()
+    };
+    for lead in &leads.list {
+        let (step, after) = (lead.step(), &bytes[lead.range()]);
+        for process in (0..reference.process_count(state) as u16).map(ProcessId) {
+            let told = lead.asleep.of(process.index());
+            if told.is_nobody() {
+                continue;
+            }
+            assert!(process > step.process, "{name}: {process} comes behind {step:?}");
+            let own = steps.of(process);
+            assert_eq!(told.steps(), own.len(), "{name}: {process} in {state:?}");
+            assert_eq!(own, enabled(after, process), "{name}: {process} after {step:?}");
+            for &other in own {
+                let first = apply(state, other);
+                assert!(enabled(&first, step.process).contains(&step), "{name}: {step:?}");
+                let (one, two) = (apply(after, other), apply(&first, step));
+                assert_eq!(one, two, "{name}: {step:?} and {other:?} in {state:?}");
+            }
+        }
+    }
+    leads.list
 }
 
 fn models(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -142,6 +197,54 @@ fn on_every_model_there_is() {
     let examples = Path::new("/usr/share/doc/spin");
     assert!(promises > 0 || !examples.exists(), "no model has promises");
     assert!(compared >= 20, "only {compared} programs");
+}
+
+/// Models in which steps nearly commute.
+#[test]
+fn on_sleepers() {
+    let models = [
+        // A step that touches nothing makes somebody ready for a rendezvous.
+        "chan q = [0] of { byte }; byte x;
+         active proctype A() { byte l; l = 1; q?l }
+         active proctype B() { do :: q!1 -> break :: x < 2 -> x++ od }",
+        // A channel's ends have to do with each other when it is empty or full.
+        "chan q = [2] of { byte };
+         active proctype A() { byte l; do :: q?l :: empty(q) :: nfull(q) :: len(q) > 1 od }
+         active proctype B() { do :: q!1 :: q!2 :: full(q) :: nempty(q) od }",
+        "chan q = [2] of { byte }; chan r = [1] of { byte };
+         proctype A(chan in, out) { byte l; do :: in?l -> out!l :: in?[1] -> in?1 od }
+         init { atomic { run A(q, r); run A(r, q); q!1; r!2 } }",
+        // Which element it is depends on what another process writes.
+        "byte a[3]; byte i;
+         active proctype A() { do :: a[i] < 2 -> a[i]++ od }
+         active proctype B() { do :: i < 2 -> i++ :: i > 0 -> i-- od }
+         active proctype C() { byte k; do :: k < 2 -> a[k] = 1; k++ :: else -> break od }",
+        // Who waits for all others, who is created, who may run.
+        "byte x;
+         proctype P() { x++; x-- }
+         active proctype A() { do :: timeout -> x = 0 :: x < 2 -> x++ od }
+         active proctype B() provided (x < 2) { byte l; do :: l < 2 -> l++ :: l > 0 -> l-- od }
+         init { run P(); _nr_pr < 4; run P() }",
+        // Steps out of several, some of them the beginning of a sequence.
+        "byte x, y;
+         active proctype A() { do :: atomic { x < 2 -> x++ } :: d_step { y < 2 -> y++ } :: y = 0 od }
+         active proctype B() { byte l; do :: l = 1 - l :: atomic { l = 0; y > 0 } :: assert(x < 2) od }",
+        "byte x;
+         active proctype A() { { do :: x++; x-- od } unless { x > 1 }; here: x = 1 }
+         active proctype B() { byte l; do :: l = 1 - l :: x = 2 od }
+         active proctype C() { do :: A@here -> break :: x == 2 -> x = 0 od }",
+    ];
+    for text in models {
+        for options in [LowerOptions::default(), LowerOptions::plain()] {
+            let path = Path::new("sleepers.pml");
+            let Some(reference) = interpreter(path, text.into(), options) else {
+                panic!("not a model: {text}")
+            };
+            let native = Native::new(&reference).expect("there is machine code");
+            native.prepare();
+            compare(text, &reference, &native);
+        }
+    }
 }
 
 #[test]
