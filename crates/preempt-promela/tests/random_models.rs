@@ -30,14 +30,35 @@ enum Result {
 }
 
 const MODES: [(&[&str], LowerOptions); 3] = [
-    (&[], LowerOptions { merge: true, reset_dead: true, hide_unread: true, count_claim: false }),
+    (
+        &[],
+        LowerOptions {
+            merge: true,
+            reset_dead: true,
+            hide_unread: true,
+            count_claim: false,
+            safe_as_spin: true,
+        },
+    ),
     (
         &["-o3"],
-        LowerOptions { merge: false, reset_dead: true, hide_unread: true, count_claim: false },
+        LowerOptions {
+            merge: false,
+            reset_dead: true,
+            hide_unread: true,
+            count_claim: false,
+            safe_as_spin: true,
+        },
     ),
     (
         &["-o1", "-o2", "-o3"],
-        LowerOptions { merge: false, reset_dead: false, hide_unread: false, count_claim: false },
+        LowerOptions {
+            merge: false,
+            reset_dead: false,
+            hide_unread: false,
+            count_claim: false,
+            safe_as_spin: true,
+        },
     ),
 ];
 

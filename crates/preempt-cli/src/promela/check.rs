@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         claims.push(claim);
     }
     if let Some(path) = &arguments.graph {
-        let interpreter = interpreter(&model, &arguments.model, Beside::Nothing, false)?;
+        let interpreter = interpreter(&model, &arguments.model, Beside::Nothing, false, false)?;
         crate::graph::write(&interpreter, path)?;
     }
     let sources = sources(&model);
@@ -150,7 +150,8 @@ fn check_one(
         Selected::NonProgress => Beside::NonProgress,
         Selected::Safety | Selected::Acceptance => Beside::Nothing,
     };
-    let interpreter = interpreter(model, &arguments.model, beside, relies_on_promises(arguments))?
+    let (reduced, as_spin) = (relies_on_promises(arguments), arguments.compat.is_some());
+    let interpreter = interpreter(model, &arguments.model, beside, reduced, as_spin)?
         .end_with_empty_channels(arguments.empty_channels);
     let mut notes = interpreter.program().notes.clone();
     if arguments.compat == Some(Compat::Spin) {

@@ -99,18 +99,21 @@ pub(crate) enum Beside {
     NonProgress,
 }
 
-/// Makes a model runnable. `reduced`: a reduction will rely on what the model promises (`xr`, `xs`).
+/// Makes a model runnable. `reduced`: a reduction will rely on what the model promises (`xr`, `xs`);
+/// `as_spin`: it takes for safe what Spin does.
 pub(crate) fn interpreter(
     model: &Model,
     arguments: &ModelArguments,
     beside: Beside,
     reduced: bool,
+    as_spin: bool,
 ) -> Result<Interpreter, Failure> {
     let options = LowerOptions {
         merge: !arguments.no_merge,
         reset_dead: !arguments.no_reset,
         hide_unread: !arguments.no_hide,
         count_claim: beside == Beside::Claim,
+        safe_as_spin: as_spin,
     };
     let mut program = lower(model, options).map_err(|error| {
         let place = model.sources.use_site(error.span);
@@ -129,7 +132,7 @@ pub(crate) fn interpreter(
 /// have. The steps are the same as in a search.
 pub(crate) fn observed(model: &Model, arguments: &ModelArguments) -> Result<Interpreter, Failure> {
     let arguments = ModelArguments { no_hide: true, no_reset: true, ..arguments.clone() };
-    interpreter(model, &arguments, Beside::Nothing, false)
+    interpreter(model, &arguments, Beside::Nothing, false, false)
 }
 
 /// The sources of a model, for the HTML page.

@@ -1,5 +1,10 @@
 //! Which control states have moves that nobody else can notice in any way.
 //!
+//! Spin's rules for what is safe look at the data that a move touches. Four things change with moves that
+//! touch no data: `_last` and what `enabled` and `pc_value` tell with every move, and `_nr_pr` where a process
+//! begins or ends. Where somebody looks at these, such moves are not safe; Spin overlooks that, and misses
+//! violations.
+//!
 //! A move on local data commutes with everything. Searches that count preemptions ask for more:
 //! that it enables nobody either, because then a process that was blocked, and could be left for
 //! free, no longer is. Three ways to enable somebody by a local move: arriving where a rendezvous is
@@ -7,7 +12,7 @@
 //! making room for processes of lower priority. An indivisible sequence is local only if all of it
 //! is.
 
-use crate::ir::{BlockGuard, Move, MoveId, MoveKind, Program, Safety};
+use crate::ir::{BlockGuard, Expr, Move, MoveId, MoveKind, Op, Program, Safety};
 
 /// Takes the promise of strict locality back where it does not hold.
 pub(super) fn restrict(program: &mut Program) {
@@ -23,6 +28,33 @@ pub(super) fn restrict(program: &mut Program) {
             }
         }
     }
+}
+
+/// Takes the promise of safety back where a move is noticed that touches no data.
+pub(super) fn restrict_noticed(program: &mut Program) {
+    let looks = |e: &Expr| matches!(e, Expr::LastMover | Expr::Enabled(_) | Expr::PcValue(_));
+    let all = program.exprs.iter().any(looks);
+    let counts = program.exprs.iter().any(|e| matches!(e, Expr::ProcessCount));
+    if !all && !counts {
+        return;
+    }
+    let counted: Vec<bool> = program.moves.iter().map(changes_count).collect();
+    for state in program.proctypes.iter_mut().flat_map(|proctype| &mut proctype.states) {
+        if all || state.moves.iter().any(|id| counted[id.0 as usize]) {
+            state.safety = Safety::Unsafe;
+        }
+    }
+}
+
+/// Whether the move begins or ends a process.
+fn changes_count(step: &Move) -> bool {
+    let blocks = match &step.kind {
+        MoveKind::End => return true,
+        MoveKind::Compound { blocks } => blocks.as_slice(),
+        _ => &[],
+    };
+    let inside = blocks.iter().flat_map(|block| &block.options).flat_map(|option| &option.ops);
+    step.ops.iter().chain(inside).any(|op| matches!(op, Op::Run { .. }))
 }
 
 /// Whether all moves from a control state, and all that follow them indivisibly, are local.

@@ -36,18 +36,31 @@ pub struct LowerOptions {
     pub hide_unread: bool,
     /// Let `_nr_pr` count the claim, as Spin does in a search with a claim.
     pub count_claim: bool,
+    /// Take for safe what Spin takes for safe, also where others notice it.
+    pub safe_as_spin: bool,
 }
 
 impl Default for LowerOptions {
     fn default() -> Self {
-        LowerOptions { merge: true, reset_dead: true, hide_unread: true, count_claim: false }
+        LowerOptions {
+            merge: true,
+            reset_dead: true,
+            hide_unread: true,
+            count_claim: false,
+            safe_as_spin: false,
+        }
     }
 }
 
 impl LowerOptions {
     /// No optional step at all: every statement is a step, every variable is in the state.
     pub fn plain() -> Self {
-        LowerOptions { merge: false, reset_dead: false, hide_unread: false, count_claim: false }
+        LowerOptions {
+            merge: false,
+            reset_dead: false,
+            hide_unread: false,
+            ..LowerOptions::default()
+        }
     }
 }
 
@@ -124,6 +137,9 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
     lowering.collect_formulas()?;
     lowering.initial_globals()?;
     let mut program = lowering.finish();
+    if !options.safe_as_spin {
+        locality::restrict_noticed(&mut program);
+    }
     locality::restrict(&mut program);
     Ok(program)
 }

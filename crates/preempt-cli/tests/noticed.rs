@@ -1,0 +1,88 @@
+//! Steps that touch no data, but that others notice: reduction must not put the others off. Spin's does,
+//! where it is installed to be asked.
+
+use preempt_check::{Check, Options, Reduction, Search};
+use preempt_core::{System, Verdict};
+use preempt_native::Native;
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::{LowerOptions, lower};
+use preempt_promela::syntax::{ParseOptions, parse};
+use std::process::Command;
+
+/// Only in the middle are there three processes.
+const COUNTED: &str = "proctype A() { end: false }
+    active proctype P() { end: (_nr_pr == 3) -> assert(false) }
+    init { run A(); run A(); run A() }";
+/// Nobody can go on if somebody else moved last.
+const LAST: &str = "byte g, h; chan d = [1] of { byte };
+    active proctype E() { end: (h == 2) }
+    active proctype P() { byte x; d!g; x = 1; if :: x == 1 -> h = 1 :: else fi; (_last == 1) }
+    active proctype Q() { byte y; y = 0; do :: y < 1 -> y++ :: break od }";
+
+fn interpreter(text: &str, safe_as_spin: bool) -> Interpreter {
+    let loader = |_: &str, _: &str| Err(std::io::Error::other("nothing is included"));
+    let options = ParseOptions { defines: Vec::new(), loader: &loader };
+    let model = parse("noticed.pml", text.as_bytes().to_vec(), &options).model;
+    let options = LowerOptions { safe_as_spin, ..LowerOptions::default() };
+    Interpreter::new(lower(&model.expect("a model"), options).expect("a model that can be run"))
+}
+
+fn verdicts<S: System + ?Sized>(system: &S) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for reduction in [Reduction::None, Reduction::Spin, Reduction::Full] {
+        for (search, threads) in [(Search::Breadth, 1), (Search::Depth, 1), (Search::Auto, 2)] {
+            let options = Options { reduction, search, threads, ..Options::default() };
+            verdicts.push(Check::new(system).options(options).run().verdict());
+        }
+    }
+    verdicts
+}
+
+#[test]
+fn nobody_is_put_off() {
+    let mut models: Vec<(String, Option<Verdict>)> =
+        vec![(COUNTED.into(), Some(Verdict::Violated)), (LAST.into(), Some(Verdict::Violated))];
+    // Each place where the other process can be seen, by its number or by what it can do.
+    for condition in ["pc_value(0) == K", "enabled(0) == (K % 2)"] {
+        for number in 0..10 {
+            let condition = condition.replace('K', &number.to_string());
+            let text = format!(
+                "active proctype A() {{ byte l; do :: l < 2 -> l++ :: else -> break od; end: false }}
+                 active proctype P() {{ end: ({condition}) -> assert(false) }}"
+            );
+            models.push((text, None));
+        }
+    }
+    for (text, expected) in models {
+        let reference = interpreter(&text, false);
+        let native = Native::new(&reference).expect("there is machine code");
+        native.prepare();
+        let all = [verdicts(&reference), verdicts(&native)].concat();
+        let truth = expected.unwrap_or(all[0]);
+        assert!(all.iter().all(|verdict| *verdict == truth), "{all:?}\n{text}");
+    }
+}
+
+/// With Spin's rules there would be no violation; so says Spin.
+#[test]
+fn by_spins_rules_they_are() {
+    let reference = interpreter(COUNTED, true);
+    let options = Options { reduction: Reduction::Spin, ..Options::default() };
+    assert_eq!(Check::new(&reference).options(options).run().verdict(), Verdict::Holds);
+    let folder = std::env::temp_dir().join(format!("preempt-noticed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let errors = |flags: &[&str]| {
+        std::fs::write(folder.join("m.pml"), COUNTED).ok()?;
+        let run = |program: &str, arguments: &[&str]| {
+            Command::new(program).args(arguments).current_dir(&folder).output().ok()
+        };
+        run("spin", &["-a", "m.pml"])?;
+        run("gcc", &[&["-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"], flags].concat())?;
+        let report = String::from_utf8(run("./pan", &[])?.stdout).ok()?;
+        report.split("errors: ").nth(1)?.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    if let (Some(reduced), Some(full)) = (errors(&[]), errors(&["-DNOREDUCE"])) {
+        assert_eq!((reduced, full), (0, 1), "Spin with and without its reduction");
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
