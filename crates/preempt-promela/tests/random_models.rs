@@ -37,7 +37,7 @@ const MODES: [(&[&str], LowerOptions); 3] = [
             reset_dead: true,
             hide_unread: true,
             count_claim: false,
-            safe_as_spin: true,
+            safe_as_spin: false,
         },
     ),
     (
@@ -47,7 +47,7 @@ const MODES: [(&[&str], LowerOptions); 3] = [
             reset_dead: true,
             hide_unread: true,
             count_claim: false,
-            safe_as_spin: true,
+            safe_as_spin: false,
         },
     ),
     (
@@ -57,7 +57,7 @@ const MODES: [(&[&str], LowerOptions); 3] = [
             reset_dead: false,
             hide_unread: false,
             count_claim: false,
-            safe_as_spin: true,
+            safe_as_spin: false,
         },
     ),
 ];
