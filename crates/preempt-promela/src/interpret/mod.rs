@@ -20,7 +20,7 @@ use preempt_core::{
     Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
     System, Unreached, Value,
 };
-pub use touch::{ALWAYS, Ends, Found, Touched, Touches, Usage, touches};
+pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
 
 /// A model that can be explored.
 pub struct Interpreter {

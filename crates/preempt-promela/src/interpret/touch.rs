@@ -1,8 +1,8 @@
 //! What the moves of a process touch in one state: finer than what they touch at one control state,
 //! because the state tells which element of an array it is, and which channel a variable means.
 //!
-//! Invariant: as long as nobody writes to what a process reads, it touches the same things, its moves are
-//! enabled or not as before, and lead to the same changes.
+//! Invariant: if in a state neither of two processes writes to what the other touches, they can move in
+//! either order with the same result, and by moving neither changes which moves the other has.
 
 use super::footprint::{Objects, Precision};
 use crate::ir::{BlockGuard, ChannelRef, ChannelSlot, Move, MoveKind, Place, Program};
@@ -21,7 +21,7 @@ pub struct Touches {
 }
 
 /// What every process reads and nobody writes whose objects are known.
-pub const ALWAYS: u64 = 1 << 63;
+const ALWAYS: u64 = 1 << 63;
 
 /// The bits of a channel's two ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
