@@ -13,6 +13,15 @@ use std::process::Command;
 const COUNTED: &str = "proctype A() { end: false }
     active proctype P() { end: (_nr_pr == 3) -> assert(false) }
     init { run A(); run A(); run A() }";
+/// Who is started first gets the lower number.
+const NUMBERED: [&str; 2] = [
+    "proctype X(byte n) { end: (_pid == 2 && n == 1) -> assert(false) }
+     active proctype P() { run X(1) }
+     active proctype Q() { run X(2) }",
+    "proctype X(byte n) { end: (_pid == 2 && n == 2) -> assert(false) }
+     active proctype P() { run X(1) }
+     active proctype Q() { run X(2) }",
+];
 /// Nobody can go on if somebody else moved last.
 const LAST: &str = "byte g, h; chan d = [1] of { byte };
     active proctype E() { end: (h == 2) }
@@ -42,6 +51,7 @@ fn verdicts<S: System + ?Sized>(system: &S) -> Vec<Verdict> {
 fn nobody_is_put_off() {
     let mut models: Vec<(String, Option<Verdict>)> =
         vec![(COUNTED.into(), Some(Verdict::Violated)), (LAST.into(), Some(Verdict::Violated))];
+    models.extend(NUMBERED.map(|text| (text.into(), Some(Verdict::Violated))));
     // Each place where the other process can be seen, by its number or by what it can do.
     for condition in ["pc_value(0) == K", "enabled(0) == (K % 2)"] {
         for number in 0..10 {

@@ -1,8 +1,8 @@
 //! Which control states have moves that nobody else can notice in any way.
 //!
 //! Spin's rules for what is safe look at the data that a move touches. Four things change with moves that
-//! touch no data: `_last` and what `enabled` and `pc_value` tell with every move, and `_nr_pr` where a process
-//! begins or ends. Where somebody looks at these, such moves are not safe; Spin overlooks that, and misses
+//! touch no data: `_last` and what `enabled` and `pc_value` tell with every move, `_nr_pr` where a process
+//! begins or ends, and who gets which `_pid` where several start processes. Where somebody looks at these, such moves are not safe; Spin overlooks that, and misses
 //! violations.
 //!
 //! A move on local data commutes with everything. Searches that count preemptions ask for more:
@@ -12,7 +12,9 @@
 //! making room for processes of lower priority. An indivisible sequence is local only if all of it
 //! is.
 
-use crate::ir::{BlockGuard, Expr, Move, MoveId, MoveKind, Op, Program, Safety};
+use crate::ir::{
+    BlockGuard, Expr, ExprId, Move, MoveId, MoveKind, Op, ProctypeIndex, Program, Safety,
+};
 
 /// Takes the promise of strict locality back where it does not hold.
 pub(super) fn restrict(program: &mut Program) {
@@ -30,31 +32,59 @@ pub(super) fn restrict(program: &mut Program) {
     }
 }
 
-/// Takes the promise of safety back where a move is noticed that touches no data.
-pub(super) fn restrict_noticed(program: &mut Program) {
+/// Takes the promise of safety back where a move is noticed that touches no data. `counted`: somebody
+/// looks at `_nr_pr`.
+pub(super) fn restrict_noticed(program: &mut Program, counted: bool) {
     let looks = |e: &Expr| matches!(e, Expr::LastMover | Expr::Enabled(_) | Expr::PcValue(_));
     let all = program.exprs.iter().any(looks);
-    let counts = program.exprs.iter().any(|e| matches!(e, Expr::ProcessCount));
-    if !all && !counts {
+    let counted = counted || several_create(program) && numbers_matter(program);
+    if !all && !counted {
         return;
     }
-    let counted: Vec<bool> = program.moves.iter().map(changes_count).collect();
+    let changes_count: Vec<bool> = program.moves.iter().map(changes_count).collect();
     for state in program.proctypes.iter_mut().flat_map(|proctype| &mut proctype.states) {
-        if all || state.moves.iter().any(|id| counted[id.0 as usize]) {
+        if all || state.moves.iter().any(|id| changes_count[id.0 as usize]) {
             state.safety = Safety::Unsafe;
         }
     }
 }
 
-/// Whether the move begins or ends a process.
-fn changes_count(step: &Move) -> bool {
+/// The process types that a move starts, once for each `run`.
+fn started(step: &Move) -> impl Iterator<Item = ProctypeIndex> + '_ {
     let blocks = match &step.kind {
-        MoveKind::End => return true,
         MoveKind::Compound { blocks } => blocks.as_slice(),
         _ => &[],
     };
     let inside = blocks.iter().flat_map(|block| &block.options).flat_map(|option| &option.ops);
-    step.ops.iter().chain(inside).any(|op| matches!(op, Op::Run { .. }))
+    step.ops.iter().chain(inside).filter_map(|op| match op {
+        Op::Run { proctype, .. } => Some(*proctype),
+        _ => None,
+    })
+}
+
+/// Whether more than one process may start others: their order then decides who gets which number.
+fn several_create(program: &Program) -> bool {
+    let creates = |proctype: &ProctypeIndex| {
+        program
+            .moves
+            .iter()
+            .any(|step| step.proctype == *proctype && started(step).next().is_some())
+    };
+    let at_once = program.start.iter().filter(|proctype| creates(proctype)).count();
+    at_once > 1 || program.moves.iter().flat_map(started).any(|proctype| creates(&proctype))
+}
+
+/// Whether somebody looks at the number of a process.
+fn numbers_matter(program: &Program) -> bool {
+    let is_number = |e: ExprId| matches!(program.expr(e), Expr::ProcessCount);
+    let stored = |op: &Op| matches!(op, Op::Store { value, .. } if is_number(*value));
+    program.exprs.iter().any(|e| matches!(e, Expr::Pid))
+        || program.moves.iter().flat_map(|step| &step.ops).any(stored)
+}
+
+/// Whether the move begins or ends a process.
+fn changes_count(step: &Move) -> bool {
+    matches!(step.kind, MoveKind::End) || started(step).next().is_some()
 }
 
 /// Whether all moves from a control state, and all that follow them indivisibly, are local.

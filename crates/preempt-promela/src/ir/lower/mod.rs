@@ -136,9 +136,10 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
     }
     lowering.collect_formulas()?;
     lowering.initial_globals()?;
+    let counted = lowering.facts.counts_processes;
     let mut program = lowering.finish();
     if !options.safe_as_spin {
-        locality::restrict_noticed(&mut program);
+        locality::restrict_noticed(&mut program, counted);
     }
     locality::restrict(&mut program);
     Ok(program)

@@ -37,6 +37,8 @@ pub(super) struct Facts {
     pub(super) uses_unless: bool,
     pub(super) uses_rendezvous: bool,
     pub(super) uses_last: bool,
+    /// Somebody looks at `_nr_pr`.
+    pub(super) counts_processes: bool,
     pub(super) uses_priorities: bool,
 }
 
@@ -253,6 +255,7 @@ impl Facts {
             }
             ExprKind::Timeout => self.uses_timeout = true,
             ExprKind::Last => self.uses_last = true,
+            ExprKind::ProcessCount => self.counts_processes = true,
             ExprKind::Run { priority: Some(_), .. }
             | ExprKind::Priority
             | ExprKind::GetPriority(_) => self.uses_priorities = true,
