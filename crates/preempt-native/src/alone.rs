@@ -5,9 +5,7 @@
 //! bound on preemptions at its bound goes on with the process that moved last, and no other.
 
 use crate::Native;
-use crate::code::PIECE;
-use crate::pen::{Pen, frames_from};
-use crate::room::Room;
+use crate::pen::frames_from;
 use preempt_core::{Leads, Locality, ProcessId, System};
 
 impl Native<'_> {
@@ -51,28 +49,16 @@ impl Native<'_> {
         bytes: &mut Vec<u8>,
     ) -> Option<bool> {
         let expanding = self.expanding()?;
-        state.reserve(PIECE);
-        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
-        let frames = frames_from(&self.shape, state, &mut leads.notes);
+        let (frames, mut room, pen) = self.open(state, leads, bytes);
         let (pid, frame) = (process.index(), *frames.get(process.index())?);
-        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
-        let before = (leads.list.len(), bytes.len());
-        let most = (self.most_successors, most_bytes);
-        let mut pen = Pen::new(&mut leads.list, bytes, most, &mut room);
         // SAFETY: `frame` is a frame of this vector.
         let at = unsafe { state.as_ptr().add(frame.at as usize) };
         let expand = expanding.expand[self.control.point(state, frame) as usize];
         let count = expand(state.as_ptr(), at, pid as u32, 0, &raw mut room);
         // SAFETY: machine code wrote so many leads, for which there was room.
         room.leads = unsafe { room.leads.add(count.max(0) as usize) };
-        pen.finish(&room);
         // Without a step now it may have one once nobody else can move: only all steps together tell.
         let waits = count == 0 && self.program.uses_timeout;
-        if count < 0 || waits || room.asks != 0 || u32::try_from(bytes.len()).is_err() {
-            leads.list.truncate(before.0);
-            bytes.truncate(before.1);
-            return None;
-        }
-        Some(count > 0)
+        pen.close(&room, count < 0 || waits).then_some(count > 0)
     }
 }

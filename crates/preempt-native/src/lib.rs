@@ -29,7 +29,6 @@ pub use code::CodeError;
 use build::{Expanding, Proposition, Stepping};
 use code::{Executable, PIECE};
 use control::Control;
-use pen::{Pen, frames_from};
 use preempt_core::{
     Asleep, Change, Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome,
     ProcessId, Step, Successors, System, Unreached, Value,
@@ -394,13 +393,7 @@ impl System for Native<'_> {
 
     fn expand_briefly(&self, state: &mut Vec<u8>, leads: &mut Leads, bytes: &mut Vec<u8>) -> bool {
         let Some(expanding) = self.expanding() else { return false };
-        state.reserve(PIECE);
-        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
-        let frames = frames_from(&self.shape, state, &mut leads.notes);
-        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
-        let before = (leads.list.len(), bytes.len());
-        let most = (self.most_successors, most_bytes);
-        let mut pen = Pen::new(&mut leads.list, bytes, most, &mut room);
+        let (frames, mut room, mut pen) = self.open(state, leads, bytes);
         let expand = expanding.expand.as_slice();
         let mut refused = false;
         self.rounds(state, &mut room, frames, |room, state, (pid, frame), timeout| {
@@ -414,14 +407,7 @@ impl System for Native<'_> {
             room.leads = unsafe { room.leads.add(count.max(0) as usize) };
             count != 0
         });
-        pen.finish(&room);
-        // Starts are numbers of 32 bits.
-        if refused || room.asks != 0 || u32::try_from(bytes.len()).is_err() {
-            leads.list.truncate(before.0);
-            bytes.truncate(before.1);
-            return false;
-        }
-        true
+        pen.close(&room, refused)
     }
 
     fn expand_awake(

@@ -1,9 +1,11 @@
 //! Where machine code writes leads and successors, process after process, straight into the lists of
 //! the search: the books of these are brought up to date once per state.
 
+use crate::Native;
+use crate::code::PIECE;
 use crate::room::Room;
 use crate::shape::{Frame, Shape};
-use preempt_core::Lead;
+use preempt_core::{Lead, Leads};
 
 /// Two lists that are being written to, at the places where the room points.
 pub(crate) struct Pen<'a> {
@@ -13,19 +15,22 @@ pub(crate) struct Pen<'a> {
     most: (usize, usize),
     /// Beyond these there is not that much room left.
     last: (*mut Lead, *mut u8),
+    /// What the lists held before.
+    before: (usize, usize),
 }
 
 impl<'a> Pen<'a> {
     /// Goes on where the lists end.
     #[inline(always)]
-    pub(crate) fn new(
+    fn new(
         leads: &'a mut Vec<Lead>,
         bytes: &'a mut Vec<u8>,
         most: (usize, usize),
         room: &mut Room,
     ) -> Self {
         let last = (std::ptr::null_mut(), std::ptr::null_mut());
-        let mut pen = Pen { leads, bytes, most, last };
+        let before = (leads.len(), bytes.len());
+        let mut pen = Pen { leads, bytes, most, last, before };
         pen.reserve(room);
         pen
     }
@@ -60,15 +65,48 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Makes what was written part of the lists.
+    /// Makes what was written part of the lists, unless it is `refused` or needs the interpreter; says
+    /// whether it is.
     #[inline(always)]
-    pub(crate) fn finish(&mut self, room: &Room) {
+    pub(crate) fn close(mut self, room: &Room, refused: bool) -> bool {
+        self.finish(room);
+        // Starts are numbers of 32 bits.
+        let kept = !refused && room.asks == 0 && u32::try_from(self.bytes.len()).is_ok();
+        if !kept {
+            self.leads.truncate(self.before.0);
+            self.bytes.truncate(self.before.1);
+        }
+        kept
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, room: &Room) {
         // SAFETY: since `reserve` the pointers only moved on as leads and bytes were written, inside
         // the memory of the lists.
         unsafe {
             self.leads.set_len(room.leads.offset_from_unsigned(self.leads.as_ptr()));
             self.bytes.set_len(room.out.offset_from_unsigned(self.bytes.as_ptr()));
         }
+    }
+}
+
+impl Native<'_> {
+    /// The frames of a state, a room to work on it, and a pen for its successors.
+    #[inline(always)]
+    pub(crate) fn open<'a>(
+        &'a self,
+        state: &mut Vec<u8>,
+        leads: &'a mut Leads,
+        bytes: &'a mut Vec<u8>,
+    ) -> (&'a [Frame], Room, Pen<'a>) {
+        // States are copied in whole pieces: what lies behind this one must at least be readable.
+        state.reserve(PIECE);
+        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
+        let frames = frames_from(&self.shape, state, &mut leads.notes);
+        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
+        let most = (self.most_successors, most_bytes);
+        let pen = Pen::new(&mut leads.list, bytes, most, &mut room);
+        (frames, room, pen)
     }
 }
 

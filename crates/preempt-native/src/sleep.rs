@@ -3,9 +3,6 @@
 //! Why nothing is lost is told beside [`Asleep`].
 
 use crate::Native;
-use crate::code::PIECE;
-use crate::pen::{Pen, frames_from};
-use crate::room::Room;
 use crate::touch::Touch;
 use preempt_core::{Asleep, Leads, System};
 use std::mem::MaybeUninit;
@@ -59,13 +56,7 @@ impl Native<'_> {
         if state[0] != 0 {
             return self.expand_briefly(state, leads, bytes);
         }
-        state.reserve(PIECE);
-        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
-        let frames = frames_from(&self.shape, state, &mut leads.notes);
-        let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
-        let before = (leads.list.len(), bytes.len());
-        let most = (self.most_successors, most_bytes);
-        let mut pen = Pen::new(&mut leads.list, bytes, most, &mut room);
+        let (frames, mut room, mut pen) = self.open(state, leads, bytes);
         let mut movers = Movers::new();
         let (mut refused, mut found) = (false, !asleep.is_nobody());
         let base = state.as_ptr();
@@ -102,11 +93,7 @@ impl Native<'_> {
             // SAFETY: as above.
             room.leads = unsafe { room.leads.add(count as usize) };
         }
-        pen.finish(&room);
-        // Starts are numbers of 32 bits.
-        if refused || room.asks != 0 || u32::try_from(bytes.len()).is_err() {
-            leads.list.truncate(before.0);
-            bytes.truncate(before.1);
+        if !pen.close(&room, refused) {
             return false;
         }
         // Where nobody can move, who waits for that can.

@@ -29,38 +29,14 @@ enum Result {
     Incomplete,
 }
 
-const MODES: [(&[&str], LowerOptions); 3] = [
-    (
-        &[],
-        LowerOptions {
-            merge: true,
-            reset_dead: true,
-            hide_unread: true,
-            count_claim: false,
-            safe_as_spin: false,
-        },
-    ),
-    (
-        &["-o3"],
-        LowerOptions {
-            merge: false,
-            reset_dead: true,
-            hide_unread: true,
-            count_claim: false,
-            safe_as_spin: false,
-        },
-    ),
-    (
-        &["-o1", "-o2", "-o3"],
-        LowerOptions {
-            merge: false,
-            reset_dead: false,
-            hide_unread: false,
-            count_claim: false,
-            safe_as_spin: false,
-        },
-    ),
-];
+fn modes() -> [(&'static [&'static str], LowerOptions); 3] {
+    let plain = LowerOptions::default();
+    [
+        (&[], plain),
+        (&["-o3"], LowerOptions { merge: false, ..plain }),
+        (&["-o1", "-o2", "-o3"], LowerOptions::plain()),
+    ]
+}
 
 fn ours(text: &str, mut options: LowerOptions) -> Result {
     let parsed = support::parse_text(text);
@@ -142,7 +118,7 @@ enum Comparison {
 }
 
 fn compare(text: &str, mode: usize, folder: &Path) -> Comparison {
-    let (flags, options) = MODES[mode];
+    let (flags, options) = modes()[mode];
     let ours = ours(text, options);
     if ours == Result::Incomplete {
         return Comparison::Skipped("too large".into());
@@ -250,7 +226,7 @@ fn random_models_have_spins_counts() {
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     if let Some(file) = std::env::var_os("PREEMPT_RANDOM_FILE") {
         let text = std::fs::read_to_string(file).expect("the model can be read");
-        let found: Vec<_> = (0..MODES.len()).map(|mode| differ(&text, mode, &folder)).collect();
+        let found: Vec<_> = (0..modes().len()).map(|mode| differ(&text, mode, &folder)).collect();
         let _ = std::fs::remove_dir_all(&folder);
         assert!(found.iter().all(Option::is_none), "{found:#?}");
         return;
@@ -284,7 +260,7 @@ fn random_models_have_spins_counts() {
         let small = shrink(model, mode, &folder, rejected);
         let text = small.text();
         let (a, b) = differ(&text, mode, &folder).unwrap_or((a, b));
-        let flags = MODES[mode].0;
+        let flags = modes()[mode].0;
         failures.push(format!("seed {seed}, spin {flags:?}\nours {a:?}\nspin {b:?}\n{text}"));
         println!("{}", failures[failures.len() - 1]);
         if failures.len() as u64 >= setting("PREEMPT_RANDOM_FAILURES", 5) {

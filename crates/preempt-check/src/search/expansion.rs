@@ -110,7 +110,7 @@ impl Expander {
         if !system.expand_briefly(state, &mut self.leads, &mut self.successors.bytes) {
             return self.expand(system, state, watch);
         }
-        self.follow_leads(system, watch)
+        self.follow_leads::<false, _>(system, watch)
     }
 
     /// As [`Expander::expand_briefly`], without the steps of processes that are asleep. Says how many
@@ -129,28 +129,8 @@ impl Expander {
             self.asleep.resize(self.arrivals.len(), Asleep::NOBODY);
             return Ok((taken, 0));
         }
-        let list = std::mem::take(&mut self.leads.list);
-        self.arrivals.reserve(list.len());
-        self.asleep.reserve(list.len());
-        let mut result = Ok((list.len() + asleep.steps(), asleep.steps()));
-        for lead in &list {
-            let (step, range) = (lead.step(), lead.range());
-            watch.begin_step(step);
-            if lead.result == 0 {
-                watch.step(step, false);
-                let bytes = self.successors.bytes.get(range.clone()).unwrap_or_default();
-                watch.arrive(&[step], bytes);
-                self.arrivals.push(Pending::new(0, range.start, range.end));
-                self.asleep.push(lead.asleep);
-            } else if let Err(full) = self.follow_lead(system, lead, watch) {
-                result = Err(full);
-                break;
-            } else {
-                self.asleep.resize(self.arrivals.len(), Asleep::NOBODY);
-            }
-        }
-        self.leads.list = list;
-        result
+        let taken = self.follow_leads::<true, _>(system, watch)?;
+        Ok((taken + asleep.steps(), asleep.steps()))
     }
 
     /// As [`Expander::expand_briefly`], the steps of one process only; `None` if the system must look
@@ -166,13 +146,14 @@ impl Expander {
         self.leads.list.clear();
         let (leads, bytes) = (&mut self.leads, &mut self.successors.bytes);
         match system.expand_process_briefly(state, process, leads, bytes) {
-            Some(_) => self.follow_leads(system, watch).map(Some),
+            Some(_) => self.follow_leads::<false, _>(system, watch).map(Some),
             None => Ok(None),
         }
     }
 
+    /// Adds the arrivals of all leads; where `SLEEP` also who sleeps there.
     #[inline(always)]
-    fn follow_leads<S: System + ?Sized>(
+    fn follow_leads<const SLEEP: bool, S: System + ?Sized>(
         &mut self,
         system: &S,
         watch: &mut impl Watch,
@@ -192,6 +173,9 @@ impl Expander {
             } else if let Err(full) = self.follow_lead(system, lead, watch) {
                 result = Err(full);
                 break;
+            }
+            if SLEEP {
+                self.asleep.resize(self.arrivals.len(), lead.asleep);
             }
         }
         self.leads.list = list;
