@@ -10,7 +10,7 @@
 #[allow(dead_code)]
 mod random;
 
-use preempt_check::{Check, Options, Reduction, Search, Storage};
+use preempt_check::{Check, Options, Preemptions, Reduction, Search, Storage};
 use preempt_core::{System, Verdict};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
@@ -88,6 +88,43 @@ fn compare<S: System + ?Sized>(system: &S, who: &str, is_violated: bool, counts:
     }
 }
 
+/// Within bounds on preemptions, machine code, which asks some processes only, and the interpreter, which
+/// is asked for all steps, come to the same states by the same number of steps.
+fn compare_within_bounds(
+    reference: &Interpreter,
+    native: &Native<'_>,
+    who: &str,
+    is_violated: bool,
+    defined: bool,
+) {
+    for bound in [0, 1, 3] {
+        let plain = Options {
+            preemptions: Preemptions::AtMost(bound),
+            reduction: Reduction::None,
+            max_errors: 0,
+            first: true,
+            ..Options::default()
+        };
+        let counted = |(states, transitions, errors): Counts| {
+            (states, if defined { transitions } else { 0 }, errors)
+        };
+        let (truth, counts, _) = check(reference, &plain);
+        for (threads, storage) in [(1, Storage::Exact), (1, Storage::Tree), (2, Storage::Exact)] {
+            let options = Options { threads, storage, ..plain.clone() };
+            let (verdict, found, _) = check(native, &options);
+            let what = format!("{who}, at most {bound} preemptions, {threads}, {storage:?}");
+            assert_eq!((verdict, counted(found)), (truth, counted(counts)), "{what}");
+        }
+        let reduced = Options { reduction: Reduction::Full, ..plain };
+        let (verdict, ..) = check(native, &reduced);
+        // Who moved last is another there, so that a search may be exhausted at another bound.
+        let (wrong, truly_wrong) = (Verdict::Violated == verdict, Verdict::Violated == truth);
+        assert_eq!(wrong, truly_wrong, "{who}, at most {bound} preemptions, reduced");
+        let what = format!("{who}, at most {bound} preemptions, {verdict:?}, {truth:?}");
+        assert!(!is_violated || ![verdict, truth].contains(&Verdict::Holds), "{what}");
+    }
+}
+
 #[test]
 fn every_engine_gives_the_same_answer() {
     let first = setting("PREEMPT_RANDOM_SEED", 1);
@@ -123,6 +160,7 @@ fn every_engine_gives_the_same_answer() {
         if let Ok(native) = Native::new(&reference) {
             native.prepare();
             compare(&native, &format!("seed {seed}\n{text}\nmachine code"), is_violated, counts);
+            compare_within_bounds(&reference, &native, &who, is_violated, counts.1 != 0);
         }
         compared += 1;
         // A channel whose process has ended is an error; Spin reads what is left of it in memory.

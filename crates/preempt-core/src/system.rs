@@ -308,6 +308,19 @@ pub trait System: Sync {
         None
     }
 
+    /// As [`System::expand_process_briefly`] for all but some processes: `without` has bit `n` set for
+    /// process `n` below 64. Steps that wait until nobody else can move are left out. `false`, and nothing
+    /// added, if all steps must be looked at for that.
+    fn expand_others_briefly(
+        &self,
+        _state: &mut Vec<u8>,
+        _without: u64,
+        _leads: &mut Leads,
+        _bytes: &mut Vec<u8>,
+    ) -> bool {
+        false
+    }
+
     /// How many steps an observer would count: 2 for a rendezvous, 1 otherwise.
     fn depth_of(&self, step: Step) -> u32 {
         1 + u32::from(step.partner.is_some())

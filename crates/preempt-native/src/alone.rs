@@ -1,8 +1,8 @@
-//! The successors of one process, without asking the others.
+//! The successors of some processes, without asking the others.
 //!
 //! Partial-order reduction takes the steps of one process in most states. What is known of its control
 //! state says whether it may be that process, before any step of anybody is looked for. A search with a
-//! bound on preemptions at its bound goes on with the process that moved last, and no other.
+//! bound on preemptions goes on with the process that moved last, and later with the others.
 
 use crate::Native;
 use crate::pen::frames_from;
@@ -60,5 +60,33 @@ impl Native<'_> {
         // Without a step now it may have one once nobody else can move: only all steps together tell.
         let waits = count == 0 && self.program.uses_timeout;
         pen.close(&room, count < 0 || waits).then_some(count > 0)
+    }
+
+    /// See [`System::expand_others_briefly`].
+    pub(crate) fn expand_all_but(
+        &self,
+        state: &mut Vec<u8>,
+        without: u64,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> bool {
+        let Some(expanding) = self.expanding() else { return false };
+        let (frames, mut room, mut pen) = self.open(state, leads, bytes);
+        let mut refused = false;
+        let base = state.as_ptr();
+        for (pid, frame) in frames.iter().enumerate().rev() {
+            if pid < 64 && without >> pid & 1 != 0 {
+                continue;
+            }
+            pen.prepare(&mut room);
+            // SAFETY: `frame` is a frame of this vector.
+            let at = unsafe { base.add(frame.at as usize) };
+            let expand = expanding.expand[self.control.point(state, *frame) as usize];
+            let count = expand(base, at, pid as u32, 0, &raw mut room);
+            refused |= count < 0;
+            // SAFETY: machine code wrote so many leads, for which there was room.
+            room.leads = unsafe { room.leads.add(count.max(0) as usize) };
+        }
+        pen.close(&room, refused)
     }
 }

@@ -430,6 +430,16 @@ impl System for Native<'_> {
         self.expand_one(state, process, leads, bytes)
     }
 
+    fn expand_others_briefly(
+        &self,
+        state: &mut Vec<u8>,
+        without: u64,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> bool {
+        self.expand_all_but(state, without, leads, bytes)
+    }
+
     #[inline]
     fn is_transient(&self, state: &[u8]) -> bool {
         state[0] != 0

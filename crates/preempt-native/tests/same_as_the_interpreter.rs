@@ -84,6 +84,7 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
                 assert!(found == own || reference.program().uses_timeout, "{name}: {process}");
             }
         }
+        some_processes(name, native, reference.program().uses_timeout, &a, &all);
         let leads = leads_of(name, reference, native, (&a, asleep), &expected);
         for (&step, (expanded, outcome, range)) in expected.steps().iter().zip(&all.list) {
             let (mut x, mut y) = (a.clone(), a.clone());
@@ -102,6 +103,47 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
         }
     }
     compared
+}
+
+/// What machine code tells of one process, and of all but one, is what it tells of all.
+fn some_processes(
+    name: &str,
+    native: &Native<'_>,
+    uses_timeout: bool,
+    state: &[u8],
+    all: &Successors,
+) {
+    if native.is_transient(state) {
+        return;
+    }
+    let told = |step: Step, outcome: Outcome, bytes: &[u8]| match outcome {
+        Outcome::Broken(_) => (step, outcome, Vec::new()),
+        _ => (step, outcome, bytes.to_vec()),
+    };
+    let list = |leads: &Leads, bytes: &[u8]| -> Vec<_> {
+        let leads = leads.list.iter();
+        leads.map(|lead| told(lead.step(), lead.outcome(), &bytes[lead.range()])).collect()
+    };
+    for process in (0..native.process_count(state) as u16).map(ProcessId) {
+        let is_own = |(step, ..): &&(Step, Outcome, _)| step.process == process;
+        let copy = |(s, o, range): &(Step, Outcome, std::ops::Range<usize>)| {
+            told(*s, *o, &all.bytes[range.clone()])
+        };
+        let own: Vec<_> = all.list.iter().filter(is_own).map(copy).collect();
+        let others: Vec<_> = all.list.iter().filter(|s| !is_own(s)).map(copy).collect();
+        let (mut s, mut leads, mut bytes) = (state.to_vec(), Leads::default(), Vec::new());
+        if let Some(any) = native.expand_process_briefly(&mut s, process, &mut leads, &mut bytes) {
+            assert_eq!((any, list(&leads, &bytes)), (!own.is_empty(), own.clone()), "{name}");
+        }
+        let (mut leads, mut bytes) = (Leads::default(), Vec::new());
+        if native.expand_others_briefly(&mut s, 1 << process.0, &mut leads, &mut bytes) {
+            let found = list(&leads, &bytes);
+            // Steps that wait for nobody to move are left out.
+            let may_wait = found.is_empty() && uses_timeout;
+            assert!(found == others || may_wait, "{name}: all but {process} in {state:?}");
+        }
+        assert_eq!(s, state, "{name}");
+    }
 }
 
 /// The steps out of a state that machine code takes while some processes sleep; all that it tells about

@@ -4,6 +4,7 @@
 //! themselves. What other systems tell is brought into that form; what does not fit into it is kept
 //! beside the list.
 
+use crate::store::pages;
 use preempt_core::{Asleep, Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
 use std::ops::Range;
 
@@ -21,6 +22,13 @@ pub(crate) struct Brief {
 }
 
 impl Brief {
+    /// Makes room for the successors of a usual state.
+    #[inline(always)]
+    fn make_room(&mut self) {
+        pages::make_room(&mut self.leads.list, 64);
+        pages::make_room(&mut self.bytes, 1 << 13);
+    }
+
     /// How many successors there are.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
@@ -112,6 +120,7 @@ impl Brief {
     /// Adds all successors of a state. Ends interrupted sequences as [`System::expand`] does.
     #[inline]
     pub(crate) fn expand<S: System + ?Sized>(&mut self, system: &S, state: &mut Vec<u8>) {
+        self.make_room();
         if !system.expand_briefly(state, &mut self.leads, &mut self.bytes) {
             self.full.clear();
             system.expand(state, &mut self.enabled, &mut self.scratch, &mut self.full);
@@ -128,6 +137,7 @@ impl Brief {
         behind: Option<ProcessId>,
         observed: bool,
     ) -> Option<ProcessId> {
+        self.make_room();
         let (leads, bytes) = (&mut self.leads, &mut self.bytes);
         if let Some(found) = system.expand_ample_briefly(state, behind, observed, leads, bytes) {
             return found;

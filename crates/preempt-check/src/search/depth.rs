@@ -10,7 +10,7 @@
 use super::tally::Tally;
 use super::window::{Frame, Window};
 use crate::reduce::{Pick, Reducer};
-use crate::store::{Exact, Pending, StateId, Store, StoreFull};
+use crate::store::{Exact, Pending, StateId, Store, StoreFull, pages};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Lead, Outcome, Step, Stop, System};
 
@@ -199,7 +199,8 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
                 self.mark(id, true);
             }
         }
-        self.frames.push(Frame { id, start, next: 0, count, depth, pick, outside: false });
+        let frame = Frame { id, start, next: 0, count, depth, pick, outside: false };
+        pages::push(&mut self.frames, frame);
         self.hash_section(start, id)?;
         self.window.trim(&mut self.frames);
         if count == 0 && pick == Pick::Everything && self.tally.reports_deadlocks() {
@@ -227,7 +228,9 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         {
             return self.hash_near(start, parent);
         }
-        for lead in self.window.successors.leads(start as usize) {
+        let leads = self.window.successors.leads(start as usize);
+        pages::make_room(&mut self.window.hashes, leads.len());
+        for lead in leads {
             let hash = self.store.hash(&self.window.successors.bytes[lead.range()]);
             self.store.prefetch(hash);
             self.window.hashes.push(hash);

@@ -36,6 +36,7 @@ pub(crate) struct Expander {
     pub(crate) enabled: Enabled,
     /// The successors of one state, where the system tells them in brief.
     leads: Leads,
+    told_briefly: bool,
     scratch: Vec<u8>,
     /// Steps since the expanded state, while inside a sequence.
     path: Vec<Step>,
@@ -58,6 +59,7 @@ impl Expander {
             asleep: Vec::new(),
             enabled: Enabled::new(),
             leads: Leads::default(),
+            told_briefly: false,
             scratch: Vec::new(),
             path: Vec::new(),
             inner: Successors::default(),
@@ -107,10 +109,35 @@ impl Expander {
         watch: &mut impl Watch,
     ) -> Result<usize, StoreFull> {
         self.leads.list.clear();
-        if !system.expand_briefly(state, &mut self.leads, &mut self.successors.bytes) {
+        self.told_briefly =
+            system.expand_briefly(state, &mut self.leads, &mut self.successors.bytes);
+        if !self.told_briefly {
             return self.expand(system, state, watch);
         }
         self.follow_leads::<false, _>(system, watch)
+    }
+
+    /// Whether the system told the last state that was expanded briefly in brief.
+    pub(crate) fn is_told_briefly(&self) -> bool {
+        self.told_briefly
+    }
+
+    /// As [`Expander::expand_briefly`], at least the steps of all but some processes, see
+    /// [`System::expand_others_briefly`]; `None` if the system must look at all steps for that.
+    #[inline]
+    pub(crate) fn expand_others<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        without: u64,
+        watch: &mut impl Watch,
+    ) -> Result<Option<usize>, StoreFull> {
+        self.leads.list.clear();
+        let (leads, bytes) = (&mut self.leads, &mut self.successors.bytes);
+        match system.expand_others_briefly(state, without, leads, bytes) {
+            true => self.follow_leads::<false, _>(system, watch).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// As [`Expander::expand_briefly`], without the steps of processes that are asleep. Says how many

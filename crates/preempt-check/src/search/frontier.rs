@@ -1,6 +1,6 @@
 //! What a breadth-first search keeps beside the store: a queue, and links to predecessors.
 
-use crate::store::Pending;
+use crate::store::{Pending, pages};
 use preempt_core::Asleep;
 
 /// The states of the present and the next level, for stores that cannot give them back quickly.
@@ -29,8 +29,9 @@ impl Frontier {
 
     pub(crate) fn push(&mut self, state: &[u8]) {
         if self.used {
+            pages::make_room(&mut self.next.bytes, state.len());
             self.next.bytes.extend_from_slice(state);
-            self.next.ends.push(self.next.bytes.len());
+            pages::push(&mut self.next.ends, self.next.bytes.len());
         }
     }
 
@@ -95,6 +96,7 @@ impl Sleepers {
         }
         let mut end = self.next.len();
         // Which ones are new cannot be guessed: all are written, and only the new ones kept.
+        pages::make_room(&mut self.next, arrivals.len());
         self.next.resize(end + arrivals.len(), Asleep::NOBODY);
         let free = &mut self.next[end..];
         let mut kept = 0;

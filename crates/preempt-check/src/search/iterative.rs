@@ -9,9 +9,9 @@
 //! least count of preemptions that allows it, and the work of all phases together is that of one
 //! plain search. When a bucket stays empty, everything was explored and no bound is left.
 //!
-//! A state is expanded once, in full, when it is first visited; what its other processes lead to is
-//! kept as edges (`edges.rs`) until the next bucket runs them. The last bucket takes no step that it may
-//! not run.
+//! Of a state those steps are taken that may be run: at a visit those of the last mover, or everybody's
+//! if it cannot go on; in the next bucket those of the processes that had to wait. So every step is
+//! computed when it is run, once.
 //!
 //! With reduction, the steps of a process that touch nothing but its own data are *transparent*:
 //! they are taken at once, alone, and the last mover stays who it was. That neither loses nor adds
@@ -22,17 +22,16 @@
 //! visit promises. A transparent step is taken alone only if one of its successors has a visit that
 //! is expanded later than this one, so no process is put off for ever.
 
-use super::edges::{Edge, Edges, Ways};
 use super::end::End;
 use super::expansion::Expander;
 use super::marks::{LARGEST_BOUND, Mark, Marks, Visit};
 use super::retrace::{Mover, retrace};
-use crate::store::{Pending, StateId, Store};
+use super::ways::{Way, Ways};
+use crate::store::{Pending, StateId, Store, pages};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{
     BoundRow, Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop, System,
 };
-use std::ops::Range;
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
 /// steps alone. The store must give states back.
@@ -58,8 +57,6 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
         states: 0,
         transitions: 1,
         revisits: 0,
-        edges: Edges::default(),
-        previous: Edges::default(),
         expander: Expander::new(),
         state: Vec::new(),
         enabled: Enabled::new(),
@@ -96,14 +93,10 @@ struct Bucketed<'a, S: ?Sized, T> {
     /// The count of the present bucket.
     bucket: u32,
     ways: Ways<'a, S>,
-    /// Distinct states visited; the store also holds some that the next bucket will visit.
+    /// Distinct states visited.
     states: u64,
     transitions: u64,
     revisits: u64,
-    /// Out of states first visited in the present bucket.
-    edges: Edges,
-    /// Out of those of the bucket before.
-    previous: Edges,
     expander: Expander,
     state: Vec<u8>,
     enabled: Enabled,
@@ -113,16 +106,42 @@ struct Bucketed<'a, S: ?Sized, T> {
 }
 
 /// A visit to be dealt with, and what was found out about its state.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Task {
     visit: u32,
-    /// The ways out of the state; `None` if they were found before.
-    ways: Option<Range<usize>>,
+    /// Where the ways out of the state that were found begin and end.
+    ways: (u32, u32),
+    turn: Turn,
     invalid_end: bool,
-    /// Whether the last mover can go on.
-    mover_moves: bool,
-    /// Whether anybody else can.
-    others_move: bool,
+}
+
+/// Whose turn it is at a visit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// The last mover goes on; others have to wait.
+    Mover(ProcessId, Others),
+    /// It cannot: everybody may go on.
+    Everybody,
+    /// One preemption later: the others.
+    Others,
+}
+
+/// What is known of the processes that have to wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    /// None has a step.
+    Rest,
+    /// Some has one.
+    Move,
+    /// Not looked at yet. The mover has a step that does not wait for them, so none of theirs does.
+    Unknown,
+}
+
+/// A visit after which others have to wait.
+#[derive(Clone, Copy)]
+struct Deferred {
+    visit: u32,
+    others: Others,
 }
 
 impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
@@ -162,16 +181,16 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         bound: &mut Option<u32>,
         budget: &mut Budget,
     ) -> Result<(), End> {
-        let mut waiting: Vec<u32> = Vec::new();
+        let mut waiting: Vec<Deferred> = Vec::new();
         let mut cursor = 0;
         loop {
             let mut deferred = Vec::new();
-            for visits in waiting.chunks(BATCH) {
+            let mut rest = waiting.as_slice();
+            while !rest.is_empty() {
                 if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
                     return Err(End::Limit(stop));
                 }
-                self.fetch_deferred(visits);
-                visits.iter().try_for_each(|&visit| self.run_deferred(visit))?;
+                rest = &rest[self.run_deferred(rest)?..];
             }
             while cursor < self.log.len() {
                 if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
@@ -180,9 +199,10 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
                 cursor = self.run_batch(cursor, &mut deferred)?;
             }
             // Later visits at the same count may have run all that waited here.
-            deferred.retain(|&visit| !self.marks.get(self.log[visit as usize].state).is_free());
-            if self.bucket >= self.last && !deferred.iter().any(|&visit| self.somebody_waits(visit))
-            {
+            deferred.retain(|one: &Deferred| {
+                !self.marks.get(self.log[one.visit as usize].state).is_free()
+            });
+            if !deferred.iter().any(|&one| self.somebody_waits(one)) {
                 deferred.clear();
             }
             let phase_ends = (self.bucket + 1).is_multiple_of(extra + 1);
@@ -197,8 +217,6 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
                 return Ok(());
             }
             self.bucket += 1;
-            std::mem::swap(&mut self.previous, &mut self.edges);
-            self.edges.clear();
             waiting = deferred;
         }
     }
@@ -225,33 +243,63 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     fn bytes(&self) -> usize {
         self.store.bytes()
             + self.marks.bytes()
-            + self.edges.bytes()
-            + self.previous.bytes()
             + self.expander.bytes()
-            + self.log.capacity() * size_of::<Entry>()
+            + self.log.len() * size_of::<Entry>()
     }
 
     /// Deals with visits from `cursor` on until a batch is full; says where to go on.
-    fn run_batch(&mut self, cursor: usize, deferred: &mut Vec<u32>) -> Result<usize, End> {
-        self.expander.clear();
-        self.ways.clear();
-        // About as many as in the batch before.
-        let expected = (self.tasks.len() + 4).clamp(16, BATCH);
-        self.tasks.clear();
-        self.pending.clear();
-        let mut next = cursor;
+    fn run_batch(&mut self, cursor: usize, deferred: &mut Vec<Deferred>) -> Result<usize, End> {
+        let expected = self.begin_batch();
         for entry in self.log[cursor..].iter().take(expected) {
-            self.edges.prefetch(entry.state);
             self.marks.prefetch(entry.state);
             self.store.prefetch_id(entry.state);
         }
-        for entry in self.log[cursor..].iter().take(expected) {
-            self.edges.prefetch_list(entry.state);
-        }
-        while next < self.log.len() && self.waiting() < BATCH && self.tasks.len() < BATCH {
+        let mut next = cursor;
+        while next < self.log.len() && self.waiting() < BATCH {
             self.look_at(next as u32)?;
             next += 1;
         }
+        self.store_batch()?;
+        self.act_on_all(deferred)?;
+        Ok(next)
+    }
+
+    /// Runs, at one preemption more, the processes that had to wait, until a batch is full; says how many
+    /// of the visits are done.
+    fn run_deferred(&mut self, visits: &[Deferred]) -> Result<usize, End> {
+        let expected = self.begin_batch();
+        for one in visits.iter().take(expected) {
+            let state = self.log[one.visit as usize].state;
+            self.marks.prefetch(state);
+            self.store.prefetch_id(state);
+        }
+        let mut done = 0;
+        while done < visits.len() && self.waiting() < BATCH {
+            self.look_at_others(visits[done])?;
+            done += 1;
+        }
+        self.store_batch()?;
+        self.act_on_all(&mut Vec::new())?;
+        Ok(done)
+    }
+
+    /// Forgets the batch before; says how many visits the next one may have.
+    fn begin_batch(&mut self) -> usize {
+        self.expander.clear();
+        self.ways.clear();
+        self.pending.clear();
+        let expected = (self.tasks.len() + 4).clamp(16, BATCH);
+        self.tasks.clear();
+        expected
+    }
+
+    /// How much the batch holds: states that wait to be stored, or visits that lead nowhere.
+    fn waiting(&self) -> usize {
+        let states = if self.reduce { self.pending.len() } else { self.expander.arrivals.len() };
+        states.max(self.tasks.len())
+    }
+
+    fn store_batch(&mut self) -> Result<(), End> {
         let bytes = &self.expander.successors.bytes;
         let waiting = if self.reduce { &mut self.pending } else { &mut self.expander.arrivals };
         // Bytes that were just written one by one are slow to read in words: hash them later.
@@ -267,114 +315,193 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         for pending in waiting.iter() {
             self.marks.prefetch(pending.inserted.id);
         }
-        let tasks = std::mem::take(&mut self.tasks);
-        let result = tasks.iter().try_for_each(|task| match &task.ways {
-            Some(ways) => self.act(task, ways.clone(), deferred),
-            None => self.act_again(task.visit),
-        });
-        self.tasks = tasks;
-        result.map(|()| next)
+        Ok(())
     }
 
-    /// How many states wait to be stored.
-    fn waiting(&self) -> usize {
-        if self.reduce { self.pending.len() } else { self.expander.arrivals.len() }
+    fn act_on_all(&mut self, deferred: &mut Vec<Deferred>) -> Result<(), End> {
+        let tasks = std::mem::take(&mut self.tasks);
+        let result = match self.reduce {
+            false => tasks.iter().try_for_each(|task| self.act(task, deferred)),
+            true => tasks.iter().try_for_each(|task| self.act_reduced(task, deferred)),
+        };
+        self.tasks = tasks;
+        result
     }
 
     /// Finds the ways out of the state of a visit, and has those stored that will be needed.
     fn look_at(&mut self, visit: u32) -> Result<(), End> {
-        let entry = self.log[visit as usize];
-        let mut task =
-            Task { visit, ways: None, invalid_end: false, mover_moves: false, others_move: false };
-        if self.edges.knows(entry.state) {
-            self.tasks.push(task);
+        let Entry { state, mover, .. } = self.log[visit as usize];
+        let (first, arrivals) = self.begin(state);
+        let (steps, turn) = match mover.process() {
+            None => {
+                let (system, ways) = (self.system, &mut self.ways);
+                (self.expander.expand_briefly(system, &mut self.state, ways)?, Turn::Everybody)
+            }
+            Some(mover) => self.expand_for(mover, self.marks.get(state))?,
+        };
+        // With reduction a process that nobody notices may have to be run alone first.
+        if !self.reduce && !self.begins(state, mover, turn) {
             return Ok(());
         }
-        self.store.load_parent(entry.state, &mut self.state);
-        let (first, arrivals) = (self.ways.list.len(), self.expander.arrivals.len());
-        self.ways.begin();
-        let mover = entry.mover.process();
-        let steps = match mover.filter(|_| self.bucket == self.last) {
-            None => self.expander.expand_briefly(self.system, &mut self.state, &mut self.ways)?,
-            Some(mover) => self.expand_mover(mover, &mut task)?,
-        };
-        // One sequence may arrive several times while another never does: no count tells.
-        self.ways.add_dead_ends(first);
-        task.ways = Some(first..self.ways.list.len());
         let tally = &mut self.ways.tally;
         tally.state_bytes = tally.state_bytes.max(self.state.len());
-        task.invalid_end =
+        let invalid_end =
             steps == 0 && tally.reports_deadlocks() && !self.system.is_valid_end(&self.state);
-        for &process in &self.ways.processes {
-            task.mover_moves |= Some(process) == mover;
-            task.others_move |= Some(process) != mover && process != ProcessId::PROPERTY;
+        self.add_task(visit, (first, arrivals), turn, invalid_end)
+    }
+
+    /// As [`Self::look_at`], for the processes that had to wait.
+    fn look_at_others(&mut self, deferred: Deferred) -> Result<(), End> {
+        let Deferred { visit, others } = deferred;
+        let Entry { state, mover, .. } = self.log[visit as usize];
+        let movers = self.marks.get(state).small_movers();
+        if !self.begins(state, mover, Turn::Others) {
+            return Ok(());
         }
+        let (first, arrivals) = self.begin(state);
+        let (system, ways) = (self.system, &mut self.ways);
+        let steps = self.expander.expand_others(system, &mut self.state, movers, ways)?;
+        if steps.is_none() || (steps == Some(0) && others == Others::Move) {
+            self.enabled.clear();
+            system.enabled(&mut self.state, &mut self.enabled);
+            self.selected.clear();
+            for (process, steps) in self.enabled.by_process() {
+                if has_turn(&self.marks, state, Turn::Others, process) {
+                    self.selected.extend_from_slice(steps);
+                }
+            }
+            self.expander.expand_selected(system, &self.state, &self.selected, ways)?;
+        }
+        self.add_task(visit, (first, arrivals), Turn::Others, false)
+    }
+
+    /// Whether a visit is the first at which everybody may go on, if that is what it is for. That is noted.
+    #[inline(always)]
+    fn begins(&mut self, state: StateId, mover: Mover, turn: Turn) -> bool {
+        if matches!(turn, Turn::Mover(..)) {
+            return true;
+        }
+        let is_done = self.marks.get(state).is_free() && mover.process().is_some();
+        self.marks.set_free(state);
+        !is_done
+    }
+
+    /// Loads a state to expand it; says where its ways and arrivals will begin.
+    #[inline(always)]
+    fn begin(&mut self, state: StateId) -> (usize, usize) {
+        self.store.load_parent(state, &mut self.state);
+        self.ways.begin();
+        (self.ways.list.len(), self.expander.arrivals.len())
+    }
+
+    #[inline(always)]
+    fn add_task(
+        &mut self,
+        visit: u32,
+        (first, arrivals): (usize, usize),
+        turn: Turn,
+        invalid_end: bool,
+    ) -> Result<(), End> {
+        let state = self.log[visit as usize].state;
         if self.reduce {
-            self.want_some(first);
+            self.want_some(state, first, turn);
         } else if self.store.hashes_near() {
             let bytes = &self.expander.successors.bytes;
             let arrivals = &mut self.expander.arrivals[arrivals..];
-            self.store.hash_successors(entry.state, bytes, arrivals)?;
+            self.store.hash_successors(state, bytes, arrivals)?;
         }
-        self.tasks.push(task);
+        let ways = (first as u32, self.ways.list.len() as u32);
+        self.tasks.push(Task { visit, ways, turn, invalid_end });
         Ok(())
     }
 
+    /// Expands `self.state` after a step of `mover`: at least the steps that may be run. Gives the number
+    /// of steps, and whose turn it is; whether somebody has to wait may be left to be found out later.
+    fn expand_for(&mut self, mover: ProcessId, mark: Mark) -> Result<(usize, Turn), End> {
+        let (system, ways) = (self.system, &mut self.ways);
+        if !self.reduce {
+            let own = self.expander.expand_process(system, &mut self.state, mover, ways)?;
+            match own {
+                Some(0) if mark.is_free() => return Ok((0, Turn::Everybody)),
+                Some(0) | None => {}
+                Some(steps) => return Ok((steps, Turn::Mover(mover, Others::Unknown))),
+            }
+            // The mover is looked at again: what it has was not told if it may be waiting. Only if nobody
+            // here has steps, all must be looked at to know whether anybody has.
+            let others = mark.small_movers() & !1u64.checked_shl(mover.0.into()).unwrap_or(0);
+            let others = self.expander.expand_others(system, &mut self.state, others, ways)?;
+            if let Some(steps) = others.filter(|steps| *steps > 0) {
+                return Ok((steps, self.turn_after(mover)));
+            }
+        }
+        if self.expander.is_told_briefly() && !(self.reduce && self.bucket == self.last) {
+            let steps = self.expander.expand_briefly(system, &mut self.state, ways)?;
+            return Ok((steps, self.turn_after(mover)));
+        }
+        let others = self.select(mover);
+        let (state, selected) = (&self.state, &self.selected);
+        let steps = self.expander.expand_selected(system, state, selected, &mut self.ways)?;
+        Ok(match self.turn_after(mover) {
+            Turn::Mover(mover, _) => (steps, Turn::Mover(mover, others)),
+            turn => (steps, turn),
+        })
+    }
+
+    /// Whose turn it is, if all were looked at who could have steps.
+    fn turn_after(&self, mover: ProcessId) -> Turn {
+        let (mut mover_moves, mut others) = (false, Others::Rest);
+        for &process in &self.ways.processes {
+            mover_moves |= process == mover;
+            if process != mover && process != ProcessId::PROPERTY {
+                others = Others::Move;
+            }
+        }
+        if mover_moves { Turn::Mover(mover, others) } else { Turn::Everybody }
+    }
+
     /// With reduction, wants those arrivals from `first` on stored that are certain to be needed.
-    fn want_some(&mut self, first: usize) {
-        let alone = self.find_transparent(first);
+    fn want_some(&mut self, state: StateId, first: usize, turn: Turn) {
+        let alone = match turn {
+            Turn::Others => None,
+            _ => self.find_transparent(first),
+        };
         for way in &mut self.ways.list[first..] {
-            let wanted = alone.is_none_or(|alone| way.process == alone);
+            let wanted = match (alone, turn) {
+                (Some(alone), _) => way.process == alone,
+                (None, turn) => has_turn(&self.marks, state, turn, way.process),
+            };
             if wanted && let Some(arrival) = way.arrival() {
                 let arrival = self.expander.arrivals[arrival];
-                way.pending = Some(self.pending.len() as u32);
+                way.set_pending(self.pending.len());
                 self.pending.push(Pending::new(0, arrival.start, arrival.end));
             }
         }
     }
 
-    /// Expands `self.state` in the last bucket: takes the steps that may be run, everybody's if the last
-    /// mover cannot go on. Whether somebody else has steps is told, or left to be found out later.
-    fn expand_mover(&mut self, mover: ProcessId, task: &mut Task) -> Result<usize, End> {
-        let (system, ways) = (self.system, &mut self.ways);
-        if !self.reduce
-            && let Some(steps) =
-                self.expander.expand_process(system, &mut self.state, mover, ways)?
-        {
-            task.others_move = true;
-            return match steps {
-                0 => Ok(self.expander.expand_briefly(system, &mut self.state, ways)?),
-                steps => Ok(steps),
-            };
-        }
-        task.others_move = self.select(mover);
-        let steps = &self.selected;
-        Ok(self.expander.expand_selected(system, &self.state, steps, &mut self.ways)?)
-    }
-
     /// Whether the bound keeps somebody from moving after this visit.
-    fn somebody_waits(&mut self, visit: u32) -> bool {
-        let Entry { state, mover, .. } = self.log[visit as usize];
+    fn somebody_waits(&mut self, deferred: Deferred) -> bool {
+        let Entry { state, mover, .. } = self.log[deferred.visit as usize];
         self.store.load(state, &mut self.state);
-        mover.process().is_some_and(|mover| self.select(mover))
+        mover.process().is_some_and(|mover| self.select(mover) == Others::Move)
     }
 
-    /// Selects, in the last bucket, the steps of `self.state` that may be run: everybody's, if the last
-    /// mover cannot go on. Says whether somebody else has steps.
-    fn select(&mut self, mover: ProcessId) -> bool {
+    /// Selects the steps of `self.state` that may be run: everybody's, if the last mover cannot go on.
+    fn select(&mut self, mover: ProcessId) -> Others {
         self.enabled.clear();
         self.system.enabled(&mut self.state, &mut self.enabled);
         self.selected.clear();
         let mover_moves = !self.enabled.of(mover).is_empty();
-        let mut others_move = false;
+        let mut others = Others::Rest;
         for (process, steps) in self.enabled.by_process() {
             let other = process != mover && process != ProcessId::PROPERTY;
-            others_move |= other;
+            if other {
+                others = Others::Move;
+            }
             if !other || !mover_moves || self.reduce && self.is_transparent(process) {
                 self.selected.extend_from_slice(steps);
             }
         }
-        others_move
+        others
     }
 
     /// Whether nobody else notices the present steps of a process.
@@ -400,122 +527,57 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         found
     }
 
-    /// Runs what a visit of the present bucket adds; a state whose other processes have to wait
-    /// goes to `deferred`.
-    fn act(&mut self, task: &Task, ways: Range<usize>, deferred: &mut Vec<u32>) -> Result<(), End> {
-        let entry = self.log[task.visit as usize];
-        let mark = self.marks.get(entry.state);
+    /// As [`Self::act`], after trying to get by with a process whose steps nobody notices.
+    fn act_reduced(&mut self, task: &Task, deferred: &mut Vec<Deferred>) -> Result<(), End> {
+        let Entry { state, mover, .. } = self.log[task.visit as usize];
+        if task.turn != Turn::Others {
+            self.set_expanded(task, state)?;
+            if self.run_transparent(task)? || !self.begins(state, mover, task.turn) {
+                return Ok(());
+            }
+        }
+        self.act(task, deferred)
+    }
+
+    /// Runs what a visit adds; one after which others have to wait goes to `deferred`.
+    #[inline(always)]
+    fn act(&mut self, task: &Task, deferred: &mut Vec<Deferred>) -> Result<(), End> {
+        let state = self.log[task.visit as usize].state;
+        let mark = self.marks.get(state);
         if !mark.is_expanded() {
-            self.marks.set_expanded(entry.state);
-            if task.invalid_end {
-                let (system, store, log) = (self.system, &*self.store, &self.log);
-                let story =
-                    || Counterexample::invalid_end(steps_to(system, store, log, task.visit));
-                self.ways.tally.error(story);
-                self.enough()?;
+            self.set_expanded(task, state)?;
+        }
+        if let Turn::Mover(_, others) = task.turn
+            && others != Others::Rest
+            && !mark.is_free()
+            && self.marks.defer(state)
+        {
+            pages::push(deferred, Deferred { visit: task.visit, others });
+        }
+        for at in task.ways.0..task.ways.1 {
+            let way = self.ways.list[at as usize];
+            if has_turn(&self.marks, state, task.turn, way.process) {
+                self.follow(task.visit, way, None)?;
             }
-        }
-        let mover = entry.mover.process().filter(|_| task.mover_moves);
-        if self.reduce && self.run_transparent(task.visit, ways.clone(), mover)? {
-            return Ok(());
-        }
-        let Some(mover) = mover else {
-            if self.goes_free(entry, mark) {
-                self.follow_ways(task.visit, ways.clone(), |marks, p| {
-                    !marks.has_mover(entry.state, p)
-                })?;
-                // The processes that moved last in other visits have their own.
-                let is_left = |marks: &Marks, p| marks.has_mover(entry.state, p);
-                if ways.clone().any(|at| is_left(&self.marks, self.ways.list[at].process)) {
-                    self.keep_edges(entry.state, ways, is_left)?;
-                }
-            }
-            return Ok(());
-        };
-        self.follow_ways(task.visit, ways.clone(), |_, p| p == mover)?;
-        if self.ways.has_property {
-            self.follow_ways(task.visit, ways.clone(), |_, p| p == ProcessId::PROPERTY)?;
-        }
-        if task.others_move && !mark.is_free() && self.marks.defer(entry.state) {
-            deferred.push(task.visit);
-            self.keep_edges(entry.state, ways, |_, p| p != mover)?;
         }
         Ok(())
     }
 
-    /// As [`Self::act`] for a state whose edges are known from an earlier visit.
-    fn act_again(&mut self, visit: u32) -> Result<(), End> {
-        let entry = self.log[visit as usize];
-        let mark = self.marks.get(entry.state);
-        let edges = std::mem::take(&mut self.edges);
-        let known = edges.of(entry.state);
-        let mover = entry.mover.process().filter(|p| known.iter().any(|e| e.process() == *p));
-        let result = match mover {
-            None if !self.goes_free(entry, mark) => Ok(()),
-            None => self.follow_edges(visit, known, |marks, p| !marks.has_mover(entry.state, p)),
-            Some(mover) => self
-                .follow_edges(visit, known, |_, p| p == mover)
-                .and_then(|()| self.follow_edges(visit, known, |_, p| p == ProcessId::PROPERTY)),
-        };
-        self.edges = edges;
-        result
-    }
-
-    /// Whether a visit whose last mover cannot go on runs everybody at no cost; if so, that is
-    /// noted.
-    fn goes_free(&mut self, entry: Entry, mark: Mark) -> bool {
-        let free = entry.mover.process().is_none() || !mark.is_free();
-        if free {
-            self.marks.set_free(entry.state);
-        }
-        free
-    }
-
-    /// Fetches what running these visits will read, so that they wait for it together.
-    fn fetch_deferred(&self, visits: &[u32]) {
-        let states = || visits.iter().map(|&visit| self.log[visit as usize].state);
-        for state in states() {
-            self.previous.prefetch(state);
-            self.marks.prefetch(state);
-        }
-        states().for_each(|state| self.previous.prefetch_list(state));
-        for edge in states().flat_map(|state| self.previous.of(state)) {
-            self.marks.prefetch(StateId(edge.to()));
-        }
-    }
-
-    /// Runs, at one preemption more, the processes that had to wait.
-    fn run_deferred(&mut self, visit: u32) -> Result<(), End> {
-        let state = self.log[visit as usize].state;
-        if self.marks.get(state).is_free() {
-            return Ok(());
-        }
-        self.marks.set_free(state);
-        let edges = std::mem::take(&mut self.previous);
-        let result = self.follow_edges(visit, edges.of(state), |marks, process| {
-            process != ProcessId::PROPERTY && !marks.has_mover(state, process)
-        });
-        self.previous = edges;
-        result
-    }
-
     /// Takes the steps of one process that touches nothing shared, and no others, if there is one
     /// with a successor that is yet to be expanded.
-    fn run_transparent(
-        &mut self,
-        visit: u32,
-        ways: Range<usize>,
-        mover: Option<ProcessId>,
-    ) -> Result<bool, End> {
-        let mut at = ways.start;
-        while at < ways.end {
-            let process = self.ways.list[at].process;
-            let transparent = self.ways.list[at].transparent;
+    fn run_transparent(&mut self, task: &Task) -> Result<bool, End> {
+        let mover = match task.turn {
+            Turn::Mover(mover, _) => Some(mover),
+            _ => None,
+        };
+        let (mut at, end) = (task.ways.0 as usize, task.ways.1 as usize);
+        while at < end {
+            let Way { process, transparent, .. } = self.ways.list[at];
             let mut open = false;
-            while at < ways.end && self.ways.list[at].process == process {
+            while at < end && self.ways.list[at].process == process {
                 if transparent {
-                    let edge = self.edge(at)?;
-                    open |= self.follow(visit, edge, Some(Mover::new(mover, true)))?;
+                    let way = self.ways.list[at];
+                    open |= self.follow(task.visit, way, Some(Mover::new(mover, true)))?;
                 }
                 at += 1;
             }
@@ -526,93 +588,40 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         Ok(false)
     }
 
-    fn follow_ways(
-        &mut self,
-        visit: u32,
-        ways: Range<usize>,
-        wanted: impl Fn(&Marks, ProcessId) -> bool,
-    ) -> Result<(), End> {
-        for at in ways {
-            if wanted(&self.marks, self.ways.list[at].process) {
-                let edge = self.edge(at)?;
-                self.follow(visit, edge, None)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn follow_edges(
-        &mut self,
-        visit: u32,
-        edges: &[Edge],
-        wanted: impl Fn(&Marks, ProcessId) -> bool,
-    ) -> Result<(), End> {
-        for &edge in edges {
-            if wanted(&self.marks, edge.process()) {
-                self.follow(visit, edge, None)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Keeps the edges of some processes for later visits, which the last bucket does not have.
-    fn keep_edges(
-        &mut self,
-        state: StateId,
-        ways: Range<usize>,
-        wanted: impl Fn(&Marks, ProcessId) -> bool,
-    ) -> Result<(), End> {
-        if self.bucket == self.last {
-            return Ok(());
-        }
-        self.edges.begin(state);
-        for at in ways {
-            if wanted(&self.marks, self.ways.list[at].process) {
-                let edge = self.edge(at)?;
-                self.edges.push(edge);
-            }
-        }
-        self.edges.end(state);
-        Ok(())
-    }
-
-    /// The edge of a way, which has its state stored if it is not yet.
-    #[inline]
-    fn edge(&mut self, at: usize) -> Result<Edge, End> {
-        let way = self.ways.list[at];
-        let Some(arrival) = way.arrival() else { return Ok(way.edge(way.to)) };
-        let arrival = &self.expander.arrivals[arrival];
-        if !self.reduce {
-            return Ok(way.edge(arrival.inserted.id.0));
-        }
-        if let Some(pending) = way.pending {
-            return Ok(way.edge(self.pending[pending as usize].inserted.id.0));
-        }
-        let bytes = &self.expander.successors.bytes[arrival.start..arrival.end];
-        Ok(way.edge(self.store.insert(bytes)?.id.0))
-    }
-
-    /// Goes along an edge. Where it arrives, `label` was the last mover, or else who really was.
-    /// Says whether some visit to that state is yet to be expanded.
-    #[inline]
-    fn follow(&mut self, visit: u32, edge: Edge, label: Option<Mover>) -> Result<bool, End> {
-        if !edge.arrives() {
-            if let Some((fault, path)) = self.ways.fault(edge) {
-                self.fault(fault, Some(visit), &path)?;
-            }
-            return Ok(false);
-        }
+    /// Goes one way. Where it arrives, `label` was the last mover, or else who really was. Says whether
+    /// some visit to that state is yet to be expanded.
+    #[inline(always)]
+    fn follow(&mut self, visit: u32, way: Way, label: Option<Mover>) -> Result<bool, End> {
+        let Some(arrival) = way.arrival() else { return self.follow_fault(visit, way) };
         self.transitions += 1;
-        let before = self.log[visit as usize].mover;
-        let mover = label.unwrap_or_else(|| match edge.mover() {
-            ProcessId::PROPERTY => Mover::new(before.process(), false),
-            mover => Mover::new(Some(mover), false),
-        });
-        self.arrive(StateId(edge.to()), visit, mover)
+        let before = || self.log[visit as usize].mover.process();
+        let mover = label.unwrap_or_else(|| Mover::new(way.mover().or_else(before), false));
+        let state = match self.reduce {
+            false => self.expander.arrivals[arrival].inserted.id,
+            true => self.stored(way, arrival)?,
+        };
+        self.arrive(state, visit, mover)
+    }
+
+    #[cold]
+    fn follow_fault(&mut self, visit: u32, way: Way) -> Result<bool, End> {
+        if let Some((fault, path)) = self.ways.fault(way) {
+            self.fault(fault, Some(visit), &path)?;
+        }
+        Ok(false)
+    }
+
+    /// With reduction: the number of the state where a way arrives, which is stored if it is not yet.
+    fn stored(&mut self, way: Way, arrival: usize) -> Result<StateId, End> {
+        if let Some(pending) = way.pending() {
+            return Ok(self.pending[pending].inserted.id);
+        }
+        let Pending { start, end, .. } = self.expander.arrivals[arrival];
+        Ok(self.store.insert(&self.expander.successors.bytes[start..end])?.id)
     }
 
     /// Notes an arrival; says whether some visit to the state is yet to be expanded.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, state: StateId, parent: u32, mover: Mover) -> Result<bool, End> {
         match self.marks.visit(state, self.bucket, mover.process()) {
             Visit::Covered => return Ok(!self.marks.get(state).is_expanded()),
@@ -622,8 +631,23 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         if self.log.len() >= NO_PARENT as usize {
             return Err(End::Limit(Stop::Memory));
         }
-        self.log.push(Entry { state, parent, mover });
+        pages::push(&mut self.log, Entry { state, parent, mover });
         Ok(true)
+    }
+
+    /// Notes that the state is expanded; once, if it is an invalid end, that, too.
+    fn set_expanded(&mut self, task: &Task, state: StateId) -> Result<(), End> {
+        if !self.marks.get(state).is_expanded() {
+            self.marks.set_expanded(state);
+            if task.invalid_end {
+                let (system, store, log) = (self.system, &*self.store, &self.log);
+                let story =
+                    || Counterexample::invalid_end(steps_to(system, store, log, task.visit));
+                self.ways.tally.error(story);
+                self.enough()?;
+            }
+        }
+        Ok(())
     }
 
     fn enough(&self) -> Result<(), End> {
@@ -643,21 +667,23 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.enough()
     }
 
-    /// The longest execution in the log, counted in visits.
-    fn depth(&self) -> u64 {
-        let mut depths: Vec<u32> = Vec::with_capacity(self.log.len());
-        for entry in &self.log {
-            let depth = match entry.parent {
+    /// The longest execution in the log, counted in visits. Afterwards entries have depths instead of
+    /// parents, for which parents come first.
+    fn depth(&mut self) -> u64 {
+        let mut longest = 0;
+        for at in 0..self.log.len() {
+            let depth = match self.log[at].parent {
                 NO_PARENT => 0,
-                parent => depths[parent as usize] + 1,
+                parent => self.log[parent as usize].parent + 1,
             };
-            depths.push(depth);
+            self.log[at].parent = depth;
+            longest = longest.max(depth);
         }
-        depths.into_iter().max().unwrap_or(0).into()
+        longest.into()
     }
 
     fn finish(
-        self,
+        mut self,
         per_bound: Vec<BoundRow>,
         bound: Option<u32>,
         end: Option<End>,
@@ -688,6 +714,17 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     }
 }
 
+/// Whether it is the turn of this process at a visit of the state.
+#[inline(always)]
+fn has_turn(marks: &Marks, state: StateId, turn: Turn, process: ProcessId) -> bool {
+    match turn {
+        Turn::Mover(mover, _) => process == mover || process == ProcessId::PROPERTY,
+        // The processes that moved last in other visits have their own.
+        Turn::Everybody => !marks.has_mover(state, process),
+        Turn::Others => process != ProcessId::PROPERTY && !marks.has_mover(state, process),
+    }
+}
+
 /// The steps of the execution behind a visit, found again from its states.
 fn steps_to<S: System + ?Sized, T: Store>(
     system: &S,
@@ -706,5 +743,5 @@ fn steps_to<S: System + ?Sized, T: Store>(
         store.load(entries[at].state, &mut target);
         target == state
     });
-    found.expect("the log holds edges of the system")
+    found.expect("the log holds steps of the system")
 }

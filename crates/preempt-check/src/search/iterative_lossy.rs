@@ -6,13 +6,13 @@
 //! have to wait is expanded again when their turn comes. Visits are judged by a [`Ledger`], which may
 //! take a state for another: a violation found is one, but none found proves nothing.
 
-use super::edges::{Edge, Ways};
 use super::end::End;
 use super::expansion::Expander;
 use super::frontier::Frontier;
 use super::ledger::Ledger;
 use super::marks::{LARGEST_BOUND, Visit};
 use super::retrace::{Mover, retrace};
+use super::ways::Ways;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Statistics, Step, Stop, System};
 
@@ -205,10 +205,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         self.expander.clear();
         self.ways.clear();
         self.ways.begin();
-        let steps = self.expander.expand_briefly(self.system, &mut self.state, &mut self.ways)?;
-        // One sequence may arrive several times while another never does: no count tells.
-        self.ways.add_dead_ends(0);
-        Ok(steps)
+        Ok(self.expander.expand_briefly(self.system, &mut self.state, &mut self.ways)?)
     }
 
     /// Runs what a visit of the present bucket adds.
@@ -220,8 +217,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
             self.check_end(visit)?;
         }
         let last = self.log[visit as usize].mover.process();
-        let moves = |process| self.ways.list.iter().any(|way| way.process == process);
-        let mover = last.filter(|&process| moves(process));
+        let mover = last.filter(|process| self.ways.processes.contains(process));
         if self.reduce && self.run_transparent(visit, mover)? {
             return Ok(());
         }
@@ -234,8 +230,8 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         };
         self.follow_all(visit, |_, process| process == mover)?;
         self.follow_all(visit, |_, process| process == ProcessId::PROPERTY)?;
-        let is_other = |process| process != mover && process != ProcessId::PROPERTY;
-        let others = self.ways.list.iter().any(|way| is_other(way.process));
+        let is_other = |process: &_| *process != mover && *process != ProcessId::PROPERTY;
+        let others = self.ways.processes.iter().any(is_other);
         if others && !was_free && self.ledger.defer(key)? {
             self.deferred.bytes.extend_from_slice(&self.state);
             self.deferred.visits.push((visit, self.deferred.bytes.len()));
@@ -293,18 +289,15 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
     /// Goes one way; says whether some visit to where it leads is yet to be expanded.
     fn follow(&mut self, visit: u32, at: usize, label: Option<Mover>) -> Result<bool, End> {
         let way = self.ways.list[at];
-        let edge: Edge = way.edge(way.to);
-        if let Some((fault, path)) = self.ways.fault(edge) {
-            self.report(visit, &path, Some(fault))?;
+        let Some(arrival) = way.arrival() else {
+            if let Some((fault, path)) = self.ways.fault(way) {
+                self.report(visit, &path, Some(fault))?;
+            }
             return Ok(false);
-        }
-        let Some(arrival) = way.arrival() else { return Ok(false) };
+        };
         self.transitions += 1;
         let before = self.log[visit as usize].mover.process();
-        let mover = label.unwrap_or_else(|| match edge.mover() {
-            ProcessId::PROPERTY => Mover::new(before, false),
-            mover => Mover::new(Some(mover), false),
-        });
+        let mover = label.unwrap_or_else(|| Mover::new(way.mover().or(before), false));
         let arrival = self.expander.arrivals[arrival];
         let bytes = std::mem::take(&mut self.expander.successors.bytes);
         let result = self.arrive(&bytes[arrival.start..arrival.end], visit, mover);

@@ -75,6 +75,14 @@ impl Mark {
     }
 }
 
+impl Mark {
+    /// The last movers at the lowest count that fit into a mark, as bits.
+    #[inline]
+    pub(super) fn small_movers(self) -> u64 {
+        self.0 & ((1 << MOVERS) - 1)
+    }
+}
+
 impl Marks {
     /// The mark of a state that was visited before.
     #[inline]
@@ -90,7 +98,7 @@ impl Marks {
 
     /// Decides on a visit with `count` preemptions after a step by `mover`, and notes it. Without
     /// a last mover the visit is free.
-    #[inline]
+    #[inline(always)]
     pub(super) fn visit(&mut self, id: StateId, count: u32, mover: Option<ProcessId>) -> Visit {
         let at = id.index();
         if at >= self.marks.len() {
@@ -116,10 +124,8 @@ impl Marks {
     #[cold]
     fn grow(&mut self, at: usize) {
         let size = (at + 1).next_multiple_of(1 << 10);
-        if size > self.marks.capacity() {
-            self.marks.reserve(size.max(self.marks.len() * 2) - self.marks.len());
-            pages::advise(&mut self.marks);
-        }
+        let more = size - self.marks.len();
+        pages::make_room(&mut self.marks, more);
         self.marks.resize(size, UNKNOWN);
     }
 
@@ -188,15 +194,9 @@ impl Marks {
         first
     }
 
-    /// The last movers at the lowest count that fit into a mark, as bits.
-    #[cfg(test)]
-    fn small_movers(&self, id: StateId) -> u64 {
-        self.marks[id.index()].0 & ((1 << MOVERS) - 1)
-    }
-
     /// Memory in use, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.marks.capacity() * 8 + self.wide.capacity() * 16
+        self.marks.len() * 8 + self.wide.capacity() * 16
     }
 }
 
@@ -213,10 +213,10 @@ mod tests {
         assert_eq!(marks.visit(s, 2, P(0)), Visit::First);
         assert_eq!(marks.visit(s, 2, P(0)), Visit::Covered);
         assert_eq!(marks.visit(s, 2, P(1)), Visit::Again);
-        assert_eq!(marks.small_movers(s), 0b11);
+        assert_eq!(marks.get(s).small_movers(), 0b11);
         assert_eq!(marks.visit(s, 3, P(2)), Visit::Covered);
         assert_eq!(marks.visit(s, 1, P(0)), Visit::First);
-        assert_eq!(marks.small_movers(s), 0b1);
+        assert_eq!(marks.get(s).small_movers(), 0b1);
         marks.set_free(s);
         assert_eq!(marks.visit(s, 1, P(5)), Visit::Covered);
         assert_eq!(marks.visit(s, 0, P(5)), Visit::First);

@@ -11,7 +11,6 @@ mod chain;
 mod colours;
 mod depth;
 mod depth_bounded;
-mod edges;
 mod end;
 mod expansion;
 mod frontier;
@@ -37,6 +36,7 @@ mod swarm;
 mod tally;
 mod trace;
 mod visited;
+mod ways;
 mod window;
 
 pub(crate) use breadth::breadth_first;

@@ -8,14 +8,12 @@
 
 use super::pages;
 
-/// Segments are this large, and no state may be larger. They do not begin where a huge page does, so
-/// that each has some small pages: fewer segments have fewer of them, and what is not used is address
-/// space only.
+/// Segments are this large, and no state may be larger. What is not used is address space only.
 const SEGMENT: usize = 1 << 26;
 /// What the first segment starts with: many searches are small, and memory that was used before
 /// must be cleared.
 const SMALLEST: usize = 1 << 14;
-/// Where it becomes a segment like the others, though with small pages up to here.
+/// Where it becomes a segment like the others.
 const SMALL: usize = 1 << 18;
 /// Records begin at multiples of this.
 const UNIT: usize = 8;
@@ -148,7 +146,7 @@ impl Arena {
         if size <= SMALL {
             segment.resize(size, 0);
         } else {
-            let mut larger = pages::zeroed_behind(SEGMENT, SMALL);
+            let mut larger = pages::zeroed(SEGMENT);
             larger[..segment.len()].copy_from_slice(segment);
             *segment = larger;
         }

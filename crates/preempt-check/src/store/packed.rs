@@ -72,10 +72,8 @@ impl Packed {
     fn make_room(&mut self, count: usize, width: u32) {
         let words = count * width as usize / 64 + 2;
         if words > self.words.len() {
-            if words > self.words.capacity() {
-                self.words.reserve(words.max(1 << 12) - self.words.len() + self.words.len() / 2);
-                pages::advise(&mut self.words);
-            }
+            let more = words - self.words.len();
+            pages::make_room(&mut self.words, more);
             self.words.resize(words, 0);
         }
     }

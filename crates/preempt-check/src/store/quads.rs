@@ -34,7 +34,7 @@ impl Keys for Quads {
 
     #[inline(always)]
     fn push(&mut self, quad: Quad) {
-        self.list.push(quad);
+        pages::push(&mut self.list, quad);
     }
 
     #[inline(always)]
