@@ -14,13 +14,15 @@ use super::exact::equal;
 use super::hash::Quick;
 use super::sorted::Sorted;
 use super::{Pending, StoreFull, pages};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// Where a state lies: segment and word.
 pub(crate) type Place = u32;
 
-const SEGMENT_BITS: u32 = 20;
+/// Segments are as large as no allocator keeps memory back for: they come from the system, zeroed.
+const SEGMENT_BITS: u32 = 22;
 const SEGMENT: usize = 1 << SEGMENT_BITS;
 const SEGMENTS: usize = (1 << (32 - SEGMENT_BITS)) - 1;
 const MARGIN: usize = 1 << 10;
@@ -134,18 +136,8 @@ impl Shared {
         if self.bytes() + (larger + MARGIN) * 8 > self.limit {
             return Err(StoreFull);
         }
-        let slots = atomic_words(larger + MARGIN);
-        if capacity < LARGE_INDEX || self.threads < 2 {
-            move_entries(&index.slots, &slots);
-        } else {
-            let part = index.slots.len().div_ceil(self.threads);
-            std::thread::scope(|scope| {
-                for old in index.slots.chunks(part) {
-                    scope.spawn(|| move_entries(old, &slots));
-                }
-            });
-        }
-        index.slots = slots;
+        let parts = if capacity < LARGE_INDEX { 1 } else { self.threads };
+        index.slots = enlarged(&index.slots, larger, parts);
         self.grow_at.store(threshold(larger), Ordering::Relaxed);
         self.index_bytes.store((larger + MARGIN) * 8, Ordering::Relaxed);
         Ok(())
@@ -325,18 +317,63 @@ fn threshold(capacity: usize) -> usize {
     capacity / 20 * 12
 }
 
-/// Puts the entries of (part of) an index into a larger one.
-fn move_entries(old: &[AtomicU64], new: &[AtomicU64]) {
-    let capacity = new.len() - MARGIN;
-    for entry in old.iter().map(|slot| slot.load(Ordering::Relaxed)).filter(|entry| *entry != 0) {
+/// An index of a larger capacity with the same entries, moved by as many threads as there are `parts`.
+fn enlarged(old: &[AtomicU64], capacity: usize, parts: usize) -> Vec<AtomicU64> {
+    let new = atomic_words(capacity + MARGIN);
+    let behind: Vec<u64> = std::thread::scope(|scope| {
+        let part = |at: usize| match at == parts {
+            true => old.len(),
+            false => (old.len() - MARGIN) * at / parts,
+        };
+        let new = new.as_slice();
+        let helpers: Vec<_> = (1..parts)
+            .map(|at| part(at)..part(at + 1))
+            .map(|range| scope.spawn(|| move_entries(old, range, new)))
+            .collect();
+        let mut behind = move_entries(old, 0..part(1), new);
+        for helper in helpers {
+            match helper.join() {
+                Ok(more) => behind.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        behind
+    });
+    for entry in behind {
         let mut at = slot(entry >> 32, capacity);
-        // Only where two parts meet can others be at the same slot.
-        while new[at].load(Ordering::Relaxed) != 0
-            || new[at].compare_exchange(0, entry, Ordering::Relaxed, Ordering::Relaxed).is_err()
-        {
+        while new[at].load(Ordering::Relaxed) != 0 {
             at += 1;
         }
+        new[at].store(entry, Ordering::Relaxed);
     }
+    new
+}
+
+/// Puts the entries of part of an index into the part of a larger one that their tags belong to. Gives back
+/// those that do not fit there: no other thread may write to it.
+fn move_entries(old: &[AtomicU64], part: Range<usize>, new: &[AtomicU64]) -> Vec<u64> {
+    let (old_capacity, capacity) = (old.len() - MARGIN, new.len() - MARGIN);
+    let place = |at: usize| match at {
+        at if at >= old_capacity => new.len(),
+        at => (at as u64 * capacity as u64).div_ceil(old_capacity as u64) as usize,
+    };
+    let (first, last) = (place(part.start), place(part.end));
+    let mut behind = Vec::new();
+    for entry in old[part].iter().map(|slot| slot.load(Ordering::Relaxed)).filter(|e| *e != 0) {
+        let mut at = slot(entry >> 32, capacity);
+        if at < first {
+            behind.push(entry);
+            continue;
+        }
+        while at < last && new[at].load(Ordering::Relaxed) != 0 {
+            at += 1;
+        }
+        match at < last {
+            true => new[at].store(entry, Ordering::Relaxed),
+            false => behind.push(entry),
+        }
+    }
+    behind
 }
 
 fn atomic_words(count: usize) -> Vec<AtomicU64> {
@@ -368,4 +405,39 @@ fn segment_of(place: Place) -> usize {
 #[inline(always)]
 fn word_of(place: Place) -> usize {
     place as usize & (SEGMENT - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_on_the_way_to_a_larger_index() {
+        let capacity = 1 << 10;
+        let old = atomic_words(capacity + MARGIN);
+        let mut tag = 7_u64;
+        let mut entries = Vec::new();
+        for number in 0..capacity as u64 * 3 / 5 {
+            tag = tag.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(number);
+            // Now and then many in one place, and behind the last computed one.
+            let tag = if number % 5 == 0 { 0xffff_fff0 } else { tag >> 32 };
+            entries.push(tag << 32 | (number + 1));
+            let mut at = slot(tag, capacity);
+            while old[at].load(Ordering::Relaxed) != 0 {
+                at += 1;
+            }
+            old[at].store(tag << 32 | (number + 1), Ordering::Relaxed);
+        }
+        for (larger, parts) in [(2 << 10, 1), (2 << 10, 3), (3 << 9, 2), (3 << 9, 7)] {
+            let new = enlarged(&old, larger, parts);
+            let full = new.iter().filter(|entry| entry.load(Ordering::Relaxed) != 0).count();
+            assert_eq!(full, entries.len());
+            for entry in &entries {
+                let reachable = new[slot(entry >> 32, larger)..].iter();
+                let mut reachable = reachable.map(|slot| slot.load(Ordering::Relaxed));
+                let found = reachable.by_ref().take_while(|e| *e != 0).any(|e| e == *entry);
+                assert!(found, "{entry:x} with {parts} parts");
+            }
+        }
+    }
 }
