@@ -58,8 +58,8 @@ fn measure_all(root: &Path, folder: &Path, names: &[String]) -> Result<Report> {
             eprintln!("growing {size}");
             case.write(root, folder)?;
             let times = if size > 10 { 1 } else { 4 };
-            let plain = ours::run(&case, folder, Mode::Plain, times)?;
-            let tree = ours::run(&case, folder, Mode::Tree, 1)?;
+            let plain = best_of(times, Mode::Plain, || ours::run(&case, folder, Mode::Plain))?;
+            let tree = ours::run(&case, folder, Mode::Tree)?;
             report.growing.push((size, plain, tree));
         }
     }
@@ -76,34 +76,82 @@ fn repeats(seconds: f64) -> u32 {
     }
 }
 
+fn best_of(times: u32, mode: Mode, run: impl Fn() -> Result<ours::Told>) -> Result<ours::Told> {
+    let mut best = run()?;
+    for _ in 1..times {
+        let told = run()?;
+        if told.compared(mode) < best.compared(mode) {
+            best = told;
+        }
+    }
+    Ok(best)
+}
+
+/// Everybody runs once per round, so that all meet the same moods of the machine; the quickest run of each
+/// counts.
 fn measure(case: &Case, folder: &Path) -> Result<Row> {
-    let first = ours::run(case, folder, Mode::Plain, 1)?;
-    let times = repeats(first.seconds * 4.0);
+    let first = ours::run(case, folder, Mode::Plain)?;
+    let rounds = repeats(first.seconds * 4.0);
     let is_long = first.seconds > 5.0;
-    let ours = |mode| ours::run(case, folder, mode, times);
-    let spin = |form| spin::run(case, folder, form, times);
-    let plain = spin(spin::PLAIN)?;
+    let ours = ours::MODES.iter().map(|(mode, _)| *mode).filter(|mode| match mode {
+        Mode::Interpreted => false,
+        Mode::Bitstate => !is_long,
+        _ => true,
+    });
+    let mut ours: Vec<(Mode, Option<ours::Told>)> = ours.map(|mode| (mode, None)).collect();
+    let mut forms = Vec::new();
+    for form in [spin::PLAIN, spin::O3, spin::FASTEST, spin::REDUCED, spin::BITSTATE, spin::BOUNDED]
+    {
+        let optional = [spin::O3, spin::BITSTATE, spin::BOUNDED].contains(&form);
+        if !(is_long && optional) {
+            forms.push((form, spin::prepare(case, folder, form)?, None::<spin::Told>));
+        }
+    }
+    for _ in 0..rounds {
+        for (mode, best) in &mut ours {
+            let told = ours::run(case, folder, *mode)?;
+            if best.as_ref().is_none_or(|b| told.compared(*mode) < b.compared(*mode)) {
+                *best = Some(told);
+            }
+        }
+        for (form, verifier, best) in &mut forms {
+            let told = match verifier.run(case, folder) {
+                Ok(told) => told,
+                // Not every model goes with Spin's own bound.
+                Err(_) if *form == spin::BOUNDED => continue,
+                Err(error) => return Err(error),
+            };
+            if best.as_ref().is_none_or(|best| told.seconds < best.seconds) {
+                *best = Some(told);
+            }
+        }
+    }
+    let mut spin =
+        |form| forms.iter_mut().find(|(f, ..)| *f == form).and_then(|(_, _, best)| best.take());
+    let mut ours =
+        |mode| ours.iter_mut().find(|(m, _)| *m == mode).and_then(|(_, best)| best.take());
+    let plain = spin(spin::PLAIN).context("Spin was not run")?;
     // Ten times slower than Spin's default, so asked only where that is quick.
     let minimal = match plain.seconds < 4.0 {
         true => spin::run_minimal(case, folder, plain.vector).ok(),
         false => None,
     };
+    let missing = "a mode was not run";
     Ok(Row {
         name: case.name,
-        plain: ours(Mode::Plain)?,
-        reduced: ours(Mode::Reduced)?,
-        reduced_search: ours(Mode::ReducedSearch)?,
-        tree: ours(Mode::Tree)?,
-        bitstate: if is_long { None } else { Some(ours(Mode::Bitstate)?) },
-        threads: ours(Mode::Threads)?,
-        bounded: ours(Mode::Bounded)?,
+        plain: ours(Mode::Plain).context(missing)?,
+        reduced: ours(Mode::Reduced).context(missing)?,
+        reduced_search: ours(Mode::ReducedSearch).context(missing)?,
+        tree: ours(Mode::Tree).context(missing)?,
+        bitstate: ours(Mode::Bitstate),
+        threads: ours(Mode::Threads).context(missing)?,
+        bounded: ours(Mode::Bounded).context(missing)?,
         spin: plain,
         spin_minimal: minimal,
-        spin_o3: if is_long { None } else { Some(spin(spin::O3)?) },
-        spin_fastest: spin(spin::FASTEST)?,
-        spin_reduced: spin(spin::REDUCED)?,
-        spin_bitstate: if is_long { None } else { Some(spin(spin::BITSTATE)?) },
-        // Not every model goes with Spin's own bound.
-        spin_bounded: if is_long { None } else { spin(spin::BOUNDED).ok() },
+        spin_o3: spin(spin::O3),
+        spin_fastest: spin(spin::FASTEST).context(missing)?,
+        spin_reduced: spin(spin::REDUCED).context(missing)?,
+        spin_bitstate: spin(spin::BITSTATE),
+        spin_bounded: spin(spin::BOUNDED),
     })
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// How Spin is built and run.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Form {
     pub(crate) name: &'static str,
     compile: &'static [&'static str],
@@ -74,37 +74,58 @@ pub(crate) fn is_installed() -> bool {
         .all(|command| measure::run(Command::new(command).arg("--version")).is_ok())
 }
 
-/// Runs all three commands in `folder`, where the model lies.
-pub(crate) fn run(case: &Case, folder: &Path, form: Form, times: u32) -> Result<Told> {
-    run_with(case, folder, form, &[], times)
+/// A verifier that was compiled, and what that took.
+pub(crate) struct Verifier {
+    form: Form,
+    generate: Measured,
+    compile: Measured,
+}
+
+/// How often the form whose whole command is compared is compiled; the quickest counts.
+const COMPILED: u32 = 3;
+
+/// Runs `spin -a` and the C compiler in `folder`, where the model lies.
+pub(crate) fn prepare(case: &Case, folder: &Path, form: Form) -> Result<Verifier> {
+    prepare_with(case, folder, form, &[])
 }
 
 /// States as a minimal automaton, for vectors of so many bytes.
 pub(crate) fn run_minimal(case: &Case, folder: &Path, vector: u64) -> Result<Told> {
-    run_with(case, folder, MINIMAL, &[format!("-DMA={vector}")], 1)
+    prepare_with(case, folder, MINIMAL, &[format!("-DMA={vector}")])?.run(case, folder)
 }
 
-fn run_with(case: &Case, folder: &Path, form: Form, more: &[String], times: u32) -> Result<Told> {
-    let generate = measure::run(
-        Command::new("spin")
-            .arg("-a")
-            .args(case.defines.iter().map(|define| format!("-D{define}")))
-            .arg("model.pml")
-            .current_dir(folder),
-    )?;
+fn prepare_with(case: &Case, folder: &Path, form: Form, more: &[String]) -> Result<Verifier> {
+    let times = if form.name == REDUCED.name { COMPILED } else { 1 };
+    let generate = measure::best_of(times, || {
+        let mut command = Command::new("spin");
+        command.arg("-a").args(case.defines.iter().map(|define| format!("-D{define}")));
+        command.arg("model.pml").current_dir(folder);
+        command
+    })?;
     anyhow::ensure!(folder.join("pan.c").exists(), "{}: spin makes no verifier", case.name);
-    let compile = measure::run(
-        Command::new("gcc")
-            .args(form.compile)
-            .args(more)
-            .args(["-w", "-DMEMLIM=8000", "-o", "pan", "pan.c"])
-            .current_dir(folder),
-    )?;
+    let compile = measure::best_of(times, || {
+        let mut command = Command::new("gcc");
+        command.args(form.compile).args(more);
+        command.args(["-w", "-DMEMLIM=8000", "-o", &form.program(), "pan.c"]).current_dir(folder);
+        command
+    })?;
     if !compile.status.success() {
         bail!("{}: the verifier does not compile", case.name);
     }
-    let verify = measure::best_of(times, || {
-        let mut command = Command::new("./pan");
+    Ok(Verifier { form, generate, compile })
+}
+
+impl Form {
+    fn program(&self) -> String {
+        format!("pan{}", self.name)
+    }
+}
+
+impl Verifier {
+    /// Runs it once.
+    pub(crate) fn run(&self, case: &Case, folder: &Path) -> Result<Told> {
+        let form = self.form;
+        let mut command = Command::new(folder.join(form.program()));
         command.arg(format!("-m{}", case.depth)).args(["-n", "-c0"]);
         command.args(form.run).current_dir(folder);
         if !form.run.iter().any(|argument| argument.starts_with("-w")) {
@@ -113,9 +134,10 @@ fn run_with(case: &Case, folder: &Path, form: Form, more: &[String], times: u32)
         if form.huge_pages {
             command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
         }
-        command
-    })?;
-    read(&verify, [&generate, &compile]).with_context(|| format!("{} {}", case.name, form.name))
+        let verify = measure::run(&mut command)?;
+        read(&verify, [&self.generate, &self.compile])
+            .with_context(|| format!("{} {}", case.name, form.name))
+    }
 }
 
 fn read(verify: &Measured, before: [&Measured; 2]) -> Result<Told> {
