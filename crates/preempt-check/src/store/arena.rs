@@ -20,6 +20,10 @@ const UNIT: usize = 8;
 /// Number and length of a record.
 const HEADER: usize = 8;
 
+/// Bytes that are fetched together, and how many such of a state are fetched ahead.
+const LINE: usize = 64;
+const MOST_LINES: usize = 4;
+
 /// Where a state is: the number of one without a record, or beyond these the place of a record.
 pub(crate) type Mark = u32;
 /// Marks stay below this.
@@ -41,8 +45,8 @@ pub(crate) struct Arena {
     plain: usize,
     /// The marks of the records.
     marks: Vec<Mark>,
-    /// Lines of a typical state, but for the last, to be fetched ahead.
-    lines: usize,
+    /// Bytes of a typical state, to be fetched ahead: the last one's, as the first may well be shorter.
+    typical: usize,
 }
 
 impl Default for Arena {
@@ -56,7 +60,7 @@ impl Default for Arena {
             shift: 0,
             plain: usize::MAX,
             marks: Vec::new(),
-            lines: 1,
+            typical: 0,
         }
     }
 }
@@ -98,7 +102,7 @@ impl Arena {
         if self.count == 0 {
             self.length = length;
             self.shift = (SEGMENT / length.max(1)).ilog2();
-            self.lines = (length / 64).clamp(1, 4);
+            self.typical = length;
         } else {
             self.plain = self.count;
             self.used = self.used.next_multiple_of(UNIT);
@@ -123,6 +127,7 @@ impl Arena {
         let header = (state.len() as u64) << 32 | self.count as u64;
         self.append(&header.to_le_bytes(), state);
         self.used = self.used.next_multiple_of(UNIT);
+        self.typical = HEADER + state.len();
         let mark = (self.plain + place / UNIT) as Mark;
         self.marks.push(mark);
         mark
@@ -233,9 +238,9 @@ impl Arena {
         if let Some(segment) = self.segments.get(segment) {
             let first = segment.as_ptr().wrapping_add(start);
             pages::fetch(first);
-            pages::fetch(first.wrapping_add(self.length));
-            for line in 1..self.lines {
-                pages::fetch(first.wrapping_add(line * 64));
+            pages::fetch(first.wrapping_add(self.typical));
+            for line in 1..(self.typical / LINE).min(MOST_LINES) {
+                pages::fetch(first.wrapping_add(line * LINE));
             }
         }
     }
