@@ -309,11 +309,13 @@ pub trait System: Sync {
     }
 
     /// As [`System::expand_process_briefly`] for all but some processes: `without` has bit `n` set for
-    /// process `n` below 64. Steps that wait until nobody else can move are left out. `false`, and nothing
-    /// added, if all steps must be looked at for that.
+    /// process `n` below 64. If the process `first` has steps, nobody else's are added. Steps that wait
+    /// until nobody else can move are left out. `false`, and nothing added, if all steps must be looked
+    /// at for that.
     fn expand_others_briefly(
         &self,
         _state: &mut Vec<u8>,
+        _first: Option<ProcessId>,
         _without: u64,
         _leads: &mut Leads,
         _bytes: &mut Vec<u8>,

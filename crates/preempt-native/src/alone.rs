@@ -6,6 +6,8 @@
 
 use crate::Native;
 use crate::pen::frames_from;
+use crate::room::Room;
+use crate::shape::Frame;
 use preempt_core::{Leads, Locality, ProcessId, System};
 
 impl Native<'_> {
@@ -66,26 +68,36 @@ impl Native<'_> {
     pub(crate) fn expand_all_but(
         &self,
         state: &mut Vec<u8>,
+        first: Option<ProcessId>,
         without: u64,
         leads: &mut Leads,
         bytes: &mut Vec<u8>,
     ) -> bool {
         let Some(expanding) = self.expanding() else { return false };
         let (frames, mut room, mut pen) = self.open(state, leads, bytes);
-        let mut refused = false;
         let base = state.as_ptr();
-        for (pid, frame) in frames.iter().enumerate().rev() {
-            if pid < 64 && without >> pid & 1 != 0 {
-                continue;
-            }
-            pen.prepare(&mut room);
+        let mut expand = |room: &mut Room, pid: usize, frame: Frame| {
+            pen.prepare(room);
             // SAFETY: `frame` is a frame of this vector.
             let at = unsafe { base.add(frame.at as usize) };
-            let expand = expanding.expand[self.control.point(state, *frame) as usize];
-            let count = expand(base, at, pid as u32, 0, &raw mut room);
-            refused |= count < 0;
+            let expand = expanding.expand[self.control.point(state, frame) as usize];
+            let count = expand(base, at, pid as u32, 0, &raw mut *room);
             // SAFETY: machine code wrote so many leads, for which there was room.
             room.leads = unsafe { room.leads.add(count.max(0) as usize) };
+            count
+        };
+        let first = first.map(ProcessId::index);
+        let own = first
+            .and_then(|pid| frames.get(pid).map(|frame| expand(&mut room, pid, *frame)))
+            .unwrap_or(0);
+        let mut refused = own < 0;
+        if own == 0 {
+            for (pid, frame) in frames.iter().enumerate().rev() {
+                let left_out = pid < 64 && without >> pid & 1 != 0;
+                if !left_out && Some(pid) != first {
+                    refused |= expand(&mut room, pid, *frame) < 0;
+                }
+            }
         }
         pen.close(&room, refused)
     }

@@ -433,11 +433,12 @@ impl System for Native<'_> {
     fn expand_others_briefly(
         &self,
         state: &mut Vec<u8>,
+        first: Option<ProcessId>,
         without: u64,
         leads: &mut Leads,
         bytes: &mut Vec<u8>,
     ) -> bool {
-        self.expand_all_but(state, without, leads, bytes)
+        self.expand_all_but(state, first, without, leads, bytes)
     }
 
     #[inline]

@@ -130,17 +130,27 @@ fn some_processes(
             told(*s, *o, &all.bytes[range.clone()])
         };
         let own: Vec<_> = all.list.iter().filter(is_own).map(copy).collect();
-        let others: Vec<_> = all.list.iter().filter(|s| !is_own(s)).map(copy).collect();
+        let rest: Vec<_> = all.list.iter().filter(|s| !is_own(s)).map(copy).collect();
         let (mut s, mut leads, mut bytes) = (state.to_vec(), Leads::default(), Vec::new());
         if let Some(any) = native.expand_process_briefly(&mut s, process, &mut leads, &mut bytes) {
             assert_eq!((any, list(&leads, &bytes)), (!own.is_empty(), own.clone()), "{name}");
         }
         let (mut leads, mut bytes) = (Leads::default(), Vec::new());
-        if native.expand_others_briefly(&mut s, 1 << process.0, &mut leads, &mut bytes) {
+        let others = |s: &mut _, first, without, leads: &mut _, bytes: &mut _| {
+            native.expand_others_briefly(s, first, without, leads, bytes)
+        };
+        if others(&mut s, None, 1 << process.0, &mut leads, &mut bytes) {
             let found = list(&leads, &bytes);
             // Steps that wait for nobody to move are left out.
             let may_wait = found.is_empty() && uses_timeout;
-            assert!(found == others || may_wait, "{name}: all but {process} in {state:?}");
+            assert!(found == rest || may_wait, "{name}: all but {process} in {state:?}");
+        }
+        let (mut leads, mut bytes) = (Leads::default(), Vec::new());
+        if others(&mut s, Some(process), 0, &mut leads, &mut bytes) {
+            let found = list(&leads, &bytes);
+            let expected = if own.is_empty() { &rest } else { &own };
+            let may_wait = found.is_empty() && uses_timeout;
+            assert!(found == *expected || may_wait, "{name}: {process} first in {state:?}");
         }
         assert_eq!(s, state, "{name}");
     }

@@ -129,12 +129,13 @@ impl Expander {
         &mut self,
         system: &S,
         state: &mut Vec<u8>,
+        first: Option<ProcessId>,
         without: u64,
         watch: &mut impl Watch,
     ) -> Result<Option<usize>, StoreFull> {
         self.leads.list.clear();
         let (leads, bytes) = (&mut self.leads, &mut self.successors.bytes);
-        match system.expand_others_briefly(state, without, leads, bytes) {
+        match system.expand_others_briefly(state, first, without, leads, bytes) {
             true => self.follow_leads::<false, _>(system, watch).map(Some),
             false => Ok(None),
         }

@@ -61,6 +61,8 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
         state: Vec::new(),
         enabled: Enabled::new(),
         selected: Vec::new(),
+        looked_at: 0,
+        deferred: Vec::new(),
         tasks: Vec::new(),
         pending: Vec::new(),
     };
@@ -101,11 +103,15 @@ struct Bucketed<'a, S: ?Sized, T> {
     state: Vec<u8>,
     enabled: Enabled,
     selected: Vec<Step>,
+    /// How many visits the batch has.
+    looked_at: usize,
+    /// What waits for the next bucket.
+    deferred: Vec<Deferred>,
     tasks: Vec<Task>,
     pending: Vec<Pending>,
 }
 
-/// A visit to be dealt with, and what was found out about its state.
+/// With reduction: a visit to be dealt with, and what was found out about its state.
 #[derive(Clone, Copy)]
 struct Task {
     visit: u32,
@@ -184,7 +190,6 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         let mut waiting: Vec<Deferred> = Vec::new();
         let mut cursor = 0;
         loop {
-            let mut deferred = Vec::new();
             let mut rest = waiting.as_slice();
             while !rest.is_empty() {
                 if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
@@ -196,8 +201,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
                 if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
                     return Err(End::Limit(stop));
                 }
-                cursor = self.run_batch(cursor, &mut deferred)?;
+                cursor = self.run_batch(cursor)?;
             }
+            let mut deferred = std::mem::take(&mut self.deferred);
             // Later visits at the same count may have run all that waited here.
             deferred.retain(|one: &Deferred| {
                 !self.marks.get(self.log[one.visit as usize].state).is_free()
@@ -245,10 +251,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             + self.marks.bytes()
             + self.expander.bytes()
             + self.log.len() * size_of::<Entry>()
+            + self.deferred.len() * size_of::<Deferred>()
     }
 
     /// Deals with visits from `cursor` on until a batch is full; says where to go on.
-    fn run_batch(&mut self, cursor: usize, deferred: &mut Vec<Deferred>) -> Result<usize, End> {
+    fn run_batch(&mut self, cursor: usize) -> Result<usize, End> {
         let expected = self.begin_batch();
         for entry in self.log[cursor..].iter().take(expected) {
             self.marks.prefetch(entry.state);
@@ -260,7 +267,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             next += 1;
         }
         self.store_batch()?;
-        self.act_on_all(deferred)?;
+        self.act()?;
         Ok(next)
     }
 
@@ -279,7 +286,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             done += 1;
         }
         self.store_batch()?;
-        self.act_on_all(&mut Vec::new())?;
+        self.act()?;
         Ok(done)
     }
 
@@ -288,15 +295,14 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.expander.clear();
         self.ways.clear();
         self.pending.clear();
-        let expected = (self.tasks.len() + 4).clamp(16, BATCH);
         self.tasks.clear();
-        expected
+        (std::mem::take(&mut self.looked_at) + 4).clamp(16, BATCH)
     }
 
     /// How much the batch holds: states that wait to be stored, or visits that lead nowhere.
     fn waiting(&self) -> usize {
         let states = if self.reduce { self.pending.len() } else { self.expander.arrivals.len() };
-        states.max(self.tasks.len())
+        states.max(self.looked_at)
     }
 
     fn store_batch(&mut self) -> Result<(), End> {
@@ -318,36 +324,36 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         Ok(())
     }
 
-    fn act_on_all(&mut self, deferred: &mut Vec<Deferred>) -> Result<(), End> {
-        let tasks = std::mem::take(&mut self.tasks);
-        let result = match self.reduce {
-            false => tasks.iter().try_for_each(|task| self.act(task, deferred)),
-            true => tasks.iter().try_for_each(|task| self.act_reduced(task, deferred)),
-        };
-        self.tasks = tasks;
-        result
-    }
-
     /// Finds the ways out of the state of a visit, and has those stored that will be needed.
     fn look_at(&mut self, visit: u32) -> Result<(), End> {
         let Entry { state, mover, .. } = self.log[visit as usize];
-        let (first, arrivals) = self.begin(state);
+        let tail = self.begin(visit, state);
+        let mark = self.marks.get(state);
         let (steps, turn) = match mover.process() {
             None => {
                 let (system, ways) = (self.system, &mut self.ways);
                 (self.expander.expand_briefly(system, &mut self.state, ways)?, Turn::Everybody)
             }
-            Some(mover) => self.expand_for(mover, self.marks.get(state))?,
+            Some(mover) => self.expand_for(mover, mark)?,
         };
-        // With reduction a process that nobody notices may have to be run alone first.
-        if !self.reduce && !self.begins(state, mover, turn) {
-            return Ok(());
-        }
         let tally = &mut self.ways.tally;
         tally.state_bytes = tally.state_bytes.max(self.state.len());
-        let invalid_end =
-            steps == 0 && tally.reports_deadlocks() && !self.system.is_valid_end(&self.state);
-        self.add_task(visit, (first, arrivals), turn, invalid_end)
+        let invalid_end = steps == 0
+            && !mark.is_expanded()
+            && tally.reports_deadlocks()
+            && !self.system.is_valid_end(&self.state);
+        if self.reduce {
+            self.add_task(visit, tail.0, turn, invalid_end);
+            return Ok(());
+        }
+        self.set_expanded(visit, state, invalid_end)?;
+        if !self.begins(state, mover, turn) {
+            self.expander.arrivals.truncate(tail.1);
+            self.ways.truncate(tail.0, tail.1);
+            return Ok(());
+        }
+        self.defer(visit, state, turn);
+        self.settle(state, tail, turn)
     }
 
     /// As [`Self::look_at`], for the processes that had to wait.
@@ -358,9 +364,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         if !self.begins(state, mover, Turn::Others) {
             return Ok(());
         }
-        let (first, arrivals) = self.begin(state);
+        let tail = self.begin(visit, state);
         let (system, ways) = (self.system, &mut self.ways);
-        let steps = self.expander.expand_others(system, &mut self.state, movers, ways)?;
+        let steps = self.expander.expand_others(system, &mut self.state, None, movers, ways)?;
         if steps.is_none() || (steps == Some(0) && others == Others::Move) {
             self.enabled.clear();
             system.enabled(&mut self.state, &mut self.enabled);
@@ -372,7 +378,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             }
             self.expander.expand_selected(system, &self.state, &self.selected, ways)?;
         }
-        self.add_task(visit, (first, arrivals), Turn::Others, false)
+        if self.reduce {
+            self.add_task(visit, tail.0, Turn::Others, false);
+            return Ok(());
+        }
+        self.settle(state, tail, Turn::Others)
     }
 
     /// Whether a visit is the first at which everybody may go on, if that is what it is for. That is noted.
@@ -388,50 +398,67 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     /// Loads a state to expand it; says where its ways and arrivals will begin.
     #[inline(always)]
-    fn begin(&mut self, state: StateId) -> (usize, usize) {
+    fn begin(&mut self, visit: u32, state: StateId) -> (usize, usize) {
+        self.looked_at += 1;
         self.store.load_parent(state, &mut self.state);
-        self.ways.begin();
+        self.ways.begin(visit);
         (self.ways.list.len(), self.expander.arrivals.len())
     }
 
+    /// Without reduction: keeps the ways, from where they begin on, of those whose turn it is.
     #[inline(always)]
-    fn add_task(
-        &mut self,
-        visit: u32,
-        (first, arrivals): (usize, usize),
-        turn: Turn,
-        invalid_end: bool,
-    ) -> Result<(), End> {
-        let state = self.log[visit as usize].state;
-        if self.reduce {
-            self.want_some(state, first, turn);
-        } else if self.store.hashes_near() {
+    fn settle(&mut self, state: StateId, tail: (usize, usize), turn: Turn) -> Result<(), End> {
+        let (first, arrivals) = tail;
+        let marks = &self.marks;
+        if !self.ways.processes.iter().all(|process| has_turn(marks, state, turn, *process)) {
+            self.ways.keep(first, |process| has_turn(marks, state, turn, process));
+        }
+        if self.store.hashes_near() {
             let bytes = &self.expander.successors.bytes;
             let arrivals = &mut self.expander.arrivals[arrivals..];
             self.store.hash_successors(state, bytes, arrivals)?;
         }
+        Ok(())
+    }
+
+    /// With reduction: what a visit is for is known when it is acted on.
+    fn add_task(&mut self, visit: u32, first: usize, turn: Turn, invalid_end: bool) {
+        self.want_some(self.log[visit as usize].state, first, turn);
         let ways = (first as u32, self.ways.list.len() as u32);
         self.tasks.push(Task { visit, ways, turn, invalid_end });
-        Ok(())
+    }
+
+    /// Keeps a visit after which others have to wait.
+    #[inline(always)]
+    fn defer(&mut self, visit: u32, state: StateId, turn: Turn) {
+        if let Turn::Mover(_, others) = turn
+            && others != Others::Rest
+            && !self.marks.get(state).is_free()
+            && self.marks.defer(state)
+        {
+            pages::push(&mut self.deferred, Deferred { visit, others });
+        }
     }
 
     /// Expands `self.state` after a step of `mover`: at least the steps that may be run. Gives the number
     /// of steps, and whose turn it is; whether somebody has to wait may be left to be found out later.
     fn expand_for(&mut self, mover: ProcessId, mark: Mark) -> Result<(usize, Turn), End> {
         let (system, ways) = (self.system, &mut self.ways);
-        if !self.reduce {
+        if !self.reduce && mark.is_free() {
+            // Everybody else was run, so that only the mover is of interest.
             let own = self.expander.expand_process(system, &mut self.state, mover, ways)?;
-            match own {
-                Some(0) if mark.is_free() => return Ok((0, Turn::Everybody)),
-                Some(0) | None => {}
-                Some(steps) => return Ok((steps, Turn::Mover(mover, Others::Unknown))),
+            if let Some(steps) = own {
+                let turn = Turn::Mover(mover, Others::Rest);
+                return Ok((steps, if steps > 0 { turn } else { Turn::Everybody }));
             }
-            // The mover is looked at again: what it has was not told if it may be waiting. Only if nobody
-            // here has steps, all must be looked at to know whether anybody has.
-            let others = mark.small_movers() & !1u64.checked_shl(mover.0.into()).unwrap_or(0);
-            let others = self.expander.expand_others(system, &mut self.state, others, ways)?;
-            if let Some(steps) = others.filter(|steps| *steps > 0) {
-                return Ok((steps, self.turn_after(mover)));
+        } else if !self.reduce {
+            let (first, movers) = (Some(mover), mark.small_movers());
+            let all = self.expander.expand_others(system, &mut self.state, first, movers, ways)?;
+            // Only if nobody here has steps, all must be looked at to know whether anybody has.
+            if let Some(steps) = all.filter(|steps| *steps > 0) {
+                let mover_moves = self.ways.processes.first() == Some(&mover);
+                let turn = Turn::Mover(mover, Others::Unknown);
+                return Ok((steps, if mover_moves { turn } else { Turn::Everybody }));
             }
         }
         if self.expander.is_told_briefly() && !(self.reduce && self.bucket == self.last) {
@@ -527,37 +554,34 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         found
     }
 
-    /// As [`Self::act`], after trying to get by with a process whose steps nobody notices.
-    fn act_reduced(&mut self, task: &Task, deferred: &mut Vec<Deferred>) -> Result<(), End> {
+    /// Runs what the visits of the batch are for.
+    fn act(&mut self) -> Result<(), End> {
+        if self.reduce {
+            let tasks = std::mem::take(&mut self.tasks);
+            let result = tasks.iter().try_for_each(|task| self.act_reduced(task));
+            self.tasks = tasks;
+            return result;
+        }
+        let ways = std::mem::take(&mut self.ways.list);
+        let result = ways.iter().try_for_each(|way| self.follow(*way, None).map(|_| ()));
+        self.ways.list = ways;
+        result
+    }
+
+    /// Runs what a visit adds, after trying to get by with a process whose steps nobody notices.
+    fn act_reduced(&mut self, task: &Task) -> Result<(), End> {
         let Entry { state, mover, .. } = self.log[task.visit as usize];
         if task.turn != Turn::Others {
-            self.set_expanded(task, state)?;
+            self.set_expanded(task.visit, state, task.invalid_end)?;
             if self.run_transparent(task)? || !self.begins(state, mover, task.turn) {
                 return Ok(());
             }
-        }
-        self.act(task, deferred)
-    }
-
-    /// Runs what a visit adds; one after which others have to wait goes to `deferred`.
-    #[inline(always)]
-    fn act(&mut self, task: &Task, deferred: &mut Vec<Deferred>) -> Result<(), End> {
-        let state = self.log[task.visit as usize].state;
-        let mark = self.marks.get(state);
-        if !mark.is_expanded() {
-            self.set_expanded(task, state)?;
-        }
-        if let Turn::Mover(_, others) = task.turn
-            && others != Others::Rest
-            && !mark.is_free()
-            && self.marks.defer(state)
-        {
-            pages::push(deferred, Deferred { visit: task.visit, others });
+            self.defer(task.visit, state, task.turn);
         }
         for at in task.ways.0..task.ways.1 {
             let way = self.ways.list[at as usize];
             if has_turn(&self.marks, state, task.turn, way.process) {
-                self.follow(task.visit, way, None)?;
+                self.follow(way, None)?;
             }
         }
         Ok(())
@@ -577,7 +601,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             while at < end && self.ways.list[at].process == process {
                 if transparent {
                     let way = self.ways.list[at];
-                    open |= self.follow(task.visit, way, Some(Mover::new(mover, true)))?;
+                    open |= self.follow(way, Some(Mover::new(mover, true)))?;
                 }
                 at += 1;
             }
@@ -591,22 +615,22 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// Goes one way. Where it arrives, `label` was the last mover, or else who really was. Says whether
     /// some visit to that state is yet to be expanded.
     #[inline(always)]
-    fn follow(&mut self, visit: u32, way: Way, label: Option<Mover>) -> Result<bool, End> {
-        let Some(arrival) = way.arrival() else { return self.follow_fault(visit, way) };
+    fn follow(&mut self, way: Way, label: Option<Mover>) -> Result<bool, End> {
+        let Some(arrival) = way.arrival() else { return self.follow_fault(way) };
         self.transitions += 1;
-        let before = || self.log[visit as usize].mover.process();
+        let before = || self.log[way.visit as usize].mover.process();
         let mover = label.unwrap_or_else(|| Mover::new(way.mover().or_else(before), false));
         let state = match self.reduce {
             false => self.expander.arrivals[arrival].inserted.id,
             true => self.stored(way, arrival)?,
         };
-        self.arrive(state, visit, mover)
+        self.arrive(state, way.visit, mover)
     }
 
     #[cold]
-    fn follow_fault(&mut self, visit: u32, way: Way) -> Result<bool, End> {
+    fn follow_fault(&mut self, way: Way) -> Result<bool, End> {
         if let Some((fault, path)) = self.ways.fault(way) {
-            self.fault(fault, Some(visit), &path)?;
+            self.fault(fault, Some(way.visit), &path)?;
         }
         Ok(false)
     }
@@ -636,17 +660,15 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     }
 
     /// Notes that the state is expanded; once, if it is an invalid end, that, too.
-    fn set_expanded(&mut self, task: &Task, state: StateId) -> Result<(), End> {
-        if !self.marks.get(state).is_expanded() {
-            self.marks.set_expanded(state);
-            if task.invalid_end {
-                let (system, store, log) = (self.system, &*self.store, &self.log);
-                let story =
-                    || Counterexample::invalid_end(steps_to(system, store, log, task.visit));
-                self.ways.tally.error(story);
-                self.enough()?;
-            }
+    #[inline(always)]
+    fn set_expanded(&mut self, visit: u32, state: StateId, invalid_end: bool) -> Result<(), End> {
+        if invalid_end && !self.marks.get(state).is_expanded() {
+            let (system, store, log) = (self.system, &*self.store, &self.log);
+            let story = || Counterexample::invalid_end(steps_to(system, store, log, visit));
+            self.ways.tally.error(story);
+            self.enough()?;
         }
+        self.marks.set_expanded(state);
         Ok(())
     }
 

@@ -201,16 +201,16 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
     }
 
     /// Finds the ways out of `self.state`; gives the number of its steps.
-    fn find_ways(&mut self) -> Result<usize, End> {
+    fn find_ways(&mut self, visit: u32) -> Result<usize, End> {
         self.expander.clear();
         self.ways.clear();
-        self.ways.begin();
+        self.ways.begin(visit);
         Ok(self.expander.expand_briefly(self.system, &mut self.state, &mut self.ways)?)
     }
 
     /// Runs what a visit of the present bucket adds.
     fn expand(&mut self, visit: u32) -> Result<(), End> {
-        let steps = self.find_ways()?;
+        let steps = self.find_ways(visit)?;
         let Some(key) = self.ledger.key(&self.state) else { return Ok(()) };
         let was_free = self.ledger.is_free(key);
         if self.ledger.set_expanded(key)? && steps == 0 {
@@ -245,7 +245,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         if !self.ledger.set_free(key)? {
             return Ok(());
         }
-        self.find_ways()?;
+        self.find_ways(visit)?;
         self.follow_all(visit, |ledger, process| {
             process != ProcessId::PROPERTY && !ledger.has_mover(key, process)
         })

@@ -16,6 +16,8 @@ const NOT_PENDING: u32 = u32::MAX;
 pub(super) struct Way {
     /// The number of the arrival, or of a fault.
     to: u32,
+    /// The visit from which it leads.
+    pub(super) visit: u32,
     /// Whose step it is.
     pub(super) process: ProcessId,
     mover: ProcessId,
@@ -54,6 +56,8 @@ pub(super) struct Ways<'a, S: ?Sized> {
     pub(super) tally: Tally,
     pub(super) list: Vec<Way>,
     arrivals: u32,
+    /// The visit whose state is being expanded.
+    visit: u32,
     /// Whose steps the state that is being expanded has.
     pub(super) processes: Vec<ProcessId>,
     /// Whether a property moves, too.
@@ -72,6 +76,7 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
             tally,
             list: Vec::new(),
             arrivals: 0,
+            visit: 0,
             processes: Vec::new(),
             has_property: false,
             faults: Vec::new(),
@@ -79,9 +84,10 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
         }
     }
 
-    /// Another state is going to be expanded.
+    /// The state of a visit is going to be expanded.
     #[inline]
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, visit: u32) {
+        self.visit = visit;
         self.processes.clear();
         self.own_faults = self.faults.len();
     }
@@ -97,9 +103,28 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
         (way.mover == FAULT).then(|| self.faults[way.to as usize].clone())
     }
 
+    /// Forgets the ways from `first` on, and that anybody arrived more than so many times.
+    pub(super) fn truncate(&mut self, first: usize, arrivals: usize) {
+        self.list.truncate(first);
+        self.arrivals = arrivals as u32;
+    }
+
+    /// Of the ways from `first` on, forgets those by steps of some processes.
+    pub(super) fn keep(&mut self, first: usize, is_kept: impl Fn(ProcessId) -> bool) {
+        let mut end = first;
+        for at in first..self.list.len() {
+            if is_kept(self.list[at].process) {
+                self.list[end] = self.list[at];
+                end += 1;
+            }
+        }
+        self.list.truncate(end);
+    }
+
     #[inline(always)]
     fn add(&mut self, to: u32, process: ProcessId, mover: ProcessId) {
-        self.list.push(Way { to, process, mover, pending: NOT_PENDING, transparent: false });
+        let (visit, pending) = (self.visit, NOT_PENDING);
+        self.list.push(Way { to, visit, process, mover, pending, transparent: false });
     }
 }
 
