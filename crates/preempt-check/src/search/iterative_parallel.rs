@@ -11,9 +11,10 @@
 //! zero, the bucket is finished.
 
 use super::chain::{Chain, Event, last_mover};
+use super::expansion::Expander;
 use super::marks::{LARGEST_BOUND, Marks, Visit};
 use super::settle::Settler;
-use super::tally::Tally;
+use super::ways::Ways;
 use crate::store::{StateId, Store, hash};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{
@@ -86,7 +87,7 @@ pub(super) fn iterative_parallel<S: System + ?Sized, T: Store + Send>(
         ..Statistics::default()
     };
     if finding.bound.is_none() && finding.stop.is_none() && finding.counterexample.is_none() {
-        let tallies = workers.into_iter().map(|worker| worker.tally);
+        let tallies = workers.into_iter().map(|worker| worker.ways.tally);
         let all = tallies.reduce(|mut all, one| {
             all.absorb(one);
             all
@@ -189,7 +190,8 @@ struct Worker<'a, S: ?Sized, T> {
     store: T,
     reduce: bool,
     shared: &'a Shared,
-    tally: Tally,
+    ways: Ways<'a, S>,
+    expander: Expander,
     marks: Marks,
     log: Vec<Entry>,
     cursor: usize,
@@ -219,7 +221,8 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             store,
             reduce,
             shared,
-            tally: Tally::new(system, options),
+            ways: Ways::new(system, options),
+            expander: Expander::new(),
             marks: Marks::default(),
             log: Vec::new(),
             cursor: 0,
@@ -241,7 +244,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let outcome = self.system.initial(&mut initial);
         let mut found = None;
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.tally.reports(self.system, fault)
+            && self.ways.tally.reports(self.system, fault)
         {
             found = Some(fault);
         }
@@ -445,8 +448,8 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let mark = self.marks.get(entry.state);
         if !mark.is_expanded() {
             self.marks.set_expanded(entry.state);
-            self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
-            if self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
+            self.ways.tally.state_bytes = self.ways.tally.state_bytes.max(self.state.len());
+            if self.ways.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
                 let place = (self.me as u16, at);
                 self.shared.report(Fault { place, path: Vec::new(), number: None });
             }
@@ -460,9 +463,8 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             return;
         };
         let enabled = std::mem::take(&mut self.enabled);
-        for &step in enabled.of(mover).iter().chain(enabled.of(ProcessId::PROPERTY)) {
-            self.take(at, step);
-        }
+        self.take(at, enabled.of(mover));
+        self.take(at, enabled.of(ProcessId::PROPERTY));
         let is_other = |step: &Step| step.process != mover && step.process != ProcessId::PROPERTY;
         let others = enabled.steps().iter().any(is_other);
         self.enabled = enabled;
@@ -486,13 +488,46 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let enabled = std::mem::take(&mut self.enabled);
         for (process, steps) in enabled.by_process() {
             if !self.marks.has_mover(id, process) {
-                steps.iter().for_each(|&step| self.take(at, step));
+                self.take(at, steps);
             }
         }
         self.enabled = enabled;
     }
 
-    fn take(&mut self, at: u32, step: Step) {
+    /// Takes steps of one process in `self.state`, and all ways through the sequences behind them.
+    fn take(&mut self, at: u32, steps: &[Step]) {
+        if self.reduce {
+            return steps.iter().for_each(|&step| self.take_and_settle(at, step));
+        }
+        self.expander.clear();
+        self.ways.clear();
+        self.ways.begin(at);
+        let (system, ways) = (self.system, &mut self.ways);
+        if self.expander.expand_selected(system, &self.state, steps, ways).is_err() {
+            return self.shared.end(Some(Stop::Memory));
+        }
+        let before = self.log[at as usize].mover;
+        let list = std::mem::take(&mut self.ways.list);
+        let bytes = std::mem::take(&mut self.expander.successors.bytes);
+        for &way in list.iter().take_while(|_| !self.shared.has_ended()) {
+            let place = (self.me as u16, at);
+            match way.arrival().map(|arrival| self.expander.arrivals[arrival]) {
+                Some(arrival) => {
+                    let mover = way.mover().or(before);
+                    self.arrive(&bytes[arrival.start..arrival.end], mover, place);
+                }
+                None => {
+                    if let Some((number, path)) = self.ways.fault(way) {
+                        self.shared.report(Fault { place, path, number: Some(number) });
+                    }
+                }
+            }
+        }
+        (self.ways.list, self.expander.successors.bytes) = (list, bytes);
+    }
+
+    /// Takes a step, and then those that nobody else can notice.
+    fn take_and_settle(&mut self, at: u32, step: Step) {
         let (mut chain, mut settler) =
             (std::mem::take(&mut self.chain), std::mem::take(&mut self.settler));
         let place = (self.me as u16, at);
@@ -501,7 +536,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         chain.run(self.system, &state, step, &mut |path, event| {
             let mover = last_mover(path, before);
             match event {
-                Event::Arrived(arrived) if self.reduce => {
+                Event::Arrived(arrived) => {
                     settler.run(self.system, path, arrived, &mut |path, event| {
                         self.tell_event(place, path, mover, event);
                     });
@@ -517,22 +552,27 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         match event {
             Event::Arrived(state) => {
                 for &step in path {
-                    self.tally.take(self.system, step);
+                    self.ways.tally.take(self.system, step);
                 }
-                self.transitions += 1;
-                let owner = self.owner(state);
-                if owner == self.me {
-                    self.visit(state, mover, Some(place));
-                } else {
-                    self.post_to(owner, state, mover, Some(place));
-                }
+                self.arrive(state, mover, place);
             }
             Event::Violated(fault) | Event::Broken(fault) => {
-                if self.tally.reports(self.system, fault) {
+                if self.ways.tally.reports(self.system, fault) {
                     let path = path.to_vec();
                     self.shared.report(Fault { place, path, number: Some(fault) });
                 }
             }
+        }
+    }
+
+    /// Has a state dealt with by the worker that owns it.
+    fn arrive(&mut self, state: &[u8], mover: Option<ProcessId>, place: Place) {
+        self.transitions += 1;
+        let owner = self.owner(state);
+        if owner == self.me {
+            self.visit(state, mover, Some(place));
+        } else {
+            self.post_to(owner, state, mover, Some(place));
         }
     }
 
