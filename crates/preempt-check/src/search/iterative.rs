@@ -10,8 +10,8 @@
 //! plain search. When a bucket stays empty, everything was explored and no bound is left.
 //!
 //! Of a state those steps are taken that may be run: at a visit those of the last mover, or everybody's
-//! if it cannot go on; in the next bucket those of the processes that had to wait. So every step is
-//! computed when it is run, once.
+//! if it cannot go on; in the next bucket those of the processes that had to wait. So without reduction
+//! nearly every step is computed once, when it is run.
 //!
 //! With reduction, the steps of a process that touch nothing but its own data are *transparent*:
 //! they are taken at once, alone, and the last mover stays who it was. That neither loses nor adds

@@ -60,8 +60,6 @@ pub(super) struct Ways<'a, S: ?Sized> {
     visit: u32,
     /// Whose steps the state that is being expanded has.
     pub(super) processes: Vec<ProcessId>,
-    /// Whether a property moves, too.
-    pub(super) has_property: bool,
     /// The faults on ways, with their steps.
     faults: Vec<(u32, Vec<Step>)>,
     /// Those of the state that is being expanded begin here.
@@ -78,7 +76,6 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
             arrivals: 0,
             visit: 0,
             processes: Vec::new(),
-            has_property: false,
             faults: Vec::new(),
             own_faults: 0,
         }
@@ -133,7 +130,6 @@ impl<S: System + ?Sized> Watch for Ways<'_, S> {
     fn begin_step(&mut self, step: Step) {
         if self.processes.last() != Some(&step.process) {
             self.processes.push(step.process);
-            self.has_property |= step.process == ProcessId::PROPERTY;
         }
     }
 

@@ -121,6 +121,10 @@ pub(crate) fn interpreter(
         let file = &model.sources.file(place).name;
         Failure::Input(format!("{file}:{line}:{column}: {}", error.message))
     })?;
+    if as_spin && program.notices_every_step() {
+        // Spin then compiles its verifier without reduction.
+        program.take_nothing_for_safe();
+    }
     if beside == Beside::NonProgress {
         let stalled = program.add_expr(Expr::NonProgress);
         program.add_proposition(stalled);

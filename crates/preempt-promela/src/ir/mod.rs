@@ -507,6 +507,20 @@ impl Program {
         &self.exprs[id.0 as usize]
     }
 
+    /// Whether somebody looks at what any step of anybody may change: who moved last, what another process
+    /// can do, where it is.
+    pub fn notices_every_step(&self) -> bool {
+        let looks = |e: &Expr| matches!(e, Expr::LastMover | Expr::Enabled(_) | Expr::PcValue(_));
+        self.exprs.iter().any(looks)
+    }
+
+    /// Has every step explored beside those of all other processes.
+    pub fn take_nothing_for_safe(&mut self) {
+        for state in self.proctypes.iter_mut().flat_map(|proctype| &mut proctype.states) {
+            state.safety = Safety::Unsafe;
+        }
+    }
+
     /// Whether evaluating the expression can end in a fault.
     pub fn can_fault(&self, id: ExprId) -> bool {
         let can = |id: &ExprId| self.can_fault(*id);

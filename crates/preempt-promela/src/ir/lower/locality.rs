@@ -35,15 +35,15 @@ pub(super) fn restrict(program: &mut Program) {
 /// Takes the promise of safety back where a move is noticed that touches no data. `counted`: somebody
 /// looks at `_nr_pr`.
 pub(super) fn restrict_noticed(program: &mut Program, counted: bool) {
-    let looks = |e: &Expr| matches!(e, Expr::LastMover | Expr::Enabled(_) | Expr::PcValue(_));
-    let all = program.exprs.iter().any(looks);
-    let counted = counted || several_create(program) && numbers_matter(program);
-    if !all && !counted {
+    if program.notices_every_step() {
+        return program.take_nothing_for_safe();
+    }
+    if !(counted || several_create(program) && numbers_matter(program)) {
         return;
     }
     let changes_count: Vec<bool> = program.moves.iter().map(changes_count).collect();
     for state in program.proctypes.iter_mut().flat_map(|proctype| &mut proctype.states) {
-        if all || state.moves.iter().any(|id| changes_count[id.0 as usize]) {
+        if state.moves.iter().any(|id| changes_count[id.0 as usize]) {
             state.safety = Safety::Unsafe;
         }
     }
