@@ -5,6 +5,7 @@
 //! bound on preemptions goes on with the process that moved last, and later with the others.
 
 use crate::Native;
+use crate::build::Expanding;
 use crate::pen::frames_from;
 use crate::room::Room;
 use crate::shape::Frame;
@@ -52,13 +53,8 @@ impl Native<'_> {
     ) -> Option<bool> {
         let expanding = self.expanding()?;
         let (frames, mut room, pen) = self.open(state, leads, bytes);
-        let (pid, frame) = (process.index(), *frames.get(process.index())?);
-        // SAFETY: `frame` is a frame of this vector.
-        let at = unsafe { state.as_ptr().add(frame.at as usize) };
-        let expand = expanding.expand[self.control.point(state, frame) as usize];
-        let count = expand(state.as_ptr(), at, pid as u32, 0, &raw mut room);
-        // SAFETY: machine code wrote so many leads, for which there was room.
-        room.leads = unsafe { room.leads.add(count.max(0) as usize) };
+        let frame = *frames.get(process.index())?;
+        let count = self.write_leads(expanding, &mut room, state, (process.index(), frame));
         // Without a step now it may have one once nobody else can move: only all steps together tell.
         let waits = count == 0 && self.program.uses_timeout;
         pen.close(&room, count < 0 || waits).then_some(count > 0)
@@ -75,16 +71,9 @@ impl Native<'_> {
     ) -> bool {
         let Some(expanding) = self.expanding() else { return false };
         let (frames, mut room, mut pen) = self.open(state, leads, bytes);
-        let base = state.as_ptr();
         let mut expand = |room: &mut Room, pid: usize, frame: Frame| {
             pen.prepare(room);
-            // SAFETY: `frame` is a frame of this vector.
-            let at = unsafe { base.add(frame.at as usize) };
-            let expand = expanding.expand[self.control.point(state, frame) as usize];
-            let count = expand(base, at, pid as u32, 0, &raw mut *room);
-            // SAFETY: machine code wrote so many leads, for which there was room.
-            room.leads = unsafe { room.leads.add(count.max(0) as usize) };
-            count
+            self.write_leads(expanding, room, state, (pid, frame))
         };
         let first = first.map(ProcessId::index);
         let own = first
@@ -100,5 +89,24 @@ impl Native<'_> {
             }
         }
         pen.close(&room, refused)
+    }
+
+    /// Has the steps of one process written where the room points, but for those that wait until nobody else
+    /// can move. Gives their number, or less than zero if the interpreter must be asked.
+    #[inline(always)]
+    fn write_leads(
+        &self,
+        expanding: &Expanding,
+        room: &mut Room,
+        state: &[u8],
+        (pid, frame): (usize, Frame),
+    ) -> i32 {
+        // SAFETY: `frame` is a frame of this vector.
+        let at = unsafe { state.as_ptr().add(frame.at as usize) };
+        let expand = expanding.expand[self.control.point(state, frame) as usize];
+        let count = expand(state.as_ptr(), at, pid as u32, 0, &raw mut *room);
+        // SAFETY: machine code wrote so many leads, for which there was room.
+        room.leads = unsafe { room.leads.add(count.max(0) as usize) };
+        count
     }
 }
