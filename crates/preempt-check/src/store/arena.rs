@@ -1,10 +1,14 @@
 //! The bytes of states, one behind the other.
 //!
-//! Memory comes in segments, so that growing copies nothing. While all states have the same length
-//! nothing but their bytes is kept, and an address is computed from the number. From the first other
-//! length on a state is a record: its number and length, then its bytes. What an index keeps of a
-//! state is a [`Mark`], from which both kinds are reached by a single access to memory; a table of
-//! marks (4 bytes per record) leads from numbers to records.
+//! Memory comes in segments, so that growing copies nothing. As a rule all states have the same length,
+//! or all but some of the first: then nothing but their bytes is kept, in one slot behind the other, and
+//! an address is computed from the number. A few *odd* states of other lengths are kept aside. Once
+//! there are too many of these, a state is a record: its number and length, then its bytes. What an index
+//! keeps of a state is a [`Mark`], from which both kinds are reached by a single access to memory; a
+//! table of marks (4 bytes per record) leads from numbers to records.
+//!
+//! Invariant: the mark of a state in a slot is its number, and an odd state has an empty slot; so marks
+//! stay what they are when another length turns out to be the usual one.
 
 use super::pages;
 
@@ -24,6 +28,9 @@ const HEADER: usize = 8;
 const LINE: usize = 64;
 const MOST_LINES: usize = 4;
 
+/// Empty slots may take as much as a small segment, and one part in so many of what is in use.
+const EMPTY_PART: usize = 16;
+
 /// Where a state is: the number of one without a record, or beyond these the place of a record.
 pub(crate) type Mark = u32;
 /// Marks stay below this.
@@ -38,15 +45,52 @@ pub(crate) struct Arena {
     /// Bytes used of the segments before.
     past: usize,
     count: usize,
+    /// The length of a slot.
     length: usize,
-    /// log2 of the states per segment, while lengths are equal.
+    /// log2 of the slots per segment.
     shift: u32,
-    /// How many states have no record; unlimited until another length occurs.
+    odd: Odd,
+    /// How many states have no record; unlimited until there are too many odd ones.
     plain: usize,
     /// The marks of the records.
     marks: Vec<Mark>,
     /// Bytes of a typical state, to be fetched ahead: the last one's, as the first may well be shorter.
     typical: usize,
+}
+
+/// The states that do not fit their slots.
+#[derive(Debug, Default)]
+struct Odd {
+    /// Their numbers, in order, and where their bytes begin.
+    list: Vec<(u32, usize)>,
+    bytes: Vec<u8>,
+    /// A bit for each state, up to the last odd one.
+    bits: Vec<u64>,
+}
+
+impl Odd {
+    fn push(&mut self, number: usize, state: &[u8]) {
+        self.list.push((number as u32, self.bytes.len()));
+        self.bytes.extend_from_slice(state);
+        self.bits.resize(number / 64 + 1, 0);
+        self.bits[number / 64] |= 1 << (number % 64);
+    }
+
+    #[inline(always)]
+    fn contains(&self, number: usize) -> bool {
+        self.bits.get(number / 64).is_some_and(|bits| bits >> (number % 64) & 1 != 0)
+    }
+
+    #[cold]
+    fn get(&self, number: usize) -> &[u8] {
+        let at = self.list.partition_point(|(other, _)| (*other as usize) < number);
+        let end = self.list.get(at + 1).map_or(self.bytes.len(), |(_, start)| *start);
+        &self.bytes[self.list[at].1..end]
+    }
+
+    fn memory(&self) -> usize {
+        self.bytes.len() + self.bits.len() * 8 + self.list.len() * size_of::<(u32, usize)>()
+    }
 }
 
 impl Default for Arena {
@@ -57,7 +101,8 @@ impl Default for Arena {
             past: 0,
             count: 0,
             length: 0,
-            shift: 0,
+            shift: SEGMENT.ilog2(),
+            odd: Odd::default(),
             plain: usize::MAX,
             marks: Vec::new(),
             typical: 0,
@@ -72,7 +117,7 @@ impl Arena {
 
     /// Memory taken. The rest of a segment is address space that was never touched.
     pub(crate) fn bytes(&self) -> usize {
-        self.past + self.used + self.marks.len() * 4
+        self.past + self.used + self.odd.memory() + self.marks.len() * 4
     }
 
     /// Whether another state of this length can be kept.
@@ -87,34 +132,68 @@ impl Arena {
     /// Appends a state that the arena [accepts](Arena::accepts).
     #[inline]
     pub(crate) fn push(&mut self, state: &[u8]) -> Mark {
-        if self.plain == usize::MAX && (self.count == 0 || state.len() != self.length) {
-            self.change(state.len());
-        }
-        let mark =
-            if self.plain == usize::MAX { self.push_plain(state) } else { self.push_record(state) };
+        let mark = match self.plain == usize::MAX {
+            true if state.len() == self.length => self.push_plain(state),
+            true => self.push_odd(state),
+            false => self.push_record(state),
+        };
         self.count += 1;
         mark
     }
 
-    /// The first state, or the first of another length.
+    /// Appends a state that does not fit a slot.
     #[cold]
-    fn change(&mut self, length: usize) {
-        if self.count == 0 {
-            self.length = length;
-            self.shift = (SEGMENT / length.max(1)).ilog2();
-            self.typical = length;
-        } else {
-            self.plain = self.count;
-            self.used = self.used.next_multiple_of(UNIT);
+    fn push_odd(&mut self, state: &[u8]) -> Mark {
+        let (odd, in_use) = (self.odd.list.len(), self.past + self.used);
+        if odd * 2 >= self.count && in_use < SMALL {
+            self.change_length(state.len());
+            return self.push_plain(state);
+        }
+        if odd * self.length < SMALL + in_use / EMPTY_PART {
+            return self.push_aside(state);
+        }
+        self.plain = self.count;
+        self.used = self.used.next_multiple_of(UNIT);
+        self.push_record(state)
+    }
+
+    fn push_aside(&mut self, state: &[u8]) -> Mark {
+        self.odd.push(self.count, state);
+        self.begin_slot();
+        self.take(self.length);
+        self.count as Mark
+    }
+
+    /// Gives slots another length. Nothing but the first segment is in use.
+    fn change_length(&mut self, length: usize) {
+        let small = Arena {
+            length,
+            shift: (SEGMENT / length.max(1)).ilog2(),
+            typical: length,
+            ..Arena::default()
+        };
+        let old = std::mem::replace(self, small);
+        for number in 0..old.count {
+            let state = old.get(number);
+            match state.len() == length {
+                true => self.push_plain(state),
+                false => self.push_aside(state),
+            };
+            self.count += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn begin_slot(&mut self) {
+        if self.segments.is_empty() || self.count.trailing_zeros() >= self.shift {
+            self.begin_segment();
         }
     }
 
     #[inline(always)]
     fn push_plain(&mut self, state: &[u8]) -> Mark {
-        if self.segments.is_empty() || self.count.trailing_zeros() >= self.shift {
-            self.begin_segment();
-        }
-        self.append(&[], state);
+        self.begin_slot();
+        pages::copy(self.take(state.len()), state);
         self.count as Mark
     }
 
@@ -125,7 +204,9 @@ impl Arena {
         }
         let place = (self.segments.len() - 1) * SEGMENT + self.used;
         let header = (state.len() as u64) << 32 | self.count as u64;
-        self.append(&header.to_le_bytes(), state);
+        let (head, rest) = self.take(HEADER + state.len()).split_at_mut(HEADER);
+        head.copy_from_slice(&header.to_le_bytes());
+        pages::copy(rest, state);
         self.used = self.used.next_multiple_of(UNIT);
         self.typical = HEADER + state.len();
         let mark = (self.plain + place / UNIT) as Mark;
@@ -157,18 +238,18 @@ impl Arena {
         }
     }
 
+    /// The next so many bytes of the last segment, which has begun.
     #[inline(always)]
-    fn append(&mut self, header: &[u8], state: &[u8]) {
-        if let Some(segment) = self.segments.last_mut() {
-            let end = self.used + header.len() + state.len();
-            if end > segment.len() {
-                Arena::grow(segment, end);
+    fn take(&mut self, length: usize) -> &mut [u8] {
+        let segment = self.segments.last_mut().map_or(&mut [][..], |segment| {
+            if self.used + length > segment.len() {
+                Arena::grow(segment, self.used + length);
             }
-            let (head, rest) = segment[self.used..end].split_at_mut(header.len());
-            head.copy_from_slice(header);
-            pages::copy(rest, state);
-            self.used = end;
-        }
+            segment
+        });
+        let start = self.used;
+        self.used += length;
+        &mut segment[start..self.used]
     }
 
     /// The bytes of the state with this number.
@@ -176,7 +257,7 @@ impl Arena {
     pub(crate) fn get(&self, number: usize) -> &[u8] {
         assert!(number < self.count, "no such state");
         if number < self.plain {
-            self.plain_at(number)
+            self.slot_at(number)
         } else {
             self.record_at(self.marks[number - self.plain] as usize - self.plain).1
         }
@@ -193,15 +274,18 @@ impl Arena {
     pub(crate) fn at(&self, mark: Mark) -> (u32, &[u8]) {
         let mark = mark as usize;
         if mark < self.plain {
-            (mark as u32, self.plain_at(mark))
+            (mark as u32, self.slot_at(mark))
         } else {
             self.record_at(mark - self.plain)
         }
     }
 
     #[inline(always)]
-    fn plain_at(&self, number: usize) -> &[u8] {
+    fn slot_at(&self, number: usize) -> &[u8] {
         debug_assert!(number < self.count);
+        if self.odd.contains(number) {
+            return self.odd.get(number);
+        }
         let start = (number & ((1 << self.shift) - 1)) * self.length;
         // SAFETY: numbers and marks come from `push`, which has put a state of this length there.
         unsafe {
@@ -239,7 +323,7 @@ impl Arena {
             let first = segment.as_ptr().wrapping_add(start);
             pages::fetch(first);
             pages::fetch(first.wrapping_add(self.typical));
-            for line in 1..(self.typical / LINE).min(MOST_LINES) {
+            for line in 1..=(self.typical / LINE).min(MOST_LINES) {
                 pages::fetch(first.wrapping_add(line * LINE));
             }
         }
@@ -263,6 +347,34 @@ mod tests {
         for (n, mark) in marks.into_iter().enumerate() {
             assert_eq!(arena.get(n), state(n), "state {n}");
             assert_eq!(arena.at(mark), (n as u32, &state(n)[..]), "state {n}");
+        }
+    }
+
+    /// A few states of other lengths at the beginning, in between, and longer ones; then so many that
+    /// there are records.
+    #[test]
+    fn odd_states() {
+        let mut arena = Arena::default();
+        let state = |n: usize| -> Vec<u8> {
+            let length = match n {
+                0..40 => n % 9 * 10,
+                40..30_000 if n.is_multiple_of(977) => n % 500,
+                40..30_000 => 100,
+                _ => 100 + n % 3,
+            };
+            (0..length).map(|i| (n * 31 + i) as u8).collect()
+        };
+        let mut marks = Vec::new();
+        for n in 0..60_000 {
+            marks.push(arena.push(&state(n)));
+            assert_eq!(arena.get(n / 2), state(n / 2), "state {} of {n}", n / 2);
+        }
+        assert_eq!(arena.length, 100, "the usual length");
+        assert!((30_000..50_000).contains(&arena.plain), "{}", arena.plain);
+        for (n, mark) in marks.into_iter().enumerate() {
+            assert_eq!(arena.get(n), state(n), "state {n}");
+            assert_eq!(arena.at(mark), (n as u32, &state(n)[..]), "state {n}");
+            assert_eq!(arena.mark_of(n), mark, "state {n}");
         }
     }
 

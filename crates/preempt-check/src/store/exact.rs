@@ -32,8 +32,18 @@ pub struct Exact {
 /// Free slots kept behind the last computed one, so that probing need not wrap around.
 const MARGIN: usize = 1 << 10;
 const FIRST_CAPACITY: usize = 1 << 12;
-/// The limit is looked at for every state of this size, and now and then for smaller ones.
+/// Below this the index grows in larger steps, where there is so many times as much memory as it takes:
+/// every growth costs time.
+const SMALL_CAPACITY: usize = 1 << 20;
+const PLENTY: usize = 64;
+/// From here on in smaller ones.
+const LARGE_CAPACITY: usize = 1 << 26;
+/// The limit is looked at for every state of this size, and now and then for smaller ones: at least once for
+/// so many.
 const LARGE_STATE: usize = 1 << 10;
+const SELDOM: usize = 1 << 10;
+/// What a state may take beside its own bytes.
+const BESIDE: usize = 24;
 
 impl Exact {
     /// A store that may use `limit` bytes.
@@ -94,7 +104,11 @@ impl Exact {
 
     fn grow(&mut self) -> Result<(), StoreFull> {
         let old = self.index.len() - MARGIN;
-        let new = if old < 1 << 26 { old * 2 } else { old / 2 * 3 };
+        let new = match old {
+            0..SMALL_CAPACITY if old * 8 < self.limit / PLENTY => old * 4,
+            0..LARGE_CAPACITY => old * 2,
+            _ => old / 2 * 3,
+        };
         // Only the larger index remains, but both exist for a moment.
         if self.bytes() + (new + MARGIN) * 8 > self.limit {
             return Err(StoreFull);
@@ -163,7 +177,8 @@ impl Exact {
         if id >= self.grow_at || end + 2 >= self.index.len() {
             self.grow()?;
         }
-        self.look_at = (id + 1024).min(self.grow_at);
+        let fits = (self.limit - self.bytes().min(self.limit)) / (length + BESIDE);
+        self.look_at = (id + fits.clamp(1, SELDOM)).min(self.grow_at);
         Ok(())
     }
 
