@@ -109,6 +109,47 @@ impl Lead {
     }
 }
 
+/// Some processes, whose steps are wanted. Sets have a bit for each process below 64.
+#[derive(Clone, Copy, Debug)]
+pub struct Few {
+    /// The steps of this one are wanted,
+    pub first: Option<ProcessId>,
+    /// and of these.
+    pub also: u64,
+    /// If one of them has none, or there is none of them, everybody's are but those of these.
+    pub without: u64,
+}
+
+impl Few {
+    /// Those whose steps are wanted in any case.
+    #[inline(always)]
+    pub fn who_goes_first(self) -> impl Iterator<Item = ProcessId> {
+        let mut left = self.also & !self.first.map_or(0, bit);
+        let also = std::iter::from_fn(move || {
+            let next = left.trailing_zeros();
+            left &= left.wrapping_sub(1);
+            (next < u64::BITS).then_some(ProcessId(next as u16))
+        });
+        self.first.into_iter().chain(also)
+    }
+
+    /// Whether nobody goes first.
+    #[inline(always)]
+    pub fn is_open(self) -> bool {
+        self.first.is_none() && self.also == 0
+    }
+
+    /// Whether the steps of a process are wanted if one of these has none.
+    #[inline(always)]
+    pub fn may_follow(self, process: ProcessId) -> bool {
+        Some(process) != self.first && (self.also | self.without) & bit(process) == 0
+    }
+}
+
+fn bit(process: ProcessId) -> u64 {
+    if process.index() < 64 { 1 << process.index() } else { 0 }
+}
+
 /// Successors in brief, in memory that is reused from state to state.
 #[derive(Default, Debug)]
 pub struct Leads {
@@ -308,15 +349,12 @@ pub trait System: Sync {
         None
     }
 
-    /// As [`System::expand_process_briefly`] for all but some processes: `without` has bit `n` set for
-    /// process `n` below 64. If the process `first` has steps, nobody else's are added. Steps that wait
-    /// until nobody else can move are left out. `false`, and nothing added, if all steps must be looked
-    /// at for that.
-    fn expand_others_briefly(
+    /// As [`System::expand_process_briefly`] for some processes. Steps that wait until nobody else can move
+    /// are left out. `false`, and nothing added, if all steps must be looked at for that.
+    fn expand_few_briefly(
         &self,
         _state: &mut Vec<u8>,
-        _first: Option<ProcessId>,
-        _without: u64,
+        _few: Few,
         _leads: &mut Leads,
         _bytes: &mut Vec<u8>,
     ) -> bool {

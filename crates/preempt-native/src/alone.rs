@@ -9,7 +9,7 @@ use crate::build::Expanding;
 use crate::pen::frames_from;
 use crate::room::Room;
 use crate::shape::Frame;
-use preempt_core::{Leads, Locality, ProcessId, System};
+use preempt_core::{Few, Leads, Locality, ProcessId, System};
 
 impl Native<'_> {
     /// See [`System::expand_ample_briefly`].
@@ -60,31 +60,31 @@ impl Native<'_> {
         pen.close(&room, count < 0 || waits).then_some(count > 0)
     }
 
-    /// See [`System::expand_others_briefly`].
-    pub(crate) fn expand_all_but(
+    /// See [`System::expand_few_briefly`].
+    pub(crate) fn expand_few(
         &self,
         state: &mut Vec<u8>,
-        first: Option<ProcessId>,
-        without: u64,
+        few: Few,
         leads: &mut Leads,
         bytes: &mut Vec<u8>,
     ) -> bool {
         let Some(expanding) = self.expanding() else { return false };
         let (frames, mut room, mut pen) = self.open(state, leads, bytes);
-        let mut expand = |room: &mut Room, pid: usize, frame: Frame| {
-            pen.prepare(room);
-            self.write_leads(expanding, room, state, (pid, frame))
+        let (mut refused, mut everybody) = (false, few.is_open());
+        let mut expand = |pid: usize, frame: Frame| {
+            pen.prepare(&mut room);
+            let count = self.write_leads(expanding, &mut room, state, (pid, frame));
+            refused |= count < 0;
+            count != 0
         };
-        let first = first.map(ProcessId::index);
-        let own = first
-            .and_then(|pid| frames.get(pid).map(|frame| expand(&mut room, pid, *frame)))
-            .unwrap_or(0);
-        let mut refused = own < 0;
-        if own == 0 {
+        for process in few.who_goes_first() {
+            let pid = process.index();
+            everybody |= !frames.get(pid).is_some_and(|frame| expand(pid, *frame));
+        }
+        if everybody {
             for (pid, frame) in frames.iter().enumerate().rev() {
-                let left_out = pid < 64 && without >> pid & 1 != 0;
-                if !left_out && Some(pid) != first {
-                    refused |= expand(&mut room, pid, *frame) < 0;
+                if few.may_follow(ProcessId(pid as u16)) {
+                    expand(pid, *frame);
                 }
             }
         }

@@ -30,8 +30,8 @@ use build::{Expanding, Proposition, Stepping};
 use code::{Executable, PIECE};
 use control::Control;
 use preempt_core::{
-    Asleep, Change, Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome,
-    ProcessId, Step, Successors, System, Unreached, Value,
+    Asleep, Change, Enabled, Fault, Few, Footprint, Label, Lead, Leads, Locality, ObjectSet,
+    Outcome, ProcessId, Step, Successors, System, Unreached, Value,
 };
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Program;
@@ -430,15 +430,14 @@ impl System for Native<'_> {
         self.expand_one(state, process, leads, bytes)
     }
 
-    fn expand_others_briefly(
+    fn expand_few_briefly(
         &self,
         state: &mut Vec<u8>,
-        first: Option<ProcessId>,
-        without: u64,
+        few: Few,
         leads: &mut Leads,
         bytes: &mut Vec<u8>,
     ) -> bool {
-        self.expand_all_but(state, first, without, leads, bytes)
+        self.expand_few(state, few, leads, bytes)
     }
 
     #[inline]

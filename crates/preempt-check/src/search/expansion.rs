@@ -5,7 +5,9 @@
 //! one buffer of bytes that many expansions share.
 
 use crate::store::{Exact, Pending, Store, StoreFull};
-use preempt_core::{Asleep, Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
+use preempt_core::{
+    Asleep, Enabled, Few, Lead, Leads, Outcome, ProcessId, Step, Successors, System,
+};
 use std::ops::Range;
 
 /// Sequences with more steps than this, over all their branches, are checked for loops.
@@ -122,20 +124,19 @@ impl Expander {
         self.told_briefly
     }
 
-    /// As [`Expander::expand_briefly`], at least the steps of all but some processes, see
-    /// [`System::expand_others_briefly`]; `None` if the system must look at all steps for that.
+    /// As [`Expander::expand_briefly`], the steps of some processes, see [`System::expand_few_briefly`];
+    /// `None` if the system must look at all steps for that.
     #[inline]
-    pub(crate) fn expand_others<S: System + ?Sized>(
+    pub(crate) fn expand_few<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &mut Vec<u8>,
-        first: Option<ProcessId>,
-        without: u64,
+        few: Few,
         watch: &mut impl Watch,
     ) -> Result<Option<usize>, StoreFull> {
         self.leads.list.clear();
         let (leads, bytes) = (&mut self.leads, &mut self.successors.bytes);
-        match system.expand_others_briefly(state, first, without, leads, bytes) {
+        match system.expand_few_briefly(state, few, leads, bytes) {
             true => self.follow_leads::<false, _>(system, watch).map(Some),
             false => Ok(None),
         }

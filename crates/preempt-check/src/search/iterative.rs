@@ -4,34 +4,34 @@
 //!
 //! Differs from the paper: work items are (state, process) pairs and so is the table of what was
 //! done; keyed by the state alone, as printed, no thread but the first would ever run. The work
-//! queue of the next phase is one bucket of states whose other processes wait for one more
-//! preemption. So nothing is explored twice: every process is run from every state once, at the
-//! least count of preemptions that allows it, and the work of all phases together is that of one
-//! plain search. When a bucket stays empty, everything was explored and no bound is left.
+//! queue of the next phase is one bucket of visits that need one more preemption. So nothing is
+//! explored twice: every process is run from every state at the least count of preemptions that
+//! allows it, and the work of all phases together is that of one plain search. When a bucket stays
+//! empty, everything was explored and no bound is left.
 //!
-//! Of a state those steps are taken that may be run: at a visit those of the last mover, or everybody's
-//! if it cannot go on; in the next bucket those of the processes that had to wait. So without reduction
-//! nearly every step is computed once, when it is run.
+//! A state is looked at once: at its first visit for all who had moved last in some visit to it until
+//! then. Their steps are taken, or everybody's if one of them cannot go on; the others have to wait. Where
+//! somebody arrives as another last mover afterwards, that process is looked at on its own. If a bound is given,
+//! the steps of those who have to wait are found at the same time, as visits of the next bucket; where bounds
+//! are tried one by one, only when their turn comes, since nobody knows whether it will.
 //!
-//! With reduction, the steps of a process that touch nothing but its own data are *transparent*:
-//! they are taken at once, alone, and the last mover stays who it was. That neither loses nor adds
-//! an execution at any bound (unlike the credit of [HF] Fig. 5, which adds some): such a step can be
-//! moved to right behind the step of its process before it, where it costs no switch.
-//!
-//! Invariants: a bucket holds visits whose least count is the bucket's; see `marks.rs` for what a
-//! visit promises. A transparent step is taken alone only if one of its successors has a visit that
-//! is expanded later than this one, so no process is put off for ever.
+//! Invariants: the present bucket holds visits whose least count is the bucket's, the next one visits with
+//! one more, unless their states are reached with less in the meantime; see `marks.rs` for what a visit
+//! promises.
+
+mod transparent;
 
 use super::end::End;
 use super::expansion::Expander;
-use super::marks::{LARGEST_BOUND, Mark, Marks, Visit};
-use super::retrace::{Mover, retrace};
-use super::ways::{Way, Ways};
-use crate::store::{Pending, StateId, Store, pages};
-use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{
-    BoundRow, Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop, System,
+use super::marks::{LARGEST_BOUND, Mark, Marks, Visit, fits_mark};
+use super::visits::{
+    AGAIN, Entry, LATE, MERGED, NO_PARENT, NOBODY, Past, TRANSPARENT, UNTOLD, told,
 };
+use super::ways::{Way, Ways, When};
+use crate::store::{Pending, StateId, Store, pages};
+use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
+use preempt_core::{BoundRow, Enabled, Few, Outcome, ProcessId, Statistics, Step, Stop, System};
+use transparent::Task;
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
 /// steps alone. The store must give states back.
@@ -50,6 +50,7 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
         store,
         reduce,
         last,
+        goes_to_last: matches!(options.preemptions, Preemptions::AtMost(_)),
         marks: Marks::default(),
         log: Vec::new(),
         bucket: 0,
@@ -62,7 +63,7 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
         enabled: Enabled::new(),
         selected: Vec::new(),
         looked_at: 0,
-        deferred: Vec::new(),
+        next: Next::default(),
         tasks: Vec::new(),
         pending: Vec::new(),
     };
@@ -72,23 +73,16 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
     search.finish(rows, bound, stop, budget)
 }
 
-/// A visit: a state, who moved last, and the visit it was reached from.
-#[derive(Clone, Copy)]
-struct Entry {
-    state: StateId,
-    parent: u32,
-    mover: Mover,
-}
-
 /// How many successors are stored together, so that their cache misses overlap.
-const BATCH: usize = 96;
-const NO_PARENT: u32 = u32::MAX;
+const BATCH: usize = 160;
 
 struct Bucketed<'a, S: ?Sized, T> {
     system: &'a S,
     store: &'a mut T,
     reduce: bool,
     last: u32,
+    /// Whether the last bound is what was asked for, not the bounds one by one.
+    goes_to_last: bool,
     marks: Marks,
     /// Every visit, in the order of its bucket; at the same time the queue of the present bucket.
     log: Vec<Entry>,
@@ -105,28 +99,26 @@ struct Bucketed<'a, S: ?Sized, T> {
     selected: Vec<Step>,
     /// How many visits the batch has.
     looked_at: usize,
-    /// What waits for the next bucket.
-    deferred: Vec<Deferred>,
+    next: Next,
     tasks: Vec<Task>,
     pending: Vec<Pending>,
 }
 
-/// With reduction: a visit to be dealt with, and what was found out about its state.
+/// Whose turn it is at a visit.
 #[derive(Clone, Copy)]
-struct Task {
-    visit: u32,
-    /// Where the ways out of the state that were found begin and end.
-    ways: (u32, u32),
-    turn: Turn,
-    invalid_end: bool,
+struct Turn {
+    /// The last mover of the visit.
+    mover: Option<ProcessId>,
+    /// The last movers of visits that are merged into it, as in a mark.
+    merged: u64,
+    who: Who,
 }
 
-/// Whose turn it is at a visit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// The last mover goes on; others have to wait.
-    Mover(ProcessId, Others),
-    /// It cannot: everybody may go on.
+enum Who {
+    /// The last movers go on; others have to wait.
+    Movers(Others),
+    /// One of the last movers cannot, so that everybody may.
     Everybody,
     /// One preemption later: the others.
     Others,
@@ -139,13 +131,35 @@ enum Others {
     Rest,
     /// Some has one.
     Move,
-    /// Not looked at yet. The mover has a step that does not wait for them, so none of theirs does.
+    /// Not looked at. The mover has a step that does not wait for them, so none of theirs does.
     Unknown,
+}
+
+impl Turn {
+    #[inline(always)]
+    fn is_mover(self, process: ProcessId) -> bool {
+        Some(process) == self.mover || process.0 < 64 && self.merged >> process.0 & 1 != 0
+    }
+}
+
+/// What was found out for the next bucket.
+#[derive(Default)]
+struct Next {
+    /// Visits after which others have to wait.
+    kept: Vec<Kept>,
+    /// Where the steps were taken of those who have to wait: how many states these are,
+    ahead: u64,
+    /// the visits that these steps lead to,
+    visits: Vec<Entry>,
+    /// their number,
+    transitions: u64,
+    /// and the faults they make: a visit, the process that goes on from it, and the fault.
+    faults: Vec<(u32, ProcessId, u32)>,
 }
 
 /// A visit after which others have to wait.
 #[derive(Clone, Copy)]
-struct Deferred {
+struct Kept {
     visit: u32,
     others: Others,
 }
@@ -176,7 +190,8 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             return Ok(());
         }
         let state = self.store.insert(&initial)?.id;
-        self.arrive(state, NO_PARENT, Mover::new(None, false))?;
+        let entry = Entry { state, parent: NO_PARENT, mover: NOBODY, by: UNTOLD, flags: 0 };
+        self.arrive(entry, When::Now)?;
         Ok(())
     }
 
@@ -187,15 +202,14 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         bound: &mut Option<u32>,
         budget: &mut Budget,
     ) -> Result<(), End> {
-        let mut waiting: Vec<Deferred> = Vec::new();
-        let mut cursor = 0;
+        let (mut cursor, mut waiting) = (0, Vec::new());
         loop {
-            let mut rest = waiting.as_slice();
+            let mut rest: &[Kept] = &waiting;
             while !rest.is_empty() {
                 if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
                     return Err(End::Limit(stop));
                 }
-                rest = &rest[self.run_deferred(rest)?..];
+                rest = &rest[self.run_kept(rest)?..];
             }
             while cursor < self.log.len() {
                 if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
@@ -203,28 +217,69 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
                 }
                 cursor = self.run_batch(cursor)?;
             }
-            let mut deferred = std::mem::take(&mut self.deferred);
+            waiting = std::mem::take(&mut self.next.kept);
             // Later visits at the same count may have run all that waited here.
-            deferred.retain(|one: &Deferred| {
-                !self.marks.get(self.log[one.visit as usize].state).is_free()
-            });
-            if !deferred.iter().any(|&one| self.somebody_waits(one)) {
-                deferred.clear();
-            }
+            waiting.retain(|kept| !self.marks.get(self.log[kept.visit as usize].state).is_free());
+            let is_done =
+                self.next.ahead == 0 && !waiting.iter().any(|kept| self.somebody_waits(*kept));
             let phase_ends = (self.bucket + 1).is_multiple_of(extra + 1);
-            if phase_ends || deferred.is_empty() {
+            if phase_ends || is_done {
                 rows.push(self.row());
             }
-            if deferred.is_empty() {
+            if is_done {
                 return Ok(());
             }
             if self.bucket >= self.last {
                 *bound = Some(self.bucket);
                 return Ok(());
             }
-            self.bucket += 1;
-            waiting = deferred;
+            self.begin_next()?;
         }
+    }
+
+    /// Begins the next bucket with what was put off in this one and did not come about since.
+    fn begin_next(&mut self) -> Result<(), End> {
+        let mut next = std::mem::take(&mut self.next);
+        self.bucket += 1;
+        self.transitions += next.transitions;
+        for &entry in &next.visits {
+            if self.marks.get(entry.state).low() == self.bucket {
+                self.enter(entry)?;
+            }
+        }
+        // Its memory is used again.
+        next.visits.clear();
+        self.next.visits = next.visits;
+        for (visit, process, fault) in next.faults {
+            let state = self.log[visit as usize].state;
+            if !self.marks.get(state).is_free() && !self.marks.has_mover(state, process) {
+                let path = self.path_to(visit, process, fault)?;
+                self.fault(fault, Some(visit), &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The steps of a process from a visit to a fault, if anybody will ask for them.
+    fn path_to(&mut self, visit: u32, process: ProcessId, fault: u32) -> Result<Vec<Step>, End> {
+        if self.ways.tally.first.is_some() {
+            return Ok(Vec::new());
+        }
+        self.begin_batch();
+        self.store.load(self.log[visit as usize].state, &mut self.state);
+        self.ways.begin(visit);
+        self.expander.expand_briefly(self.system, &mut self.state, &mut self.ways)?;
+        let ways = self.ways.list.iter().filter(|way| way.process == process);
+        let mut faults = ways.filter_map(|way| self.ways.fault(*way));
+        Ok(faults.find(|(found, _)| *found == fault).map_or(Vec::new(), |(_, path)| path))
+    }
+
+    /// Whether the steps of those who have to wait are taken at once, as visits of the next bucket, while
+    /// their state is at hand: only where that bucket is certain to be searched. Elsewhere what can be found
+    /// with less comes first.
+    #[inline(always)]
+    fn looks_ahead(&self) -> bool {
+        self.goes_to_last && self.bucket < self.last
     }
 
     fn row(&self) -> BoundRow {
@@ -239,8 +294,8 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     fn progress(&self, cursor: usize) -> Progress {
         Progress {
             states: self.states,
-            transitions: self.transitions,
-            queue: (self.log.len() - cursor) as u64,
+            transitions: self.transitions + self.next.transitions,
+            queue: (self.log.len() - cursor + self.next.visits.len()) as u64,
             memory: self.bytes(),
             ..Progress::default()
         }
@@ -250,53 +305,60 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.store.bytes()
             + self.marks.bytes()
             + self.expander.bytes()
-            + self.log.len() * size_of::<Entry>()
-            + self.deferred.len() * size_of::<Deferred>()
+            + (self.log.len() + self.next.visits.len() + self.next.faults.len())
+                * size_of::<Entry>()
     }
 
     /// Deals with visits from `cursor` on until a batch is full; says where to go on.
     fn run_batch(&mut self, cursor: usize) -> Result<usize, End> {
-        let expected = self.begin_batch();
-        for entry in self.log[cursor..].iter().take(expected) {
-            self.marks.prefetch(entry.state);
-            self.store.prefetch_id(entry.state);
-        }
+        self.begin_batch();
         let mut next = cursor;
         while next < self.log.len() && self.waiting() < BATCH {
             self.look_at(next as u32)?;
             next += 1;
+        }
+        // What the next batch will look at is fetched while this one is stored.
+        let expected = (self.looked_at + 4).clamp(16, BATCH);
+        for entry in self.log[next..].iter().take(expected).filter(|entry| !entry.is(MERGED)) {
+            self.fetch(*entry);
         }
         self.store_batch()?;
         self.act()?;
         Ok(next)
     }
 
-    /// Runs, at one preemption more, the processes that had to wait, until a batch is full; says how many
-    /// of the visits are done.
-    fn run_deferred(&mut self, visits: &[Deferred]) -> Result<usize, End> {
-        let expected = self.begin_batch();
-        for one in visits.iter().take(expected) {
-            let state = self.log[one.visit as usize].state;
-            self.marks.prefetch(state);
-            self.store.prefetch_id(state);
-        }
+    /// Runs, at one preemption more, those who had to wait, until a batch is full; says how many of the
+    /// visits are done.
+    fn run_kept(&mut self, visits: &[Kept]) -> Result<usize, End> {
+        self.begin_batch();
         let mut done = 0;
         while done < visits.len() && self.waiting() < BATCH {
             self.look_at_others(visits[done])?;
             done += 1;
+        }
+        let expected = (self.looked_at + 4).clamp(16, BATCH);
+        for kept in visits[done..].iter().take(expected) {
+            self.fetch(self.log[kept.visit as usize]);
         }
         self.store_batch()?;
         self.act()?;
         Ok(done)
     }
 
-    /// Forgets the batch before; says how many visits the next one may have.
-    fn begin_batch(&mut self) -> usize {
+    /// Has what is needed to look at a visit fetched.
+    #[inline(always)]
+    fn fetch(&self, entry: Entry) {
+        self.marks.prefetch(entry.state);
+        self.store.prefetch_id(entry.state);
+    }
+
+    /// Forgets the batch before.
+    fn begin_batch(&mut self) {
         self.expander.clear();
         self.ways.clear();
         self.pending.clear();
         self.tasks.clear();
-        (std::mem::take(&mut self.looked_at) + 4).clamp(16, BATCH)
+        self.looked_at = 0;
     }
 
     /// How much the batch holds: states that wait to be stored, or visits that lead nowhere.
@@ -326,16 +388,13 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     /// Finds the ways out of the state of a visit, and has those stored that will be needed.
     fn look_at(&mut self, visit: u32) -> Result<(), End> {
-        let Entry { state, mover, .. } = self.log[visit as usize];
-        let tail = self.begin(visit, state);
-        let mark = self.marks.get(state);
-        let (steps, turn) = match mover.process() {
-            None => {
-                let (system, ways) = (self.system, &mut self.ways);
-                (self.expander.expand_briefly(system, &mut self.state, ways)?, Turn::Everybody)
-            }
-            Some(mover) => self.expand_for(mover, mark)?,
-        };
+        let entry = self.log[visit as usize];
+        if entry.is(MERGED) {
+            return Ok(());
+        }
+        let tail = self.begin(visit, entry.state);
+        let mark = self.marks.get(entry.state);
+        let (steps, turn) = self.expand_for(entry, mark)?;
         let tally = &mut self.ways.tally;
         tally.state_bytes = tally.state_bytes.max(self.state.len());
         let invalid_end = steps == 0
@@ -346,54 +405,53 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             self.add_task(visit, tail.0, turn, invalid_end);
             return Ok(());
         }
-        self.set_expanded(visit, state, invalid_end)?;
-        if !self.begins(state, mover, turn) {
-            self.expander.arrivals.truncate(tail.1);
-            self.ways.truncate(tail.0, tail.1);
-            return Ok(());
+        self.set_expanded(visit, entry.state, invalid_end)?;
+        let rest = self.put_off(visit, entry.state, turn);
+        let is_uniform = rest == Some(When::Now) || turn.who == Who::Movers(Others::Rest);
+        // Otherwise all ways are gone now.
+        if !is_uniform || !mark.has_movers(turn.merged) {
+            let marks = &self.marks;
+            self.ways.decide(tail.0, |process| when(marks, entry, turn, rest, process));
         }
-        self.defer(visit, state, turn);
-        self.settle(state, tail, turn)
+        if turn.merged != 0 && self.ways.moves(ProcessId::PROPERTY) {
+            let is_merged = |one| turn.is_mover(one) && Some(one) != turn.mover;
+            self.ways.repeat_property(tail.0, is_merged);
+        }
+        self.hash_near(entry.state, tail.1)
     }
 
-    /// As [`Self::look_at`], for the processes that had to wait.
-    fn look_at_others(&mut self, deferred: Deferred) -> Result<(), End> {
-        let Deferred { visit, others } = deferred;
-        let Entry { state, mover, .. } = self.log[visit as usize];
-        let movers = self.marks.get(state).small_movers();
-        if !self.begins(state, mover, Turn::Others) {
+    /// As [`Self::look_at`], for those who had to wait.
+    fn look_at_others(&mut self, kept: Kept) -> Result<(), End> {
+        let entry = self.log[kept.visit as usize];
+        let mark = self.marks.get(entry.state);
+        if mark.is_free() {
             return Ok(());
         }
-        let tail = self.begin(visit, state);
+        self.marks.set_free(entry.state);
+        let tail = self.begin(kept.visit, entry.state);
         let (system, ways) = (self.system, &mut self.ways);
-        let steps = self.expander.expand_others(system, &mut self.state, None, movers, ways)?;
-        if steps.is_none() || (steps == Some(0) && others == Others::Move) {
+        let few = Few { first: None, also: 0, without: mark.small_movers() };
+        let steps = self.expander.expand_few(system, &mut self.state, few, ways)?;
+        let turn = Turn { mover: None, merged: 0, who: Who::Others };
+        let marks = &self.marks;
+        let has_turn = |process| when(marks, entry, turn, Some(When::Now), process);
+        if steps.is_none() || (steps == Some(0) && kept.others == Others::Move) {
             self.enabled.clear();
             system.enabled(&mut self.state, &mut self.enabled);
             self.selected.clear();
             for (process, steps) in self.enabled.by_process() {
-                if has_turn(&self.marks, state, Turn::Others, process) {
+                if has_turn(process).is_some() {
                     self.selected.extend_from_slice(steps);
                 }
             }
             self.expander.expand_selected(system, &self.state, &self.selected, ways)?;
         }
         if self.reduce {
-            self.add_task(visit, tail.0, Turn::Others, false);
+            self.add_task(kept.visit, tail.0, turn, false);
             return Ok(());
         }
-        self.settle(state, tail, Turn::Others)
-    }
-
-    /// Whether a visit is the first at which everybody may go on, if that is what it is for. That is noted.
-    #[inline(always)]
-    fn begins(&mut self, state: StateId, mover: Mover, turn: Turn) -> bool {
-        if matches!(turn, Turn::Mover(..)) {
-            return true;
-        }
-        let is_done = self.marks.get(state).is_free() && mover.process().is_some();
-        self.marks.set_free(state);
-        !is_done
+        self.ways.decide(tail.0, has_turn);
+        self.hash_near(entry.state, tail.1)
     }
 
     /// Loads a state to expand it; says where its ways and arrivals will begin.
@@ -405,153 +463,122 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         (self.ways.list.len(), self.expander.arrivals.len())
     }
 
-    /// Without reduction: keeps the ways, from where they begin on, of those whose turn it is.
+    /// Where the store makes use of the state before: hashes the arrivals from `first` on.
     #[inline(always)]
-    fn settle(&mut self, state: StateId, tail: (usize, usize), turn: Turn) -> Result<(), End> {
-        let (first, arrivals) = tail;
-        let marks = &self.marks;
-        if !self.ways.processes.iter().all(|process| has_turn(marks, state, turn, *process)) {
-            self.ways.keep(first, |process| has_turn(marks, state, turn, process));
-        }
+    fn hash_near(&mut self, state: StateId, first: usize) -> Result<(), End> {
         if self.store.hashes_near() {
             let bytes = &self.expander.successors.bytes;
-            let arrivals = &mut self.expander.arrivals[arrivals..];
-            self.store.hash_successors(state, bytes, arrivals)?;
+            self.store.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
         }
         Ok(())
     }
 
-    /// With reduction: what a visit is for is known when it is acted on.
-    fn add_task(&mut self, visit: u32, first: usize, turn: Turn, invalid_end: bool) {
-        self.want_some(self.log[visit as usize].state, first, turn);
-        let ways = (first as u32, self.ways.list.len() as u32);
-        self.tasks.push(Task { visit, ways, turn, invalid_end });
-    }
-
-    /// Keeps a visit after which others have to wait.
+    /// When those go on who did not move last, if they are to; that is noted.
     #[inline(always)]
-    fn defer(&mut self, visit: u32, state: StateId, turn: Turn) {
-        if let Turn::Mover(_, others) = turn
-            && others != Others::Rest
-            && !self.marks.get(state).is_free()
-            && self.marks.defer(state)
-        {
-            pages::push(&mut self.deferred, Deferred { visit, others });
+    fn put_off(&mut self, visit: u32, state: StateId, turn: Turn) -> Option<When> {
+        let mark = self.marks.get(state);
+        let others = match turn.who {
+            Who::Others => return Some(When::Now),
+            Who::Everybody => {
+                let is_done = mark.is_free() && turn.mover.is_some();
+                self.marks.set_free(state);
+                if !self.looks_ahead() || !mark.is_deferred() {
+                    return (!is_done).then_some(When::Now);
+                }
+                self.next.ahead -= u64::from(!mark.is_free());
+                return (!is_done).then_some(When::Sooner);
+            }
+            Who::Movers(others) => others,
+        };
+        if others == Others::Rest || mark.is_free() || !self.marks.defer(state) {
+            return None;
         }
+        if self.looks_ahead() {
+            self.next.ahead += 1;
+            return Some(When::Later);
+        }
+        pages::push(&mut self.next.kept, Kept { visit, others });
+        None
     }
 
-    /// Expands `self.state` after a step of `mover`: at least the steps that may be run. Gives the number
-    /// of steps, and whose turn it is; whether somebody has to wait may be left to be found out later.
-    fn expand_for(&mut self, mover: ProcessId, mark: Mark) -> Result<(usize, Turn), End> {
+    /// Expands `self.state` at a visit: at least the steps that are to be run. Gives the number of steps,
+    /// and whose turn it is.
+    fn expand_for(&mut self, entry: Entry, mark: Mark) -> Result<(usize, Turn), End> {
         let (system, ways) = (self.system, &mut self.ways);
-        if !self.reduce && mark.is_free() {
-            // Everybody else was run, so that only the mover is of interest.
-            let own = self.expander.expand_process(system, &mut self.state, mover, ways)?;
-            if let Some(steps) = own {
-                let turn = Turn::Mover(mover, Others::Rest);
-                return Ok((steps, if steps > 0 { turn } else { Turn::Everybody }));
-            }
-        } else if !self.reduce {
-            let (first, movers) = (Some(mover), mark.small_movers());
-            let all = self.expander.expand_others(system, &mut self.state, first, movers, ways)?;
-            // Only if nobody here has steps, all must be looked at to know whether anybody has.
-            if let Some(steps) = all.filter(|steps| *steps > 0) {
-                let mover_moves = self.ways.processes.first() == Some(&mover);
-                let turn = Turn::Mover(mover, Others::Unknown);
-                return Ok((steps, if mover_moves { turn } else { Turn::Everybody }));
-            }
-        }
-        if self.expander.is_told_briefly() && !(self.reduce && self.bucket == self.last) {
+        let is_first = !self.reduce && !mark.is_expanded();
+        let merged = if is_first { mark.small_movers() } else { 0 };
+        let Some(mover) = entry.mover() else {
             let steps = self.expander.expand_briefly(system, &mut self.state, ways)?;
-            return Ok((steps, self.turn_after(mover)));
+            return Ok((steps, Turn { mover: None, merged, who: Who::Everybody }));
+        };
+        let is_whole = self.goes_to_last && self.bucket < self.last && (is_first || self.reduce);
+        if !self.reduce && !is_whole {
+            if mark.is_free() && !is_first {
+                // Everybody else was run, so that only the mover is of interest.
+                let own = self.expander.expand_process(system, &mut self.state, mover, ways)?;
+                if let Some(steps) = own {
+                    return Ok((steps, self.turn_after(mover, merged, Others::Rest)));
+                }
+            } else {
+                let few = Few { first: Some(mover), also: merged, without: mark.small_movers() };
+                let some = self.expander.expand_few(system, &mut self.state, few, ways)?;
+                // Only if nobody here has steps, all must be looked at to know whether anybody has.
+                if let Some(steps) = some.filter(|steps| *steps > 0) {
+                    return Ok((steps, self.turn_after(mover, merged, Others::Unknown)));
+                }
+            }
         }
-        let others = self.select(mover);
+        let is_brief =
+            self.expander.is_told_briefly() && !(self.reduce && self.bucket == self.last);
+        if is_whole || is_brief {
+            let steps = self.expander.expand_briefly(system, &mut self.state, &mut self.ways)?;
+            let others = if self.ways.others_move(mover) { Others::Move } else { Others::Rest };
+            return Ok((steps, self.turn_after(mover, merged, others)));
+        }
+        let others = self.select(mover, merged);
         let (state, selected) = (&self.state, &self.selected);
         let steps = self.expander.expand_selected(system, state, selected, &mut self.ways)?;
-        Ok(match self.turn_after(mover) {
-            Turn::Mover(mover, _) => (steps, Turn::Mover(mover, others)),
-            turn => (steps, turn),
-        })
+        Ok((steps, self.turn_after(mover, merged, others)))
     }
 
-    /// Whose turn it is, if all were looked at who could have steps.
-    fn turn_after(&self, mover: ProcessId) -> Turn {
-        let (mut mover_moves, mut others) = (false, Others::Rest);
-        for &process in &self.ways.processes {
-            mover_moves |= process == mover;
-            if process != mover && process != ProcessId::PROPERTY {
-                others = Others::Move;
-            }
-        }
-        if mover_moves { Turn::Mover(mover, others) } else { Turn::Everybody }
-    }
-
-    /// With reduction, wants those arrivals from `first` on stored that are certain to be needed.
-    fn want_some(&mut self, state: StateId, first: usize, turn: Turn) {
-        let alone = match turn {
-            Turn::Others => None,
-            _ => self.find_transparent(first),
+    /// Whose turn it is, if all last movers were looked at.
+    #[inline(always)]
+    fn turn_after(&self, mover: ProcessId, merged: u64, others: Others) -> Turn {
+        let who = match self.ways.moves(mover) && self.ways.all_move(merged) {
+            true => Who::Movers(others),
+            false => Who::Everybody,
         };
-        for way in &mut self.ways.list[first..] {
-            let wanted = match (alone, turn) {
-                (Some(alone), _) => way.process == alone,
-                (None, turn) => has_turn(&self.marks, state, turn, way.process),
-            };
-            if wanted && let Some(arrival) = way.arrival() {
-                let arrival = self.expander.arrivals[arrival];
-                way.set_pending(self.pending.len());
-                self.pending.push(Pending::new(0, arrival.start, arrival.end));
-            }
-        }
+        Turn { mover: Some(mover), merged, who }
     }
 
     /// Whether the bound keeps somebody from moving after this visit.
-    fn somebody_waits(&mut self, deferred: Deferred) -> bool {
-        let Entry { state, mover, .. } = self.log[deferred.visit as usize];
-        self.store.load(state, &mut self.state);
-        mover.process().is_some_and(|mover| self.select(mover) == Others::Move)
+    fn somebody_waits(&mut self, kept: Kept) -> bool {
+        let entry = self.log[kept.visit as usize];
+        self.store.load(entry.state, &mut self.state);
+        entry.mover().is_some_and(|mover| self.select(mover, 0) == Others::Move)
     }
 
-    /// Selects the steps of `self.state` that may be run: everybody's, if the last mover cannot go on.
-    fn select(&mut self, mover: ProcessId) -> Others {
+    /// Selects the steps of `self.state` that may be run: everybody's, if one of the last movers cannot go
+    /// on.
+    fn select(&mut self, mover: ProcessId, merged: u64) -> Others {
         self.enabled.clear();
         self.system.enabled(&mut self.state, &mut self.enabled);
         self.selected.clear();
-        let mover_moves = !self.enabled.of(mover).is_empty();
+        let moves = |process: ProcessId| !self.enabled.of(process).is_empty();
+        let mut small = (0..64u16).filter(|process| merged >> process & 1 != 0).map(ProcessId);
+        let all_move = moves(mover) && small.all(moves);
         let mut others = Others::Rest;
         for (process, steps) in self.enabled.by_process() {
+            let is_merged = process.0 < 64 && merged >> process.0 & 1 != 0;
             let other = process != mover && process != ProcessId::PROPERTY;
             if other {
                 others = Others::Move;
             }
-            if !other || !mover_moves || self.reduce && self.is_transparent(process) {
+            if !other || is_merged || !all_move || self.reduce && self.is_transparent(process) {
                 self.selected.extend_from_slice(steps);
             }
         }
         others
-    }
-
-    /// Whether nobody else notices the present steps of a process.
-    fn is_transparent(&self, process: ProcessId) -> bool {
-        self.system.locality(&self.state, process) == Locality::Local
-            && !self.system.is_visible(&self.state, process)
-    }
-
-    /// Marks the ways from `first` on that touch nothing shared; gives the first process that has
-    /// such.
-    fn find_transparent(&mut self, first: usize) -> Option<ProcessId> {
-        let mut found = None;
-        let (system, state) = (self.system, &self.state);
-        for ways in self.ways.list[first..].chunk_by_mut(|a, b| a.process == b.process) {
-            let process = ways[0].process;
-            if system.locality(state, process) == Locality::Local
-                && !system.is_visible(state, process)
-            {
-                ways.iter_mut().for_each(|way| way.transparent = true);
-                found = found.or(Some(process));
-            }
-        }
-        found
     }
 
     /// Runs what the visits of the batch are for.
@@ -568,104 +595,95 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         result
     }
 
-    /// Runs what a visit adds, after trying to get by with a process whose steps nobody notices.
-    fn act_reduced(&mut self, task: &Task) -> Result<(), End> {
-        let Entry { state, mover, .. } = self.log[task.visit as usize];
-        if task.turn != Turn::Others {
-            self.set_expanded(task.visit, state, task.invalid_end)?;
-            if self.run_transparent(task)? || !self.begins(state, mover, task.turn) {
-                return Ok(());
-            }
-            self.defer(task.visit, state, task.turn);
-        }
-        for at in task.ways.0..task.ways.1 {
-            let way = self.ways.list[at as usize];
-            if has_turn(&self.marks, state, task.turn, way.process) {
-                self.follow(way, None)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes the steps of one process that touches nothing shared, and no others, if there is one
-    /// with a successor that is yet to be expanded.
-    fn run_transparent(&mut self, task: &Task) -> Result<bool, End> {
-        let mover = match task.turn {
-            Turn::Mover(mover, _) => Some(mover),
-            _ => None,
-        };
-        let (mut at, end) = (task.ways.0 as usize, task.ways.1 as usize);
-        while at < end {
-            let Way { process, transparent, .. } = self.ways.list[at];
-            let mut open = false;
-            while at < end && self.ways.list[at].process == process {
-                if transparent {
-                    let way = self.ways.list[at];
-                    open |= self.follow(way, Some(Mover::new(mover, true)))?;
-                }
-                at += 1;
-            }
-            if open {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Goes one way. Where it arrives, `label` was the last mover, or else who really was. Says whether
-    /// some visit to that state is yet to be expanded.
+    /// Goes one way. Where it arrives, `label` was the last mover, if it is transparent, or else who really
+    /// was. Says whether some visit to that state is yet to be expanded.
     #[inline(always)]
-    fn follow(&mut self, way: Way, label: Option<Mover>) -> Result<bool, End> {
+    fn follow(&mut self, way: Way, label: Option<Option<ProcessId>>) -> Result<bool, End> {
         let Some(arrival) = way.arrival() else { return self.follow_fault(way) };
-        self.transitions += 1;
-        let before = || self.log[way.visit as usize].mover.process();
-        let mover = label.unwrap_or_else(|| Mover::new(way.mover().or_else(before), false));
+        match way.when {
+            When::Now => self.transitions += 1,
+            When::Later => self.next.transitions += 1,
+            When::Sooner => {
+                self.transitions += 1;
+                self.next.transitions -= 1;
+            }
+        }
+        let before = || self.log[way.visit as usize].mover();
+        let mover = label.unwrap_or_else(|| way.mover().or_else(before));
         let state = match self.reduce {
             false => self.expander.arrivals[arrival].inserted.id,
             true => self.stored(way, arrival)?,
         };
-        self.arrive(state, way.visit, mover)
+        let by = match way.process {
+            _ if self.reduce => None,
+            ProcessId::PROPERTY => mover,
+            process => Some(process),
+        };
+        let entry = Entry {
+            state,
+            parent: way.visit,
+            mover: mover.map_or(NOBODY, |mover| mover.0),
+            by: told(by),
+            flags: if label.is_some() { TRANSPARENT } else { 0 },
+        };
+        self.arrive(entry, way.when)
     }
 
     #[cold]
     fn follow_fault(&mut self, way: Way) -> Result<bool, End> {
         if let Some((fault, path)) = self.ways.fault(way) {
-            self.fault(fault, Some(way.visit), &path)?;
+            match way.when {
+                When::Later => self.next.faults.push((way.visit, way.process, fault)),
+                _ => self.fault(fault, Some(way.visit), &path)?,
+            }
         }
         Ok(false)
     }
 
-    /// With reduction: the number of the state where a way arrives, which is stored if it is not yet.
-    fn stored(&mut self, way: Way, arrival: usize) -> Result<StateId, End> {
-        if let Some(pending) = way.pending() {
-            return Ok(self.pending[pending].inserted.id);
-        }
-        let Pending { start, end, .. } = self.expander.arrivals[arrival];
-        Ok(self.store.insert(&self.expander.successors.bytes[start..end])?.id)
-    }
-
     /// Notes an arrival; says whether some visit to the state is yet to be expanded.
     #[inline(always)]
-    fn arrive(&mut self, state: StateId, parent: u32, mover: Mover) -> Result<bool, End> {
-        match self.marks.visit(state, self.bucket, mover.process()) {
-            Visit::Covered => return Ok(!self.marks.get(state).is_expanded()),
-            Visit::First => self.states += 1,
-            Visit::Again => self.revisits += 1,
+    fn arrive(&mut self, mut entry: Entry, when: When) -> Result<bool, End> {
+        let count = self.bucket + u32::from(when == When::Later);
+        match self.marks.visit(entry.state, count, entry.mover()) {
+            Visit::Covered => return Ok(!self.marks.get(entry.state).is_expanded()),
+            Visit::First => {}
+            Visit::Again => {
+                let mark = self.marks.get(entry.state);
+                let is_small = entry.mover().is_some_and(fits_mark);
+                let is_merged = !self.reduce && is_small && !mark.is_expanded();
+                let is_late = mark.is_deferred() && self.looks_ahead();
+                entry.flags |=
+                    AGAIN | if is_merged { MERGED } else { 0 } | if is_late { LATE } else { 0 };
+            }
+        }
+        match when {
+            When::Later => pages::push(&mut self.next.visits, entry),
+            _ => self.enter(entry)?,
+        }
+        Ok(true)
+    }
+
+    /// Adds a visit to the present bucket.
+    #[inline(always)]
+    fn enter(&mut self, entry: Entry) -> Result<(), End> {
+        match entry.is(AGAIN) {
+            true => self.revisits += 1,
+            false => self.states += 1,
         }
         if self.log.len() >= NO_PARENT as usize {
             return Err(End::Limit(Stop::Memory));
         }
-        pages::push(&mut self.log, Entry { state, parent, mover });
-        Ok(true)
+        pages::push(&mut self.log, entry);
+        Ok(())
     }
 
     /// Notes that the state is expanded; once, if it is an invalid end, that, too.
     #[inline(always)]
     fn set_expanded(&mut self, visit: u32, state: StateId, invalid_end: bool) -> Result<(), End> {
         if invalid_end && !self.marks.get(state).is_expanded() {
-            let (system, store, log) = (self.system, &*self.store, &self.log);
-            let story = || Counterexample::invalid_end(steps_to(system, store, log, visit));
-            self.ways.tally.error(story);
+            let (system, store) = (self.system, &*self.store);
+            let past = Past { system, store, marks: &self.marks, log: &self.log };
+            self.ways.tally.error(|| Counterexample::invalid_end(past.steps_to(visit, UNTOLD)));
             self.enough()?;
         }
         self.marks.set_expanded(state);
@@ -678,10 +696,12 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     /// Takes note of a fault at the end of `path` behind a visit.
     fn fault(&mut self, fault: u32, visit: Option<u32>, path: &[Step]) -> Result<(), End> {
-        let (system, store, log) = (self.system, &*self.store, &self.log);
+        let (system, store) = (self.system, &*self.store);
         if self.ways.tally.reports(system, fault) {
+            let past = Past { system, store, marks: &self.marks, log: &self.log };
             self.ways.tally.error(|| {
-                let mut steps = visit.map_or(Vec::new(), |at| steps_to(system, store, log, at));
+                let by = told(path.first().map(|step| step.process));
+                let mut steps = visit.map_or(Vec::new(), |at| past.steps_to(at, by));
                 steps.extend_from_slice(path);
                 Counterexample::from_fault(system, steps, fault)
             });
@@ -736,34 +756,26 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     }
 }
 
-/// Whether it is the turn of this process at a visit of the state.
+/// When a process goes on from a visit, if it does; `rest` says when those do who did not move last.
 #[inline(always)]
-fn has_turn(marks: &Marks, state: StateId, turn: Turn, process: ProcessId) -> bool {
-    match turn {
-        Turn::Mover(mover, _) => process == mover || process == ProcessId::PROPERTY,
-        // The processes that moved last in other visits have their own.
-        Turn::Everybody => !marks.has_mover(state, process),
-        Turn::Others => process != ProcessId::PROPERTY && !marks.has_mover(state, process),
+fn when(
+    marks: &Marks,
+    entry: Entry,
+    turn: Turn,
+    rest: Option<When>,
+    process: ProcessId,
+) -> Option<When> {
+    if process == ProcessId::PROPERTY {
+        let moves = match turn.who {
+            Who::Movers(_) => true,
+            Who::Everybody => rest.is_some(),
+            Who::Others => false,
+        };
+        return moves.then_some(When::Now);
     }
-}
-
-/// The steps of the execution behind a visit, found again from its states.
-fn steps_to<S: System + ?Sized, T: Store>(
-    system: &S,
-    store: &T,
-    log: &[Entry],
-    visit: u32,
-) -> Vec<Step> {
-    let mut entries = vec![log[visit as usize]];
-    while let Some(&Entry { parent, .. }) = entries.last().filter(|e| e.parent != NO_PARENT) {
-        entries.push(log[parent as usize]);
+    if turn.is_mover(process) {
+        return Some(if entry.is(LATE) { When::Sooner } else { When::Now });
     }
-    entries.reverse();
-    let movers: Vec<Mover> = entries.iter().map(|entry| entry.mover).collect();
-    let mut target = Vec::new();
-    let found = retrace(system, &movers, |at, state| {
-        store.load(entries[at].state, &mut target);
-        target == state
-    });
-    found.expect("the log holds steps of the system")
+    // The processes that moved last in other visits have their own.
+    rest.filter(|_| !marks.has_mover(entry.state, process))
 }

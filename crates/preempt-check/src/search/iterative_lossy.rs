@@ -217,7 +217,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
             self.check_end(visit)?;
         }
         let last = self.log[visit as usize].mover.process();
-        let mover = last.filter(|process| self.ways.processes.contains(process));
+        let mover = last.filter(|process| self.ways.moves(*process));
         if self.reduce && self.run_transparent(visit, mover)? {
             return Ok(());
         }
@@ -230,9 +230,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         };
         self.follow_all(visit, |_, process| process == mover)?;
         self.follow_all(visit, |_, process| process == ProcessId::PROPERTY)?;
-        let is_other = |process: &_| *process != mover && *process != ProcessId::PROPERTY;
-        let others = self.ways.processes.iter().any(is_other);
-        if others && !was_free && self.ledger.defer(key)? {
+        if self.ways.others_move(mover) && !was_free && self.ledger.defer(key)? {
             self.deferred.bytes.extend_from_slice(&self.state);
             self.deferred.visits.push((visit, self.deferred.bytes.len()));
         }

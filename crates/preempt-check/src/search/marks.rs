@@ -44,6 +44,12 @@ const LOW_SHIFT: u32 = 48;
 /// The largest bound that a mark can hold.
 pub(crate) const LARGEST_BOUND: u32 = (1 << (64 - LOW_SHIFT)) - 2;
 
+/// Whether a mark can hold the number of a process.
+#[inline(always)]
+pub(super) fn fits_mark(process: ProcessId) -> bool {
+    u32::from(process.0) < MOVERS
+}
+
 /// What a visit is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Visit {
@@ -73,9 +79,19 @@ impl Mark {
     pub(super) fn is_expanded(self) -> bool {
         self.0 & EXPANDED != 0
     }
-}
 
-impl Mark {
+    /// Somebody has to wait for the next count.
+    #[inline]
+    pub(super) fn is_deferred(self) -> bool {
+        self.0 & DEFERRED != 0
+    }
+
+    /// Whether these are all last movers at the lowest count.
+    #[inline]
+    pub(super) fn has_movers(self, small: u64) -> bool {
+        self.0 & (WIDE | ((1 << MOVERS) - 1)) == small
+    }
+
     /// The last movers at the lowest count that fit into a mark, as bits.
     #[inline]
     pub(super) fn small_movers(self) -> u64 {

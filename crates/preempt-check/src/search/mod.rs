@@ -36,6 +36,7 @@ mod swarm;
 mod tally;
 mod trace;
 mod visited;
+mod visits;
 mod ways;
 mod window;
 

@@ -24,6 +24,17 @@ pub(super) struct Way {
     pending: u32,
     /// Whether nobody else can notice the step.
     pub(super) transparent: bool,
+    pub(super) when: When,
+}
+
+/// When a way is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    Now,
+    /// Now, although it was put off before.
+    Sooner,
+    /// With one preemption more.
+    Later,
 }
 
 impl Way {
@@ -58,8 +69,10 @@ pub(super) struct Ways<'a, S: ?Sized> {
     arrivals: u32,
     /// The visit whose state is being expanded.
     visit: u32,
-    /// Whose steps the state that is being expanded has.
-    pub(super) processes: Vec<ProcessId>,
+    /// Whose steps the state that is being expanded has: a bit for each process below 64,
+    moving: u64,
+    /// and the others.
+    also_moving: Vec<ProcessId>,
     /// The faults on ways, with their steps.
     faults: Vec<(u32, Vec<Step>)>,
     /// Those of the state that is being expanded begin here.
@@ -75,7 +88,8 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
             list: Vec::new(),
             arrivals: 0,
             visit: 0,
-            processes: Vec::new(),
+            moving: 0,
+            also_moving: Vec::new(),
             faults: Vec::new(),
             own_faults: 0,
         }
@@ -85,7 +99,8 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
     #[inline]
     pub(super) fn begin(&mut self, visit: u32) {
         self.visit = visit;
-        self.processes.clear();
+        self.moving = 0;
+        self.also_moving.clear();
         self.own_faults = self.faults.len();
     }
 
@@ -100,36 +115,86 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
         (way.mover == FAULT).then(|| self.faults[way.to as usize].clone())
     }
 
-    /// Forgets the ways from `first` on, and that anybody arrived more than so many times.
-    pub(super) fn truncate(&mut self, first: usize, arrivals: usize) {
-        self.list.truncate(first);
-        self.arrivals = arrivals as u32;
+    #[cold]
+    fn also_moves(&mut self, process: ProcessId) {
+        if self.also_moving.last() != Some(&process) {
+            self.also_moving.push(process);
+        }
     }
 
-    /// Of the ways from `first` on, forgets those by steps of some processes.
-    pub(super) fn keep(&mut self, first: usize, is_kept: impl Fn(ProcessId) -> bool) {
+    /// Whether the state that is being expanded has steps of this process.
+    #[inline(always)]
+    pub(super) fn moves(&self, process: ProcessId) -> bool {
+        match process.0 {
+            small @ 0..64 => self.moving >> small & 1 != 0,
+            _ => self.also_moving.contains(&process),
+        }
+    }
+
+    /// Whether it has steps of all these, who are told as bits.
+    #[inline(always)]
+    pub(super) fn all_move(&self, processes: u64) -> bool {
+        processes & !self.moving == 0
+    }
+
+    /// Whether it has steps of another process, which may not be the property.
+    #[inline(always)]
+    pub(super) fn others_move(&self, process: ProcessId) -> bool {
+        let own = 1_u64.checked_shl(process.0.into()).unwrap_or(0);
+        let is_other = |other: &ProcessId| *other != process && *other != ProcessId::PROPERTY;
+        self.moving & !own != 0 || self.also_moving.iter().any(is_other)
+    }
+
+    /// Of the ways from `first` on, says when those of each process are gone, and forgets those that are
+    /// not.
+    #[inline(always)]
+    pub(super) fn decide(&mut self, first: usize, when: impl Fn(ProcessId) -> Option<When>) {
         let mut end = first;
         for at in first..self.list.len() {
-            if is_kept(self.list[at].process) {
-                self.list[end] = self.list[at];
+            let way = self.list[at];
+            if let Some(when) = when(way.process) {
+                self.list[end] = Way { when, ..way };
                 end += 1;
             }
         }
         self.list.truncate(end);
     }
 
+    /// A move of a property leaves the last mover who it was: where visits are dealt with together that
+    /// differ in that, it is a way for each of them. Adds those for `movers`.
+    #[cold]
+    pub(super) fn repeat_property(&mut self, first: usize, movers: impl Fn(ProcessId) -> bool) {
+        for at in first..self.list.len() {
+            let way = self.list[at];
+            if way.process == ProcessId::PROPERTY {
+                let mover = |one| if way.mover == ProcessId::PROPERTY { one } else { way.mover };
+                let others = (0..64).map(ProcessId).filter(|one| movers(*one));
+                self.list.extend(others.map(|one| Way { mover: mover(one), ..way }));
+            }
+        }
+    }
+
     #[inline(always)]
     fn add(&mut self, to: u32, process: ProcessId, mover: ProcessId) {
         let (visit, pending) = (self.visit, NOT_PENDING);
-        self.list.push(Way { to, visit, process, mover, pending, transparent: false });
+        self.list.push(Way {
+            to,
+            visit,
+            process,
+            mover,
+            pending,
+            transparent: false,
+            when: When::Now,
+        });
     }
 }
 
 impl<S: System + ?Sized> Watch for Ways<'_, S> {
     #[inline(always)]
     fn begin_step(&mut self, step: Step) {
-        if self.processes.last() != Some(&step.process) {
-            self.processes.push(step.process);
+        match step.process.0 {
+            small @ 0..64 => self.moving |= 1 << small,
+            _ => self.also_moves(step.process),
         }
     }
 
