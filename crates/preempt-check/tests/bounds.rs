@@ -46,6 +46,44 @@ impl System for Recorder<'_> {
     }
 }
 
+/// A system whose processes have higher numbers.
+struct Shifted<'a> {
+    system: &'a Guarded,
+    by: u16,
+}
+
+impl Shifted<'_> {
+    fn step(&self, step: Step, by: impl Fn(u16) -> u16) -> Step {
+        let process = |process: ProcessId| ProcessId(by(process.0));
+        Step { process: process(step.process), partner: step.partner.map(process), ..step }
+    }
+}
+
+impl System for Shifted<'_> {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        self.system.initial(state)
+    }
+    fn process_count(&self, state: &[u8]) -> usize {
+        self.system.process_count(state) + usize::from(self.by)
+    }
+    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+        let mut lower = Enabled::new();
+        self.system.enabled(state, &mut lower);
+        for step in lower.steps() {
+            enabled.push(self.step(*step, |process| process + self.by));
+        }
+    }
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        self.system.apply(state, self.step(step, |process| process - self.by))
+    }
+    fn is_transient(&self, state: &[u8]) -> bool {
+        self.system.is_transient(state)
+    }
+    fn is_valid_end(&self, state: &[u8]) -> bool {
+        self.system.is_valid_end(state)
+    }
+}
+
 /// How a search is configured.
 #[derive(Clone, Copy, Debug)]
 struct Way {
@@ -272,4 +310,42 @@ fn searches_agree_with_the_truth() {
     }
     assert!(seen.stored * 100 >= seen.states * 98, "{seen:?}");
     assert!(seen.found * 100 >= seen.violated * 98, "{seen:?}");
+}
+
+/// Marks hold small numbers of processes in bits and larger ones elsewhere; nobody may notice.
+#[test]
+fn numbers_of_processes_do_not_matter() {
+    for seed in 0..200 {
+        let system = random_system(seed);
+        let told = |system: &dyn System, preemptions, threads| {
+            let way = Way {
+                search: Search::Auto,
+                reduction: Reduction::None,
+                storage: Storage::Exact,
+                threads,
+            };
+            let answer = Check::new(system).options(options(way, preemptions, 0)).run();
+            let counts = &answer.claim.statistics;
+            let rows = counts.per_bound.iter().map(|row| (row.states, row.transitions, row.errors));
+            (answer.verdict(), counts.states, counts.transitions, rows.collect::<Vec<_>>())
+        };
+        for preemptions in [
+            Preemptions::AtMost(1),
+            Preemptions::AtMost(3),
+            Preemptions::Iterate { last: Some(2), extra: 0 },
+        ] {
+            let expected = told(&system, preemptions, 1);
+            for by in [41, 62, 300] {
+                let shifted = Shifted { system: &system, by };
+                let found = told(&shifted, preemptions, 1);
+                assert_eq!(found, expected, "seed {seed}, {preemptions:?}, {by}\n{system:?}");
+            }
+            let found = told(&system, preemptions, 2);
+            assert_eq!(found, expected, "seed {seed}, {preemptions:?}, 2 threads\n{system:?}");
+        }
+        // A given bound is searched in another order than one bound after the other.
+        let given = told(&system, Preemptions::AtMost(2), 1);
+        let tried = told(&system, Preemptions::Iterate { last: Some(2), extra: 0 }, 1);
+        assert_eq!(given, tried, "seed {seed}\n{system:?}");
+    }
 }
