@@ -28,8 +28,8 @@ const HEADER: usize = 8;
 const LINE: usize = 64;
 const MOST_LINES: usize = 4;
 
-/// Empty slots may take as much as a small segment, and one part in so many of what is in use.
-const EMPTY_PART: usize = 16;
+/// So many odd states are kept aside, if their empty slots take no more than a small segment.
+const FEW: usize = 512;
 
 /// Where a state is: the number of one without a record, or beyond these the place of a record.
 pub(crate) type Mark = u32;
@@ -50,6 +50,8 @@ pub(crate) struct Arena {
     /// log2 of the slots per segment.
     shift: u32,
     odd: Odd,
+    /// How many states there were when slots were given their length.
+    changed_at: usize,
     /// How many states have no record; unlimited until there are too many odd ones.
     plain: usize,
     /// The marks of the records.
@@ -103,6 +105,7 @@ impl Default for Arena {
             length: 0,
             shift: SEGMENT.ilog2(),
             odd: Odd::default(),
+            changed_at: 0,
             plain: usize::MAX,
             marks: Vec::new(),
             typical: 0,
@@ -145,11 +148,13 @@ impl Arena {
     #[cold]
     fn push_odd(&mut self, state: &[u8]) -> Mark {
         let (odd, in_use) = (self.odd.list.len(), self.past + self.used);
-        if odd * 2 >= self.count && in_use < SMALL {
+        // Where lengths go up and down, changing back and forth would take longer than it saves.
+        let is_time = self.count >= 2 * self.changed_at;
+        if odd * 2 >= self.count && is_time && in_use < SMALL {
             self.change_length(state.len());
             return self.push_plain(state);
         }
-        if odd * self.length < SMALL + in_use / EMPTY_PART {
+        if odd < FEW && odd * self.length < SMALL {
             return self.push_aside(state);
         }
         self.plain = self.count;
@@ -170,6 +175,7 @@ impl Arena {
             length,
             shift: (SEGMENT / length.max(1)).ilog2(),
             typical: length,
+            changed_at: self.count,
             ..Arena::default()
         };
         let old = std::mem::replace(self, small);
@@ -376,6 +382,18 @@ mod tests {
             assert_eq!(arena.at(mark), (n as u32, &state(n)[..]), "state {n}");
             assert_eq!(arena.mark_of(n), mark, "state {n}");
         }
+    }
+
+    /// Where no length is the usual one, there are soon records.
+    #[test]
+    fn lengths_that_go_up_and_down() {
+        let mut arena = Arena::default();
+        let state = |n: usize| vec![n as u8; 20 + n % 7 * 4];
+        for n in 0..10_000 {
+            arena.push(&state(n));
+        }
+        assert!(arena.plain < 1200, "{}", arena.plain);
+        assert!((0..10_000).all(|n| arena.get(n) == state(n)));
     }
 
     #[test]
