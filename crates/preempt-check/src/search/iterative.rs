@@ -408,8 +408,8 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.set_expanded(visit, entry.state, invalid_end)?;
         let rest = self.put_off(visit, entry.state, turn);
         let is_uniform = rest == Some(When::Now) || turn.who == Who::Movers(Others::Rest);
-        // Otherwise all ways are gone now.
-        if !is_uniform || !mark.has_movers(turn.merged) {
+        let all_go_now = is_uniform && mark.has_movers(turn.merged);
+        if !all_go_now {
             let marks = &self.marks;
             self.ways.decide(tail.0, |process| when(marks, entry, turn, rest, process));
         }
@@ -504,14 +504,14 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// Expands `self.state` at a visit: at least the steps that are to be run. Gives the number of steps,
     /// and whose turn it is.
     fn expand_for(&mut self, entry: Entry, mark: Mark) -> Result<(usize, Turn), End> {
-        let (system, ways) = (self.system, &mut self.ways);
         let is_first = !self.reduce && !mark.is_expanded();
         let merged = if is_first { mark.small_movers() } else { 0 };
+        let is_whole = self.looks_ahead() && (is_first || self.reduce);
+        let (system, ways) = (self.system, &mut self.ways);
         let Some(mover) = entry.mover() else {
             let steps = self.expander.expand_briefly(system, &mut self.state, ways)?;
             return Ok((steps, Turn { mover: None, merged, who: Who::Everybody }));
         };
-        let is_whole = self.goes_to_last && self.bucket < self.last && (is_first || self.reduce);
         if !self.reduce && !is_whole {
             if mark.is_free() && !is_first {
                 // Everybody else was run, so that only the mover is of interest.
