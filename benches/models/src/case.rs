@@ -127,6 +127,25 @@ pub(crate) fn growing() -> Vec<(u32, Case)> {
     defines.into_iter().zip(7..).map(|(d, n)| (n, case(d))).collect()
 }
 
+/// A model whose states are long, with more and more bytes.
+pub(crate) fn long() -> Vec<(u32, Case)> {
+    let defines: [(u32, &'static [&'static str]); 4] = [
+        (100, &["CELLS=100"]),
+        (400, &["CELLS=400"]),
+        (1600, &["CELLS=1600"]),
+        (6400, &["CELLS=6400"]),
+    ];
+    let case = |defines| Case {
+        name: "long",
+        source: Own("bench_long.pml"),
+        replace: &[],
+        defines,
+        slots: 20,
+        depth: 20_000,
+    };
+    defines.into_iter().map(|(cells, defines)| (cells, case(defines))).collect()
+}
+
 impl Case {
     /// The text of the model.
     pub(crate) fn text(&self, root: &Path) -> Result<String> {

@@ -53,6 +53,13 @@ fn measure_all(root: &Path, folder: &Path, names: &[String]) -> Result<Report> {
             Err(error) => report.broken.push(format!("{}: {error:#}", case.name)),
         }
     }
+    if names.is_empty() || names.iter().any(|name| name == "long") {
+        for (cells, case) in case::long() {
+            eprintln!("long {cells}");
+            case.write(root, folder)?;
+            report.long.push(measure_long(cells, &case, folder)?);
+        }
+    }
     if names.is_empty() {
         for (size, case) in case::growing() {
             eprintln!("growing {size}");
@@ -64,6 +71,30 @@ fn measure_all(root: &Path, folder: &Path, names: &[String]) -> Result<Report> {
         }
     }
     Ok(report)
+}
+
+/// Depth-first searches over long states, ours and Spin's.
+fn measure_long(cells: u32, case: &Case, folder: &Path) -> Result<report::Long> {
+    let room = 2 * cells + 1024;
+    let measure = |mode, form| -> Result<(ours::Told, spin::Told)> {
+        let verifier = spin::prepare_long(case, folder, form, room)?;
+        let mut best = (ours::run(case, folder, mode)?, verifier.run(case, folder)?);
+        for _ in 0..3 {
+            let told = (ours::run(case, folder, mode)?, verifier.run(case, folder)?);
+            if told.0.seconds < best.0.seconds {
+                best.0 = told.0;
+            }
+            if told.1.seconds < best.1.seconds {
+                best.1 = told.1;
+            }
+        }
+        Ok(best)
+    };
+    Ok(report::Long {
+        cells,
+        reduced: measure(Mode::ReducedSearch, spin::REDUCED)?,
+        bitstate: measure(Mode::Bitstate, spin::BITSTATE)?,
+    })
 }
 
 /// How many rounds there are, and how often everybody runs in each. Small models are measured more often.

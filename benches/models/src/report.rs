@@ -22,12 +22,20 @@ pub(crate) struct Row {
     pub(crate) spin_bounded: Option<spin::Told>,
 }
 
+/// Depth-first searches over long states, ours and Spin's.
+pub(crate) struct Long {
+    pub(crate) cells: u32,
+    pub(crate) reduced: (ours::Told, spin::Told),
+    pub(crate) bitstate: (ours::Told, spin::Told),
+}
+
 /// Everything that was measured.
 #[derive(Default)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
     /// Measurements that failed, and why.
     pub(crate) broken: Vec<String>,
+    pub(crate) long: Vec<Long>,
     pub(crate) growing: Vec<(u32, ours::Told, ours::Told)>,
 }
 
@@ -65,6 +73,7 @@ impl Report {
         self.exhaustive(&mut out);
         self.memory(&mut out);
         self.other_modes(&mut out);
+        self.long(&mut out);
         self.growth(&mut out);
         for broken in &self.broken {
             let _ = writeln!(out, "FAILED {broken}\n");
@@ -215,6 +224,35 @@ impl Report {
                     None => "– | – | –".to_owned(),
                 },
             );
+        }
+        out.push('\n');
+    }
+
+    fn long(&self, out: &mut String) {
+        if self.long.is_empty() {
+            return;
+        }
+        out.push_str(
+            "## Long states (depth-first: reduced, exact; and every state, bitstate)\n\n\
+             | cells | reduced: states | ours ns/state | Spin's states | ns/state | × \
+             | bitstate: states | ours ns/state | Spin's states | ns/state | × |\n\
+             |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        );
+        for row in &self.long {
+            let _ = write!(out, "| {} |", row.cells);
+            for (ours, spin) in [&row.reduced, &row.bitstate] {
+                let per_state = |seconds: f64, states: u64| seconds / states as f64 * 1e9;
+                let (we, they) =
+                    (per_state(ours.seconds, ours.states), per_state(spin.seconds, spin.states));
+                let _ = write!(
+                    out,
+                    " {} | {we:.0} | {} | {they:.0} | {:.1} |",
+                    ours.states,
+                    spin.states,
+                    they / we,
+                );
+            }
+            out.push('\n');
         }
         out.push('\n');
     }

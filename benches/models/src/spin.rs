@@ -89,6 +89,11 @@ pub(crate) fn prepare(case: &Case, folder: &Path, form: Form) -> Result<Verifier
     prepare_with(case, folder, form, &[])
 }
 
+/// As [`prepare`] for vectors of up to so many bytes.
+pub(crate) fn prepare_long(case: &Case, folder: &Path, form: Form, bytes: u32) -> Result<Verifier> {
+    prepare_with(case, folder, form, &[format!("-DVECTORSZ={bytes}")])
+}
+
 /// States as a minimal automaton, for vectors of so many bytes.
 pub(crate) fn run_minimal(case: &Case, folder: &Path, vector: u64) -> Result<Told> {
     prepare_with(case, folder, MINIMAL, &[format!("-DMA={vector}")])?.run(case, folder)

@@ -139,7 +139,11 @@ fn every_engine_gives_the_same_answer() {
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let (mut compared, mut with_spin) = (0, 0);
     for seed in first..first + wanted {
-        let text = random::make(&mut random::Random::new(seed), None).text();
+        let mut text = random::make(&mut random::Random::new(seed), None).text();
+        // Depth-first search works in place on long states.
+        if seed % 3 == 0 {
+            text += "byte unused[600];\nactive proctype idle() { end: unused[0] == 1 }\n";
+        }
         let Some(reference) = interpreter(&text) else { continue };
         let plain = Options {
             reduction: Reduction::None,

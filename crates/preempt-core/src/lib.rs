@@ -13,6 +13,7 @@ mod step;
 mod switch;
 mod system;
 mod trace;
+mod vector;
 mod verdict;
 mod words;
 
@@ -24,6 +25,7 @@ pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{Few, Label, Lead, Leads, Successors, System};
 pub use trace::{Change, Position, Trace, TraceStep, Value};
+pub use vector::{Difference, Vector, part};
 pub use verdict::{
     BoundRow, Claim, Statistics, Stop, Unreached, Verdict, Violation, ViolationKind,
 };

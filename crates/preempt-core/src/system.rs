@@ -1,7 +1,8 @@
 //! The next-state interface between models and searches.
 
 use crate::{
-    Asleep, Enabled, Fault, Footprint, Locality, ObjectSet, Outcome, ProcessId, Step, Unreached,
+    Asleep, Difference, Enabled, Fault, Footprint, Locality, ObjectSet, Outcome, ProcessId, Step,
+    Unreached, Vector,
 };
 
 /// What a state or step is marked with by the model's author.
@@ -359,6 +360,36 @@ pub trait System: Sync {
         _bytes: &mut Vec<u8>,
     ) -> bool {
         false
+    }
+
+    /// Whether most states can be [expanded in place](System::expand_in_place).
+    fn works_in_place(&self) -> bool {
+        false
+    }
+
+    /// As [`System::expand_briefly`], on a state that stays where it is: tells of each successor in what
+    /// it differs, and `start` and `length` of its lead say where among the `differences`. They mean
+    /// nothing where a step could not be completed. Leaves the state as it was; where an interrupted
+    /// sequence ends, the answer is `false`.
+    fn expand_in_place(
+        &self,
+        _state: &mut Vector,
+        _leads: &mut Leads,
+        _differences: &mut Vec<Difference>,
+    ) -> bool {
+        false
+    }
+
+    /// As [`System::expand_ample_briefly`], on a state that stays where it is.
+    fn expand_ample_in_place(
+        &self,
+        _state: &mut Vector,
+        _behind: Option<ProcessId>,
+        _observed: bool,
+        _leads: &mut Leads,
+        _differences: &mut Vec<Difference>,
+    ) -> Option<Option<ProcessId>> {
+        None
     }
 
     /// How many steps an observer would count: 2 for a rendezvous, 1 otherwise.

@@ -24,23 +24,34 @@ impl Native<'_> {
         self.expanding()?;
         let mut end = behind.map_or(usize::MAX, ProcessId::index);
         loop {
-            let frames = frames_from(&self.shape, state, &mut leads.notes);
-            let mut older = frames.iter().enumerate().take(end).rev();
-            let Some((pid, _)) = older.find(|(pid, frame)| {
-                let process = ProcessId(*pid as u16);
-                let locality = self.control.locality(state, **frame, *pid);
-                locality.unwrap_or_else(|| self.reference.locality(state, process))
-                    >= Locality::Safe
-                    && !(observed && self.is_visible(state, process))
-            }) else {
+            let Some(process) = self.ample_before(end, state, observed, leads) else {
                 return Some(None);
             };
-            let process = ProcessId(pid as u16);
             if self.expand_one(state, process, leads, bytes)? {
                 return Some(Some(process));
             }
-            end = pid;
+            end = process.index();
         }
+    }
+
+    /// The youngest process before `end` that may be explored alone, if it has steps.
+    #[inline(always)]
+    pub(crate) fn ample_before(
+        &self,
+        end: usize,
+        state: &[u8],
+        observed: bool,
+        leads: &mut Leads,
+    ) -> Option<ProcessId> {
+        let frames = frames_from(&self.shape, state, &mut leads.notes);
+        let mut older = frames.iter().enumerate().take(end).rev();
+        let found = older.find(|(pid, frame)| {
+            let process = ProcessId(*pid as u16);
+            let locality = self.control.locality(state, **frame, *pid);
+            locality.unwrap_or_else(|| self.reference.locality(state, process)) >= Locality::Safe
+                && !(observed && self.is_visible(state, process))
+        });
+        found.map(|(pid, _)| ProcessId(pid as u16))
     }
 
     /// See [`System::expand_process_briefly`].

@@ -4,6 +4,7 @@ use crate::Native;
 use crate::code::{Assembly, CodeError, Executable, FunctionId, Helper, Parameter};
 use crate::control::Control;
 use crate::moves::{Maker, Process};
+use crate::place;
 use crate::room::{ListMoves, ListReplies, MOST_FIELDS, MOST_MOVES, Meeting, TakeMove};
 use crate::room::{most_successors, offer};
 use crate::shape::{self, Shape};
@@ -20,7 +21,7 @@ use std::sync::atomic::AtomicU32;
 pub(crate) type Proposition = extern "C" fn(*const u8) -> u32;
 
 /// In the order of [`value::HelperId`].
-pub(crate) const HELPERS: [Helper; 8] = [
+pub(crate) const HELPERS: [Helper; 11] = [
     helper("locate", shape::locate as *const u8, &[Address, Address, Number], Address),
     helper(
         "frame_of",
@@ -39,6 +40,19 @@ pub(crate) const HELPERS: [Helper; 8] = [
         &[Address, Address, Address, Number, Number, Number, Number],
         Number,
     ),
+    helper(
+        "note_messages",
+        place::note_messages as *const u8,
+        &[Address, Address, Address, Number],
+        Number,
+    ),
+    helper("record", place::record as *const u8, &[Address, Address], Address),
+    helper(
+        "record_copy",
+        place::record_copy as *const u8,
+        &[Address, Address, Address, Number],
+        Address,
+    ),
 ];
 
 const fn helper(
@@ -50,8 +64,10 @@ const fn helper(
     Helper { name, address, parameters, result }
 }
 
+/// The type of most results.
+pub(crate) const NUMBER: Parameter = Number;
 /// Parameters of [`ListMoves`].
-const LIST: [Parameter; 5] = [Address, Address, Number, Number, Address];
+pub(crate) const LIST: [Parameter; 5] = [Address, Address, Number, Number, Address];
 /// Parameters of [`TakeMove`].
 const TAKE: [Parameter; 5] = [Address, Address, Number, Number, Address];
 /// Parameters of [`ListReplies`].
@@ -89,7 +105,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
     });
     let mut assembly = Assembly::new(&HELPERS)?;
     let propositions = propositions(&mut assembly, program, &tables)?;
-    let halves = halves(&mut assembly, program, &tables)?;
+    let halves = halves(&mut assembly, program, &tables, false)?;
     let code = assembly.finish()?;
     // SAFETY: propositions are made with this very signature, and live as long as `code`.
     let propositions = unsafe {
@@ -119,6 +135,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
         stepping: OnceLock::new(),
         expanding: OnceLock::new(),
         sleeping: OnceLock::new(),
+        placing: OnceLock::new(),
         _code: code,
     })
 }
@@ -184,6 +201,7 @@ fn propositions(
                 timeout: nobody,
                 room: p[0],
                 on_fault: OnFault::Goto(without_value),
+                notes: false,
             };
             scope.condition(code, id, yes, no);
             for (block, value) in [(yes, 1), (no, 0), (without_value, crate::NO_VALUE)] {
@@ -198,16 +216,17 @@ fn propositions(
 }
 
 /// The functions of a process type that take part in rendezvous: give, replies, accept.
-type Halves = [Option<FunctionId>; 3];
+pub(crate) type Halves = [Option<FunctionId>; 3];
 
-fn halves(
+pub(crate) fn halves(
     assembly: &mut Assembly,
     program: &Program,
     tables: &Tables,
+    notes: bool,
 ) -> Result<Vec<Halves>, CodeError> {
     let mut all = Vec::new();
     for proctype in &program.proctypes {
-        let maker = Maker { program, proctype, tables };
+        let maker = Maker { program, proctype, tables, notes };
         let mut halves = [None; 3];
         if !maker.moves(|m| maker.support().gives(m)).is_empty() {
             halves[0] = Some(assembly.function(&TAKE, Number, |code, p| {
@@ -229,7 +248,7 @@ fn halves(
     Ok(all)
 }
 
-fn meeting(
+pub(crate) fn meeting(
     program: &Program,
     tables: &Tables,
     code: &Executable,
@@ -284,7 +303,7 @@ impl Stepping {
         let mut assembly = Assembly::new(&HELPERS)?;
         let (mut lists, mut takes) = (Vec::new(), Vec::new());
         for proctype in &program.proctypes {
-            let maker = Maker { program, proctype, tables };
+            let maker = Maker { program, proctype, tables, notes: false };
             lists.push(assembly.function(&LIST, Number, |code, p| {
                 maker.list(code, process(p), p[3], p[4]);
             })?);
@@ -309,7 +328,7 @@ impl Expanding {
         let mut assembly = Assembly::new(&HELPERS)?;
         let mut functions = Vec::new();
         for proctype in &program.proctypes {
-            let maker = Maker { program, proctype, tables };
+            let maker = Maker { program, proctype, tables, notes: false };
             for state in &proctype.states {
                 functions.push(assembly.function(&LIST, Number, |code, p| {
                     maker.successors(code, state, process(p), p[3], p[4]);

@@ -375,6 +375,7 @@ impl Scope<'_> {
     fn remove_message(&self, code: &mut Code<'_>, channel: &Channel, index: Value, is_first: bool) {
         let width = channel.ty.message_length;
         let others = (channel.ty.capacity - 1) * width;
+        self.note_all(code, channel);
         if (is_first || others == 0) && others <= MOVED_IN_PLACE {
             // Behind the last message there are zeros: all slots move, whatever they hold.
             let length = channel.length(code);
@@ -409,16 +410,31 @@ impl Scope<'_> {
             place = self.sorted_place(code, channel, length, values);
             let offset = code.number(channel.offset as i32);
             let at = code.element(channel.base, offset, 1);
+            self.note_all(code, channel);
             let width = code.number(channel.ty.message_length as i32);
             code.call(HelperId::MakeRoom as usize, &[at, place, width]);
         }
         let message = channel.message(code, place);
+        if !sorted && channel.ty.message_length > 0 {
+            self.note(code, message, channel.first_slot(), channel.ty.message_length);
+        }
         for (field, value) in channel.ty.fields.iter().zip(values) {
             store(code, field.0, *value, message, channel.first_slot() + field.1);
         }
         let one = code.number(1);
         let longer = code.arithmetic(Arithmetic::Add, length, one);
+        self.note(code, channel.base, channel.offset, 1);
         code.store(Memory::Byte, longer, channel.base, channel.offset);
+    }
+
+    /// Notes all messages, which may be moved.
+    fn note_all(&self, code: &mut Code<'_>, channel: &Channel) {
+        if self.notes {
+            let offset = code.number(channel.offset as i32);
+            let at = code.element(channel.base, offset, 1);
+            let width = code.number(channel.ty.message_length as i32);
+            self.note_messages(code, at, width);
+        }
     }
 
     /// The index of the first message that is larger, field by field, or the length.

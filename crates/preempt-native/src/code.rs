@@ -43,6 +43,16 @@ pub(crate) enum Memory {
     Four,
 }
 
+impl Memory {
+    pub(crate) fn bytes(self) -> u32 {
+        match self {
+            Memory::Byte => 1,
+            Memory::UnsignedTwo | Memory::SignedTwo => 2,
+            Memory::Four => 4,
+        }
+    }
+}
+
 /// Comparisons of signed values (`Below` compares without sign).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Compare {
@@ -377,6 +387,31 @@ impl Code<'_> {
         for (value, offset) in loaded {
             self.builder.ins().store(flags(), value, base, offset as i32);
         }
+    }
+
+    /// Appends the number of the word of a vector that a place lies in, and what the word holds, to a
+    /// list whose end is kept in memory.
+    pub(crate) fn note_word(
+        &mut self,
+        vector: Value,
+        (base, offset): (Value, u32),
+        (list, end): (Value, u32),
+    ) {
+        let (word, held) = if base == vector {
+            let word = self.builder.ins().iconst(types::I64, i64::from(offset / 8));
+            (word, self.load_wide(vector, offset / 8 * 8))
+        } else {
+            let place = self.builder.ins().iadd_imm_u(base, i64::from(offset));
+            let distance = self.builder.ins().isub(place, vector);
+            let aligned = self.builder.ins().band_imm_s(distance, !7);
+            let at = self.builder.ins().iadd(vector, aligned);
+            (self.builder.ins().ushr_imm_u(distance, 3), self.load_wide(at, 0))
+        };
+        let note = self.load_wide(list, end);
+        self.store_wide(word, note, 0);
+        self.store_wide(held, note, 8);
+        let next = self.builder.ins().iadd_imm_u(note, 16);
+        self.store_wide(next, list, end);
     }
 
     /// Sets one bit of eight bytes in memory if the condition, 1 or 0, holds.

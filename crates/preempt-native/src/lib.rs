@@ -15,6 +15,7 @@ mod code;
 mod control;
 mod moves;
 mod pen;
+mod place;
 mod rendezvous;
 mod room;
 mod shape;
@@ -29,9 +30,10 @@ pub use code::CodeError;
 use build::{Expanding, Proposition, Stepping};
 use code::{Executable, PIECE};
 use control::Control;
+use place::Placing;
 use preempt_core::{
-    Asleep, Change, Enabled, Fault, Few, Footprint, Label, Lead, Leads, Locality, ObjectSet,
-    Outcome, ProcessId, Step, Successors, System, Unreached, Value,
+    Asleep, Change, Difference, Enabled, Fault, Few, Footprint, Label, Lead, Leads, Locality,
+    ObjectSet, Outcome, ProcessId, Step, Successors, System, Unreached, Value, Vector,
 };
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Program;
@@ -69,6 +71,7 @@ pub struct Native<'p> {
     stepping: OnceLock<Option<Stepping>>,
     expanding: OnceLock<Option<Expanding>>,
     sleeping: OnceLock<Option<Sleeping>>,
+    placing: OnceLock<Option<Placing>>,
     _code: Executable,
 }
 
@@ -89,6 +92,7 @@ impl<'p> Native<'p> {
         self.translate_stepping();
         self.translate_expanding();
         self.translate_sleeping();
+        self.translate_placing();
     }
 
     #[inline]
@@ -138,15 +142,30 @@ impl<'p> Native<'p> {
         self.sleeping.get_or_init(|| Sleeping::new(self.program, &self.tables).ok()).as_ref()
     }
 
+    #[inline]
+    pub(crate) fn placing(&self) -> Option<&Placing> {
+        match self.placing.get() {
+            Some(placing) => placing.as_ref(),
+            None if self.is_early() => None,
+            None => self.translate_placing(),
+        }
+    }
+
+    #[cold]
+    fn translate_placing(&self) -> Option<&Placing> {
+        let made = || Placing::new(self.program, &self.tables, self.meeting.growth).ok();
+        self.placing.get_or_init(made).as_ref()
+    }
+
     /// Visits the processes that may move, in order, until the rounds are over. `visit` tells
     /// whether it found a step.
     #[inline(always)]
     fn rounds(
         &self,
-        state: &mut Vec<u8>,
+        state: &mut [u8],
         room: &mut Room,
         frames: &[Frame],
-        mut visit: impl FnMut(&mut Room, &mut Vec<u8>, (usize, Frame), bool) -> bool,
+        mut visit: impl FnMut(&mut Room, &mut [u8], (usize, Frame), bool) -> bool,
     ) {
         if let Some(alone) = state[0].checked_sub(1) {
             let alone = usize::from(alone);
@@ -350,7 +369,7 @@ impl System for Native<'_> {
         let frames = frames_of(&self.shape, state, &mut space);
         let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
         self.rounds(state, &mut room, frames, |room, state, process, timeout| {
-            let process = (state.as_slice(), process, timeout);
+            let process = (&*state, process, timeout);
             self.expand_process(expanding, room, most_bytes, process, (enabled, scratch, out))
         });
     }
@@ -438,6 +457,30 @@ impl System for Native<'_> {
         bytes: &mut Vec<u8>,
     ) -> bool {
         self.expand_few(state, few, leads, bytes)
+    }
+
+    fn works_in_place(&self) -> bool {
+        true
+    }
+
+    fn expand_in_place(
+        &self,
+        state: &mut Vector,
+        leads: &mut Leads,
+        differences: &mut Vec<Difference>,
+    ) -> bool {
+        self.expand_on_it(state, leads, differences)
+    }
+
+    fn expand_ample_in_place(
+        &self,
+        state: &mut Vector,
+        behind: Option<ProcessId>,
+        observed: bool,
+        leads: &mut Leads,
+        differences: &mut Vec<Difference>,
+    ) -> Option<Option<ProcessId>> {
+        self.expand_alone_on_it(state, behind, observed, leads, differences)
     }
 
     #[inline]

@@ -28,6 +28,8 @@ pub(crate) struct Maker<'a> {
     pub(crate) program: &'a Program,
     pub(crate) proctype: &'a Proctype,
     pub(crate) tables: &'a Tables,
+    /// Whether steps are taken in place, and noted.
+    pub(crate) notes: bool,
 }
 
 impl<'a> Maker<'a> {
@@ -56,6 +58,7 @@ impl<'a> Maker<'a> {
             timeout,
             room,
             on_fault,
+            notes: self.notes,
         }
     }
 
@@ -413,6 +416,7 @@ impl<'a> Maker<'a> {
         let pc = code.number(i32::from(taken.target.0));
         let wide = self.program.layout.pc_width != 1;
         let memory = if wide { Memory::UnsignedTwo } else { Memory::Byte };
+        scope.note(code, scope.frame, 1, memory.bytes());
         code.store(memory, pc, scope.frame, 1);
     }
 
@@ -429,8 +433,10 @@ impl<'a> Maker<'a> {
             true => code.arithmetic(Arithmetic::Add, scope.pid, one),
             false => code.number(0),
         };
+        scope.note(code, scope.state, 0, 1);
         code.store(Memory::Byte, exclusive, scope.state, 0);
         if let Some(offset) = self.program.layout.last_offset {
+            scope.note(code, scope.state, offset, 1);
             code.store(Memory::Byte, scope.pid, scope.state, offset);
         }
         let result = code.get(violated);

@@ -8,29 +8,30 @@ use crate::shape::{Frame, Shape};
 use preempt_core::{Lead, Leads};
 
 /// Two lists that are being written to, at the places where the room points.
-pub(crate) struct Pen<'a> {
+pub(crate) struct Pen<'a, T> {
     leads: &'a mut Vec<Lead>,
-    bytes: &'a mut Vec<u8>,
+    /// What is written beside the leads: successors, byte by byte, or what differs in them.
+    beside: &'a mut Vec<T>,
     /// What one process can need.
     most: (usize, usize),
     /// Beyond these there is not that much room left.
-    last: (*mut Lead, *mut u8),
+    last: (*mut Lead, *mut T),
     /// What the lists held before.
     before: (usize, usize),
 }
 
-impl<'a> Pen<'a> {
+impl<'a, T> Pen<'a, T> {
     /// Goes on where the lists end.
     #[inline(always)]
-    fn new(
+    pub(crate) fn new(
         leads: &'a mut Vec<Lead>,
-        bytes: &'a mut Vec<u8>,
+        beside: &'a mut Vec<T>,
         most: (usize, usize),
         room: &mut Room,
     ) -> Self {
         let last = (std::ptr::null_mut(), std::ptr::null_mut());
-        let before = (leads.len(), bytes.len());
-        let mut pen = Pen { leads, bytes, most, last, before };
+        let before = (leads.len(), beside.len());
+        let mut pen = Pen { leads, beside, most, last, before };
         pen.reserve(room);
         pen
     }
@@ -38,7 +39,7 @@ impl<'a> Pen<'a> {
     /// Makes room for one process where there is not enough.
     #[inline(always)]
     pub(crate) fn prepare(&mut self, room: &mut Room) {
-        if room.leads > self.last.0 || room.out > self.last.1 {
+        if room.leads > self.last.0 || room.out.cast() > self.last.1 {
             self.make_room(room);
         }
     }
@@ -53,15 +54,15 @@ impl<'a> Pen<'a> {
     #[inline(always)]
     fn reserve(&mut self, room: &mut Room) {
         self.leads.reserve(self.most.0);
-        self.bytes.reserve(self.most.1);
+        self.beside.reserve(self.most.1);
         // SAFETY: the lists have at least so much room behind what they hold.
         unsafe {
-            let (leads, bytes) = (self.leads.as_mut_ptr(), self.bytes.as_mut_ptr());
+            let (leads, beside) = (self.leads.as_mut_ptr(), self.beside.as_mut_ptr());
             room.leads = leads.add(self.leads.len());
-            room.out = bytes.add(self.bytes.len());
-            room.base = bytes;
+            room.out = beside.add(self.beside.len()).cast();
+            room.base = beside.cast();
             self.last.0 = leads.add(self.leads.capacity() - self.most.0);
-            self.last.1 = bytes.add(self.bytes.capacity() - self.most.1);
+            self.last.1 = beside.add(self.beside.capacity() - self.most.1);
         }
     }
 
@@ -71,10 +72,10 @@ impl<'a> Pen<'a> {
     pub(crate) fn close(mut self, room: &Room, refused: bool) -> bool {
         self.finish(room);
         // Starts are numbers of 32 bits.
-        let kept = !refused && room.asks == 0 && u32::try_from(self.bytes.len()).is_ok();
+        let kept = !refused && room.asks == 0 && u32::try_from(self.beside.len()).is_ok();
         if !kept {
             self.leads.truncate(self.before.0);
-            self.bytes.truncate(self.before.1);
+            self.beside.truncate(self.before.1);
         }
         kept
     }
@@ -85,7 +86,8 @@ impl<'a> Pen<'a> {
         // the memory of the lists.
         unsafe {
             self.leads.set_len(room.leads.offset_from_unsigned(self.leads.as_ptr()));
-            self.bytes.set_len(room.out.offset_from_unsigned(self.bytes.as_ptr()));
+            let out: *const T = room.out.cast();
+            self.beside.set_len(out.offset_from_unsigned(self.beside.as_ptr()));
         }
     }
 }
@@ -98,7 +100,7 @@ impl Native<'_> {
         state: &mut Vec<u8>,
         leads: &'a mut Leads,
         bytes: &'a mut Vec<u8>,
-    ) -> (&'a [Frame], Room, Pen<'a>) {
+    ) -> (&'a [Frame], Room, Pen<'a, u8>) {
         // States are copied in whole pieces: what lies behind this one must at least be readable.
         state.reserve(PIECE);
         let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);

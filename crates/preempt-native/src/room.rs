@@ -8,8 +8,9 @@
 //! that the process can have, [`Room::reserve_for`] bytes.
 
 use crate::code::PIECE;
+use crate::place::{record, record_copy};
 use crate::shape::{Frame, Shape};
-use preempt_core::{Asleep, Lead};
+use preempt_core::{Asleep, Difference, Lead};
 use std::mem::{MaybeUninit, offset_of};
 
 /// More processes than a vector can count.
@@ -75,6 +76,15 @@ pub(crate) struct Room {
     shape: *const Shape,
     frames: *const Frame,
     frame_count: usize,
+    /// Where the notes about the present step begin, see [`crate::place`]; null when steps are not
+    /// taken in place.
+    pub(crate) first_note: *mut Difference,
+    /// Where they end.
+    pub(crate) next_note: *mut Difference,
+    /// The sum of the state.
+    pub(crate) sum: u64,
+    /// So many differences further on notes do not get in the way of the differences of one step.
+    pub(crate) spare: usize,
     message: [MaybeUninit<i32>; MOST_FIELDS],
     replies: [MaybeUninit<u32>; MOST_MOVES],
 }
@@ -85,6 +95,8 @@ impl Room {
     pub(crate) const LEADS: u32 = offset_of!(Room, leads) as u32;
     pub(crate) const STATE_LENGTH: u32 = offset_of!(Room, length) as u32;
     pub(crate) const ASKS: u32 = offset_of!(Room, asks) as u32;
+    pub(crate) const FIRST_NOTE: u32 = offset_of!(Room, first_note) as u32;
+    pub(crate) const NEXT_NOTE: u32 = offset_of!(Room, next_note) as u32;
     pub(crate) const MESSAGE: u32 = offset_of!(Room, message) as u32;
     pub(crate) const REPLIES: u32 = offset_of!(Room, replies) as u32;
 
@@ -101,8 +113,35 @@ impl Room {
             shape,
             frames: frames.as_ptr(),
             frame_count: frames.len(),
+            first_note: std::ptr::null_mut(),
+            next_note: std::ptr::null_mut(),
+            sum: 0,
+            spare: 0,
             message: [const { MaybeUninit::uninit() }; MOST_FIELDS],
             replies: [const { MaybeUninit::uninit() }; MOST_MOVES],
+        }
+    }
+
+    /// Gets ready for the notes of a step in place.
+    #[inline(always)]
+    pub(crate) fn aim(&mut self) {
+        self.first_note = self.out.cast::<Difference>().wrapping_add(self.spare);
+        self.next_note = self.first_note;
+    }
+
+    /// Goes on behind the differences of a step. Gives where they begin (low half) and how many they are.
+    ///
+    /// # Safety
+    /// Both pointers must lie in the memory that begins at `base`.
+    #[inline(always)]
+    pub(crate) unsafe fn told(&mut self, start: *mut Difference, end: *mut Difference) -> u64 {
+        self.out = end.cast();
+        self.aim();
+        // SAFETY: the caller's promise.
+        unsafe {
+            let count = end.offset_from_unsigned(start) as u64;
+            let base: *const Difference = self.base.cast();
+            count << 32 | start.cast_const().offset_from_unsigned(base) as u32 as u64
         }
     }
 
@@ -226,6 +265,16 @@ unsafe fn join(
     // SAFETY: the caller's promise: `out` has room for the copy and what the step adds, and `base`
     // is where the memory begins that `out` lies in.
     unsafe {
+        if !(*room).first_note.is_null() {
+            return join_in_place(
+                room,
+                meeting,
+                state.cast_mut(),
+                frame,
+                (me, partner, other),
+                lead,
+            );
+        }
         let copy = (*room).out;
         std::ptr::copy_nonoverlapping(state, copy, lead.length as usize);
         let sender = frame.offset_from_unsigned(state);
@@ -247,6 +296,53 @@ unsafe fn join(
         }
         lead.start = copy.cast_const().offset_from_unsigned((*room).base) as u32;
         (*room).out = copy.add(lead.length as usize);
+    }
+}
+
+/// As [`join`] where steps are taken in place, or on a copy if they may add to the vector.
+///
+/// # Safety
+/// As for [`offer`].
+unsafe fn join_in_place(
+    room: *mut Room,
+    meeting: &Meeting,
+    state: *mut u8,
+    frame: *const u8,
+    (me, partner, other): (usize, usize, Frame),
+    lead: &mut Lead,
+) {
+    // SAFETY: the caller's promise; a copy fits where notes go.
+    unsafe {
+        let length = (*room).length;
+        let place = match meeting.growth {
+            0 => state,
+            _ => {
+                let copy = (*room).first_note.cast();
+                std::ptr::copy_nonoverlapping(state, copy, length as usize);
+                copy
+            }
+        };
+        let sender = frame.offset_from_unsigned(state);
+        let proctype = usize::from(*frame);
+        lead.result = both_halves(
+            meeting,
+            (place, room),
+            (proctype, sender, me, lead.transition),
+            (other, partner, lead.partner_transition),
+        );
+        if lead.result == ASK_STEP {
+            (*room).asks = 1;
+        } else if *place != 0 {
+            lead.result |= Lead::TRANSIENT;
+        }
+        let told = match meeting.growth {
+            0 => record(room, state),
+            _ => {
+                let length = crate::shape::length_of((*room).shape, place);
+                record_copy(room, state, place, length)
+            }
+        };
+        (lead.start, lead.length) = (told as u32, (told >> 32) as u32);
     }
 }
 

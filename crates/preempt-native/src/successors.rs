@@ -15,15 +15,15 @@ use std::mem::offset_of;
 pub(crate) enum Purpose {
     /// It is noted.
     List,
-    /// It is taken on a copy.
+    /// It is taken, on a copy or in place.
     Expand,
 }
 
 /// What the code of one control state works with.
-struct Visit {
-    process: Process,
-    timeout: Value,
-    room: Value,
+pub(crate) struct Visit {
+    pub(crate) process: Process,
+    pub(crate) timeout: Value,
+    pub(crate) room: Value,
     /// Leads so far.
     count: Register,
     /// The escape that is restricted to, if the state has any.
@@ -199,6 +199,7 @@ impl Maker<'_> {
                 note_question(code, visit.room);
                 Some((ask, zero, zero))
             }
+            Purpose::Expand if self.notes => Some(self.take_in_place(code, visit, taken)),
             Purpose::Expand => Some(self.take_on_a_copy(code, visit, taken)),
         };
         let index = code.get(visit.count);
@@ -235,18 +236,8 @@ impl Maker<'_> {
         let process = Process { state: copy, frame, pid: visit.process.pid };
         let scope = self.scope(process, visit.timeout, visit.room, OnFault::Deliver(done));
         self.effect(code, &scope, taken, false, ask);
-        code.begin(ask);
-        let number = code.number(ASK_STEP as i32);
-        note_question(code, visit.room);
-        code.jump_with(done, number);
-        code.begin(done);
-        let result = match taken.keeps_control {
-            false => result,
-            true => {
-                let transient = code.number(Lead::TRANSIENT as i32);
-                code.arithmetic(Arithmetic::Or, result, transient)
-            }
-        };
+        self.asked(code, visit, ask, done);
+        let result = self.with_control(code, taken, result);
         let length = match resizes(taken) {
             false => length,
             true => {
@@ -259,6 +250,26 @@ impl Maker<'_> {
         let base = code.load_wide(visit.room, Room::BASE);
         let (_, start) = code.distance(base, copy);
         (result, start, length)
+    }
+
+    /// Where the interpreter must take the step; then begins what follows every step.
+    pub(crate) fn asked(&self, code: &mut Code<'_>, visit: &Visit, ask: Block, done: Block) {
+        code.begin(ask);
+        let number = code.number(ASK_STEP as i32);
+        note_question(code, visit.room);
+        code.jump_with(done, number);
+        code.begin(done);
+    }
+
+    /// The result of a move with what is known of its target.
+    pub(crate) fn with_control(&self, code: &mut Code<'_>, taken: &Move, result: Value) -> Value {
+        match taken.keeps_control {
+            false => result,
+            true => {
+                let transient = code.number(Lead::TRANSIENT as i32);
+                code.arithmetic(Arithmetic::Or, result, transient)
+            }
+        }
     }
 }
 

@@ -95,7 +95,7 @@ impl Sleeping {
         let mut assembly = Assembly::new(&HELPERS)?;
         let mut functions = Vec::new();
         for (proctype, points) in program.proctypes.iter().zip(&touched) {
-            let maker = Maker { program, proctype, tables };
+            let maker = Maker { program, proctype, tables, notes: false };
             let mut made: Vec<(&[Found], FunctionId)> = Vec::new();
             for point in points {
                 let found = point.as_ref().map_or(&[][..], |point| &point.found);

@@ -29,6 +29,8 @@ pub(crate) struct Scope<'a> {
     /// Working memory, see [`crate::room::Room`].
     pub(crate) room: Value,
     pub(crate) on_fault: OnFault,
+    /// Whether what is written is noted before, see [`crate::place`].
+    pub(crate) notes: bool,
 }
 
 /// Where a fault leads.
@@ -84,6 +86,12 @@ pub(crate) enum HelperId {
     LengthOf,
     /// (room, state, frame, pid and timeout, move, channel, count) -> number of entries, or -1.
     Offer,
+    /// (room, state, channel, message length) notes the messages of a channel.
+    NoteMessages,
+    /// (room, state) -> what a step changed, which is taken back.
+    Record,
+    /// (room, state, copy, length) -> what a step changed on a copy.
+    RecordCopy,
 }
 
 /// The result of a step that cannot be completed.
@@ -291,6 +299,7 @@ impl Scope<'_> {
     /// Stores a value, cut to the kind of the place.
     pub(crate) fn store(&self, code: &mut Code<'_>, place: &Place, value: Value) {
         let (base, offset) = self.place(code, place);
+        self.note(code, base, offset, memory(place.kind).bytes());
         store(code, place.kind, value, base, offset);
     }
 

@@ -6,7 +6,7 @@
 mod random;
 
 use preempt_core::{
-    Asleep, Enabled, Few, Label, Lead, Leads, Outcome, ProcessId, Step, Successors, System,
+    Asleep, Enabled, Few, Label, Lead, Leads, Outcome, ProcessId, Step, Successors, System, Vector,
 };
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
@@ -85,6 +85,7 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
             }
         }
         some_processes(name, native, reference.program().uses_timeout, &a, &all);
+        in_place(name, native, &state, &a, &all);
         let leads = leads_of(name, reference, native, (&a, asleep), &expected);
         for (&step, (expanded, outcome, range)) in expected.steps().iter().zip(&all.list) {
             let (mut x, mut y) = (a.clone(), a.clone());
@@ -161,6 +162,65 @@ fn some_processes(
         }
         assert_eq!(s, state, "{name}");
     }
+}
+
+/// What machine code tells of steps in place is what it tells of all, and the state stays as it is.
+fn in_place(name: &str, native: &Native<'_>, state: &[u8], settled: &[u8], all: &Successors) {
+    let (mut vector, mut leads, mut differences) = Default::default();
+    Vector::set(&mut vector, state);
+    let before = vector.clone();
+    let told = native.expand_in_place(&mut vector, &mut leads, &mut differences);
+    same(name, &mut vector, &before);
+    if state != settled {
+        assert!(!told, "{name}: the sequence is interrupted in {state:?}");
+        return;
+    }
+    let check = |vector: &mut Vector, leads: &Leads, differences: &[_], wanted: &[&_]| {
+        assert_eq!(leads.list.len(), wanted.len(), "{name}: steps in {state:?}");
+        for (lead, wanted) in leads.list.iter().zip(wanted) {
+            let (step, outcome, range): &(Step, Outcome, std::ops::Range<usize>) = wanted;
+            assert_eq!((lead.step(), lead.outcome()), (*step, *outcome), "{name}");
+            if matches!(outcome, Outcome::Broken(_)) {
+                continue;
+            }
+            let (mut there, differences) = (Vector::default(), &differences[lead.range()]);
+            there.set(&all.bytes[range.clone()]);
+            assert_eq!(vector.hash_after(differences[0]), there.hash(), "{name}: {step:?}");
+            vector.change(differences);
+            same(&format!("{name}: {step:?} from {state:?}"), vector, &there);
+            let transient = lead.result & Lead::TRANSIENT != 0;
+            assert_eq!(native.is_transient(there.state()), transient, "{name}: {step:?}");
+            vector.change(differences);
+        }
+    };
+    if told {
+        check(&mut vector, &leads, &differences, &all.list.iter().collect::<Vec<_>>());
+    }
+    if native.is_transient(state) {
+        return;
+    }
+    let mut behind = None;
+    loop {
+        let (mut leads, mut differences) = Default::default();
+        let (mut copy, mut brief, mut bytes) = (state.to_vec(), Leads::default(), Vec::new());
+        let expected =
+            native.expand_ample_briefly(&mut copy, behind, false, &mut brief, &mut bytes);
+        let found =
+            native.expand_ample_in_place(&mut vector, behind, false, &mut leads, &mut differences);
+        same(name, &mut vector, &before);
+        assert_eq!(expected, found, "{name}: behind {behind:?} in {state:?}");
+        let Some(Some(process)) = found else { return };
+        let own = all.list.iter().filter(|(step, ..)| step.process == process);
+        check(&mut vector, &leads, &differences, &own.collect::<Vec<_>>());
+        behind = Some(process);
+    }
+}
+
+fn same(name: &str, found: &mut Vector, expected: &Vector) {
+    assert_eq!(found.state(), expected.state(), "{name}");
+    assert_eq!((found.sum(), found.hash()), (expected.sum(), expected.hash()), "{name}");
+    let length = found.length();
+    assert!(found.bytes_mut()[length..].iter().all(|byte| *byte == 0), "{name}: not zero behind");
 }
 
 /// The steps out of a state that machine code takes while some processes sleep; all that it tells about

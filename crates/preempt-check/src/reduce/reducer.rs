@@ -5,7 +5,7 @@
 //! most frequent outcome of that search is that all of them are needed.
 
 use super::stubborn::Closure;
-use crate::search::Brief;
+use crate::search::Form;
 use crate::{Options, Reduction};
 use preempt_core::{ProcessId, System};
 
@@ -51,22 +51,21 @@ impl Reducer {
     pub(crate) fn expand<S: System + ?Sized>(
         &mut self,
         system: &S,
-        state: &mut Vec<u8>,
         tried: Option<Pick>,
-        out: &mut Brief,
+        form: &mut impl Form,
     ) -> Pick {
-        if !self.reduces() || system.process_count(state) < 2 {
-            out.expand(system, state);
+        if !self.reduces() || system.process_count(form.state()) < 2 {
+            form.expand(system);
             return Pick::Everything;
         }
         let behind = match tried {
             None => None,
             Some(Pick::Ample(process)) => Some(process),
-            Some(pick) => return self.expand_stubborn(system, state, Some(pick), out),
+            Some(pick) => return self.expand_stubborn(system, Some(pick), form),
         };
-        match out.expand_ample(system, state, behind, self.observed) {
+        match form.expand_ample(system, behind, self.observed) {
             Some(process) => Pick::Ample(process),
-            None => self.expand_stubborn(system, state, None, out),
+            None => self.expand_stubborn(system, None, form),
         }
     }
 
@@ -74,21 +73,20 @@ impl Reducer {
     pub(crate) fn expand_again<S: System + ?Sized>(
         &mut self,
         system: &S,
-        state: &mut Vec<u8>,
         pick: Pick,
-        out: &mut Brief,
+        form: &mut impl Form,
     ) {
-        let start = out.len();
+        let start = form.len();
         let mut tried = None;
         if pick == Pick::Everything {
-            return out.expand(system, state);
+            return form.expand(system);
         }
         loop {
-            let found = self.expand(system, state, tried, out);
+            let found = self.expand(system, tried, form);
             if found == pick || found == Pick::Everything {
                 return;
             }
-            out.truncate(start);
+            form.truncate(start);
             tried = Some(found);
         }
     }
@@ -97,17 +95,16 @@ impl Reducer {
     fn expand_stubborn<S: System + ?Sized>(
         &mut self,
         system: &S,
-        state: &mut Vec<u8>,
         tried: Option<Pick>,
-        out: &mut Brief,
+        form: &mut impl Form,
     ) -> Pick {
-        let start = out.len();
-        out.expand(system, state);
+        let start = form.len();
+        form.expand(system);
         if self.rule != Reduction::Full {
             return Pick::Everything;
         }
         self.movers.clear();
-        for lead in out.leads(start) {
+        for lead in form.leads(start) {
             let process = lead.step().process;
             if self.movers.last() != Some(&process) {
                 self.movers.push(process);
@@ -125,11 +122,11 @@ impl Reducer {
         if self.movers.len() < 2 || seeds == self.movers.len() {
             return Pick::Everything;
         }
-        self.stubborn.enter(system, state);
+        self.stubborn.enter(system, form.state());
         for at in seeds..self.movers.len() {
             let seed = self.movers[at];
-            if self.stubborn.grow(system, state, &self.movers, seed, self.observed) {
-                out.retain(start, |process| self.stubborn.contains(process));
+            if self.stubborn.grow(system, form.state(), &self.movers, seed, self.observed) {
+                form.retain(start, |process| self.stubborn.contains(process));
                 return Pick::Stubborn(seed);
             }
         }

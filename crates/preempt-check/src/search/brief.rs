@@ -1,21 +1,19 @@
 //! Lists of successors in brief, whatever the system tells them in.
 //!
 //! A [`Lead`] takes half the room of a successor in full, and systems made of machine code write it
-//! themselves. What other systems tell is brought into that form; what does not fit into it is kept
-//! beside the list.
+//! themselves. What other systems tell is brought into that form.
 
+use super::leads::LeadList;
 use crate::store::pages;
-use preempt_core::{Asleep, Enabled, Lead, Leads, Outcome, ProcessId, Step, Successors, System};
+use preempt_core::{Asleep, Enabled, Lead, Outcome, ProcessId, Step, Successors, System};
 use std::ops::Range;
 
 /// The successors of several states, one behind the other.
 #[derive(Default, Debug)]
 pub(crate) struct Brief {
-    leads: Leads,
+    list: LeadList,
     /// The bytes of all successors.
     pub(crate) bytes: Vec<u8>,
-    /// What does not fit into a lead, by its place in the list.
-    odd: Vec<(usize, Step, Outcome)>,
     full: Successors,
     enabled: Enabled,
     scratch: Vec<u8>,
@@ -25,103 +23,61 @@ impl Brief {
     /// Makes room for the successors of a usual state.
     #[inline(always)]
     fn make_room(&mut self) {
-        pages::make_room(&mut self.leads.list, 64);
+        pages::make_room(&mut self.list.leads.list, 64);
         pages::make_room(&mut self.bytes, 1 << 13);
     }
 
     /// How many successors there are.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
-        self.leads.list.len()
+        self.list.len()
     }
 
     /// The successors from `start` on.
     #[inline(always)]
     pub(crate) fn leads(&self, start: usize) -> &[Lead] {
-        &self.leads.list[start..]
+        self.list.from(start)
     }
 
     /// The step to a successor, how it went, and whether it leads into an indivisible sequence.
     #[inline(always)]
     pub(crate) fn get(&self, at: usize) -> (Step, Outcome, bool) {
-        let lead = &self.leads.list[at];
-        let is_transient = lead.result & Lead::TRANSIENT != 0;
-        if !self.odd.is_empty()
-            && let Ok(odd) = self.odd.binary_search_by_key(&at, |(at, ..)| *at)
-        {
-            return (self.odd[odd].1, self.odd[odd].2, is_transient);
-        }
-        (lead.step(), lead.outcome(), is_transient)
+        self.list.get(at)
     }
 
     /// Where the bytes of a successor are.
     #[inline(always)]
     pub(crate) fn range(&self, at: usize) -> Range<usize> {
-        self.leads.list[at].range()
+        self.list.lead(at).range()
     }
 
     /// Memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.len() * size_of::<Lead>()
-            + self.odd.len() * size_of::<(usize, Step, Outcome)>()
-            + self.bytes.len()
+        self.list.memory() + self.bytes.len()
     }
 
     /// Forgets the successors from `start` on.
     #[inline]
     pub(crate) fn truncate(&mut self, start: usize) {
-        if let Some(lead) = self.leads.list.get(start) {
-            let bytes = lead.start as usize;
-            self.bytes.truncate(bytes);
-            self.leads.list.truncate(start);
-        }
-        while self.odd.last().is_some_and(|(at, ..)| *at >= start) {
-            self.odd.pop();
-        }
+        self.list.truncate(start, &mut self.bytes);
     }
 
     /// Forgets the successors before `start`.
     pub(crate) fn forget_before(&mut self, start: usize) {
-        let bytes = self.leads.list.get(start).map_or(self.bytes.len(), |lead| lead.start as usize);
-        self.leads.list.drain(..start);
-        self.bytes.drain(..bytes);
-        self.leads.list.iter_mut().for_each(|lead| lead.start -= bytes as u32);
-        self.odd.retain(|(at, ..)| *at >= start);
-        self.odd.iter_mut().for_each(|(at, ..)| *at -= start);
+        self.list.forget_before(start, &mut self.bytes);
     }
 
     /// Of the successors from `start` on, keeps those by steps of some processes, and closes the gaps
     /// that the others leave.
     pub(crate) fn retain(&mut self, start: usize, keep: impl Fn(ProcessId) -> bool) {
-        let Some(first) = self.leads.list.get(start) else { return };
-        let (mut kept, mut end) = (start, first.start as usize);
-        let odd = self.odd.partition_point(|(at, ..)| *at < start);
-        let mut kept_odd = odd;
-        for at in start..self.len() {
-            let lead = self.leads.list[at];
-            let stays = keep(lead.step().process);
-            if let Some(found) = self.odd[odd..].iter().position(|(odd, ..)| *odd == at && stays) {
-                let (_, step, outcome) = self.odd[odd + found];
-                self.odd[kept_odd] = (kept, step, outcome);
-                kept_odd += 1;
-            }
-            if stays {
-                self.bytes.copy_within(lead.range(), end);
-                self.leads.list[kept] = Lead { start: end as u32, ..lead };
-                kept += 1;
-                end += lead.length as usize;
-            }
-        }
-        self.odd.truncate(kept_odd);
-        self.leads.list.truncate(kept);
-        self.bytes.truncate(end);
+        self.list.retain(start, keep, &mut self.bytes);
     }
 
     /// Adds all successors of a state. Ends interrupted sequences as [`System::expand`] does.
     #[inline]
     pub(crate) fn expand<S: System + ?Sized>(&mut self, system: &S, state: &mut Vec<u8>) {
         self.make_room();
-        if !system.expand_briefly(state, &mut self.leads, &mut self.bytes) {
+        if !system.expand_briefly(state, &mut self.list.leads, &mut self.bytes) {
             self.full.clear();
             system.expand(state, &mut self.enabled, &mut self.scratch, &mut self.full);
             self.take_over(system);
@@ -138,7 +94,7 @@ impl Brief {
         observed: bool,
     ) -> Option<ProcessId> {
         self.make_room();
-        let (leads, bytes) = (&mut self.leads, &mut self.bytes);
+        let (leads, bytes) = (&mut self.list.leads, &mut self.bytes);
         if let Some(found) = system.expand_ample_briefly(state, behind, observed, leads, bytes) {
             return found;
         }
@@ -157,7 +113,7 @@ impl Brief {
         state: &mut Vec<u8>,
         process: ProcessId,
     ) {
-        let (leads, bytes) = (&mut self.leads, &mut self.bytes);
+        let (leads, bytes) = (&mut self.list.leads, &mut self.bytes);
         if system.expand_process_briefly(state, process, leads, bytes).is_none() {
             self.full.clear();
             let (enabled, scratch) = (&mut self.enabled, &mut self.scratch);
@@ -190,11 +146,8 @@ impl Brief {
                 transition: step.transition,
                 partner_transition: step.partner_transition,
             };
-            if (lead.step(), lead.outcome()) != (*step, *outcome) {
-                self.odd.push((self.leads.list.len(), *step, *outcome));
-            }
             self.bytes.extend_from_slice(bytes);
-            self.leads.list.push(lead);
+            self.list.push(lead, *step, *outcome);
         }
     }
 }

@@ -7,12 +7,14 @@
 //! Counts have Spin's meanings: `matched` are arrivals at known states, steps into an indivisible
 //! sequence are `atomic_steps`, and `depth` is the longest stack in steps.
 
+use super::form::{Copies, Form};
+use super::in_place::InPlace;
 use super::tally::Tally;
 use super::window::{Frame, Window};
 use crate::reduce::{Pick, Reducer};
-use crate::store::{Exact, Pending, StateId, Store, StoreFull, pages};
+use crate::store::{Exact, Inserted, StateId, Store, StoreFull, pages};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{Lead, Outcome, Step, Stop, System};
+use preempt_core::{Enabled, Outcome, Step, Stop, System};
 
 /// Indivisible sequences with more steps than this, over all their branches, are checked for loops.
 const LONG_SEQUENCE: u32 = 1 << 14;
@@ -21,6 +23,16 @@ const LONG_SEQUENCE: u32 = 1 << 14;
 /// fetched.
 const AHEAD: usize = 3;
 
+/// States of so many bytes are changed in place rather than copied, and of so many where they are not even
+/// compared. For shorter ones the search on copies is quicker: a step in place costs the same whatever the
+/// length, copying and hashing do not.
+const LONG: usize = 400;
+const LONG_ENOUGH_TO_HASH: usize = 256;
+/// Bytes of successors kept before old sections are dropped.
+const WINDOW: usize = 32 << 20;
+/// So many states along one path are looked at to see how long states are.
+const LOOKED_AT: usize = 48;
+
 /// Searches all executions depth-first.
 pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
     system: &S,
@@ -28,19 +40,50 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let mut search = DepthFirst {
+    let can = system.works_in_place() && store.accept_hash(0).is_some();
+    let long = if store.looks_at_bytes() { LONG } else { LONG_ENOUGH_TO_HASH };
+    match can && longest_of_a_few(system) >= long {
+        true => explore::<_, _, InPlace>(system, store, options, budget, WINDOW),
+        false => explore::<_, _, Copies>(system, store, options, budget, WINDOW),
+    }
+}
+
+/// How long states are, as far as one path shows: they may grow.
+fn longest_of_a_few<S: System + ?Sized>(system: &S) -> usize {
+    let (mut state, mut enabled, mut longest) = (Vec::new(), Enabled::new(), 0);
+    if matches!(system.initial(&mut state), Outcome::Broken(_)) {
+        return 0;
+    }
+    for _ in 0..LOOKED_AT {
+        longest = longest.max(state.len());
+        enabled.clear();
+        system.enabled(&mut state, &mut enabled);
+        let Some(step) = enabled.steps().first() else { break };
+        if system.apply(&mut state, *step) != Outcome::Done {
+            break;
+        }
+    }
+    longest
+}
+
+fn explore<S: System + ?Sized, T: Store, F: Form>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    budget: &mut Budget,
+    window: usize,
+) -> Finding {
+    let mut search = DepthFirst::<_, _, F> {
         system,
         store,
         depth_limit: options.depth.unwrap_or(u64::MAX),
         tally: Tally::new(system, options),
         frames: Vec::new(),
-        window: Window::default(),
+        window: Window::new(window),
         on_stack: Vec::new(),
         reducer: Reducer::new(options),
         long_sequences: Exact::new(budget.memory_limit() / 8),
         sequence_steps: 0,
-        near: Vec::new(),
-        state: Vec::new(),
     };
     if let Err(Ended(stop)) = search.explore(budget) {
         search.tally.stop = stop.or(search.tally.stop);
@@ -48,13 +91,13 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
     search.tally.finish(system, search.store.len() as u64)
 }
 
-struct DepthFirst<'a, S: ?Sized, T> {
+struct DepthFirst<'a, S: ?Sized, T, F> {
     system: &'a S,
     store: &'a mut T,
     depth_limit: u64,
     tally: Tally,
     frames: Vec<Frame>,
-    window: Window,
+    window: Window<F>,
     /// One bit per stored state; unused without reduction.
     on_stack: Vec<u64>,
     reducer: Reducer,
@@ -62,10 +105,6 @@ struct DepthFirst<'a, S: ?Sized, T> {
     long_sequences: Exact,
     /// Steps inside sequences since the last stored state.
     sequence_steps: u32,
-    /// Successors that are being hashed.
-    near: Vec<Pending>,
-    /// The state that is being entered.
-    state: Vec<u8>,
 }
 
 /// Ends the search: for a reason, or because enough errors were found.
@@ -77,7 +116,7 @@ impl From<StoreFull> for Ended {
     }
 }
 
-impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
+impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
     fn explore(&mut self, budget: &mut Budget) -> Result<(), Ended> {
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
@@ -93,7 +132,6 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         if matches!(outcome, Outcome::Broken(_)) {
             return Ok(());
         }
-        self.state = state;
         self.arrive(0, false, None)?;
         while let Some(top) = self.frames.last_mut() {
             if top.next == top.count {
@@ -106,7 +144,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             if top.id.is_some() {
                 self.sequence_steps = 0;
             }
-            let (step, outcome, transient) = self.window.successors.get(at);
+            let (step, outcome, transient) = self.window.form.get(at);
             self.tally.take(self.system, step);
             if outcome != Outcome::Done {
                 self.fault(outcome)?;
@@ -122,21 +160,18 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
                 self.tally.matched += 1;
                 continue;
             }
-            let bytes = &self.window.successors.bytes[self.window.successors.range(at)];
             if transient {
                 self.tally.atomic_steps += 1;
-                self.state.clear();
-                self.state.extend_from_slice(bytes);
+                self.window.form.enter(at);
                 self.sequence_steps += 1;
                 self.arrive(depth, true, None)?;
             } else {
-                let inserted = self.store.insert_hashed(self.window.hashes[at], bytes)?;
+                let inserted = self.insert(at)?;
                 if !inserted.new {
                     self.matched(inserted.id);
                     continue;
                 }
-                self.state.clear();
-                self.state.extend_from_slice(bytes);
+                self.window.form.enter(at);
                 self.arrive(depth, false, Some(inserted.id))?;
             }
             let poll = budget.poll(|| Progress {
@@ -154,6 +189,18 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         Ok(())
     }
 
+    /// Offers a successor to the store.
+    #[inline(always)]
+    fn insert(&mut self, at: usize) -> Result<Inserted, StoreFull> {
+        let Window { form, hashes, .. } = &mut self.window;
+        if !self.store.looks_at_bytes() {
+            return self.store.insert_hashed(hashes[at], &[]);
+        }
+        let inserted = self.store.insert_hashed(hashes[at], form.show(at));
+        form.hide(at);
+        inserted
+    }
+
     fn memory(&self) -> usize {
         self.store.bytes()
             + self.window.bytes()
@@ -162,23 +209,26 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             + self.frames.len() * size_of::<Frame>()
     }
 
-    /// Enters `self.state`, which is new (`id` given), or transient, or was so until now.
+    /// Enters the state that the form stands at, which is new (`id` given), or transient, or was so until now.
     fn arrive(&mut self, depth: u32, transient: bool, id: Option<StateId>) -> Result<(), Ended> {
-        self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
-        let start = self.window.successors.len() as u32;
+        let bytes = self.window.form.state().len();
+        self.tally.state_bytes = self.tally.state_bytes.max(bytes);
+        let start = self.window.form.len() as u32;
         let mut pick = self.fill_first(id.is_some());
         let mut id = id;
         if id.is_none() {
-            if transient && self.system.is_transient(&self.state) {
+            let state = self.window.form.state();
+            if transient && self.system.is_transient(state) {
                 let long = self.sequence_steps > LONG_SEQUENCE;
-                if long && !self.long_sequences.insert(&self.state)?.new {
-                    self.window.truncate(start);
+                if long && !self.long_sequences.insert(state)?.new {
+                    self.turn_back(start);
                     return Ok(());
                 }
             } else {
-                let inserted = self.store.insert(&self.state)?;
+                let hash = self.window.form.hash(self.store);
+                let inserted = self.store.insert_hashed(hash, state)?;
                 if !inserted.new {
-                    self.window.truncate(start);
+                    self.turn_back(start);
                     self.matched(inserted.id);
                     return Ok(());
                 }
@@ -190,7 +240,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             }
         }
         self.tally.depth = self.tally.depth.max(u64::from(depth));
-        let count = self.window.successors.len() as u32 - start;
+        let count = self.window.form.len() as u32 - start;
         if let Some(id) = id {
             if let Some(below) = self.frames.last_mut() {
                 below.outside = true;
@@ -212,46 +262,27 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
     /// Appends the section of the first selection; says which it is.
     #[inline]
     fn fill_first(&mut self, may_reduce: bool) -> Pick {
-        let out = &mut self.window.successors;
         if may_reduce && self.reducer.reduces() {
-            return self.reducer.expand(self.system, &mut self.state, None, out);
+            return self.reducer.expand(self.system, None, &mut self.window.form);
         }
-        out.expand(self.system, &mut self.state);
+        self.window.form.expand(self.system);
         Pick::Everything
     }
 
     /// Computes the hashes of the new section of a state, and fetches what their lookups will need.
+    #[inline]
     fn hash_section(&mut self, start: u32, parent: Option<StateId>) -> Result<(), Ended> {
-        self.window.hashes.truncate(start as usize);
-        if let Some(parent) = parent
-            && self.store.hashes_near()
-        {
-            return self.hash_near(start, parent);
-        }
-        let leads = self.window.successors.leads(start as usize);
-        pages::make_room(&mut self.window.hashes, leads.len());
-        for lead in leads {
-            let hash = self.store.hash(&self.window.successors.bytes[lead.range()]);
-            self.store.prefetch(hash);
-            self.window.hashes.push(hash);
-        }
+        let Window { form, hashes, .. } = &mut self.window;
+        hashes.truncate(start as usize);
+        form.hash_section(self.store, start as usize, parent, hashes)?;
         Ok(())
     }
 
-    /// As [`Self::hash_section`], where the store makes use of the state before.
-    fn hash_near(&mut self, start: u32, parent: StateId) -> Result<(), Ended> {
-        let Window { successors, hashes, .. } = &mut self.window;
-        self.near.clear();
-        for lead in successors.leads(start as usize) {
-            let range = lead.range();
-            // Inside a sequence nothing is stored, so nothing need be known of it.
-            let is_stored = lead.result & Lead::TRANSIENT == 0;
-            let end = if is_stored { range.end } else { range.start };
-            self.near.push(Pending::new(0, range.start, end));
-        }
-        self.store.hash_successors(parent, &successors.bytes, &mut self.near)?;
-        hashes.extend(self.near.iter().map(|pending| pending.hash));
-        Ok(())
+    /// Leaves a state that was entered but does not get a frame; its section begins at `start`.
+    #[cold]
+    fn turn_back(&mut self, start: u32) {
+        self.window.truncate(start);
+        self.window.go_back(&self.frames);
     }
 
     fn matched(&mut self, id: StateId) {
@@ -272,13 +303,10 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         let frame = self.frames[top];
         if frame.pick != Pick::Everything && !frame.outside {
             self.window.truncate(frame.start);
-            let mut state = std::mem::take(&mut self.state);
-            self.window.state_of(&self.frames, top, &mut state);
-            self.state = state;
+            self.window.recall(&self.frames, top);
             let tried = Some(frame.pick);
-            let out = &mut self.window.successors;
-            let pick = self.reducer.expand(self.system, &mut self.state, tried, out);
-            let count = self.window.successors.len() as u32 - frame.start;
+            let pick = self.reducer.expand(self.system, tried, &mut self.window.form);
+            let count = self.window.form.len() as u32 - frame.start;
             self.frames[top] = Frame { pick, count, next: 0, ..frame };
             self.hash_section(frame.start, frame.id)?;
             return Ok(());
@@ -298,10 +326,9 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
                 None => {}
             }
         }
-        if let Some(lost) = self.window.lost(top) {
-            for at in lost {
-                self.refill(at)?;
-            }
+        match self.window.lost(top) {
+            None => self.window.go_back(&self.frames),
+            Some(lost) => self.refill(lost)?,
         }
         Ok(())
     }
@@ -316,21 +343,27 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         }
     }
 
-    /// Computes again the section of a frame whose successors were dropped.
-    fn refill(&mut self, at: usize) -> Result<(), Ended> {
-        let mut state = std::mem::take(&mut self.state);
-        self.window.state_of(&self.frames, at, &mut state);
-        self.state = state;
-        let start = self.window.successors.len() as u32;
-        self.fill_again(self.frames[at].pick);
-        self.frames[at].start = start;
-        self.hash_section(start, self.frames[at].id)
+    /// Computes again the sections of frames whose successors were dropped, from the first of them, where
+    /// the form stands, to the top.
+    #[cold]
+    fn refill(&mut self, lost: std::ops::Range<usize>) -> Result<(), Ended> {
+        let top = lost.end - 1;
+        for at in lost {
+            let start = self.window.form.len() as u32;
+            self.fill_again(self.frames[at].pick);
+            self.frames[at].start = start;
+            self.hash_section(start, self.frames[at].id)?;
+            if at != top {
+                let taken = self.frames[at].taken();
+                self.window.form.enter(taken);
+            }
+        }
+        Ok(())
     }
 
     /// Appends the section of a selection that was made before.
     fn fill_again(&mut self, pick: Pick) {
-        let out = &mut self.window.successors;
-        self.reducer.expand_again(self.system, &mut self.state, pick, out);
+        self.reducer.expand_again(self.system, pick, &mut self.window.form);
     }
 
     fn fault(&mut self, outcome: Outcome) -> Result<(), Ended> {
@@ -348,7 +381,7 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
 
     /// In a state without steps: whether it may rest there.
     fn check_end(&mut self) -> Result<(), Ended> {
-        if self.system.is_valid_end(&self.state) {
+        if self.system.is_valid_end(self.window.form.state()) {
             return Ok(());
         }
         let steps = if self.tally.first.is_none() { self.path() } else { Vec::new() };
@@ -360,11 +393,11 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
 
     /// The steps along the stack, found by running it again from the initial state.
     fn path(&mut self) -> Vec<Step> {
-        let present = std::mem::take(&mut self.window);
+        let present = std::mem::replace(&mut self.window, Window::new(usize::MAX));
         let mut steps = Vec::new();
         let mut state = Vec::new();
         self.system.initial(&mut state);
-        std::mem::swap(&mut self.state, &mut state);
+        self.window.start(&state);
         for at in 0..self.frames.len() {
             let frame = self.frames[at];
             if frame.next == 0 {
@@ -373,13 +406,11 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
             self.window.truncate(0);
             self.fill_again(frame.pick);
             let taken = frame.next as usize - 1;
-            let successors = &self.window.successors;
-            steps.push(successors.get(taken).0);
-            self.state.clear();
-            self.state.extend_from_slice(&successors.bytes[successors.range(taken)]);
+            let form = &mut self.window.form;
+            steps.push(form.get(taken).0);
+            form.enter(taken);
         }
         self.window = present;
-        self.state = state;
         steps
     }
 
@@ -402,3 +433,6 @@ impl<S: System + ?Sized, T: Store> DepthFirst<'_, S, T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,10 +9,8 @@
 //! Invariant: the sections of frames `base..` are present, and the last checkpoint is the state
 //! of frame `base`.
 
-use super::brief::Brief;
+use super::form::Form;
 
-/// Bytes of successors kept before old sections are dropped.
-const LIMIT: usize = 32 << 20;
 /// Every so many dropped frames one leaves a checkpoint.
 const STRIDE: usize = 32;
 
@@ -35,10 +33,20 @@ pub(crate) struct Frame {
     pub(crate) outside: bool,
 }
 
+impl Frame {
+    /// Where the successor is that was visited last.
+    #[inline(always)]
+    pub(crate) fn taken(&self) -> usize {
+        (self.start + self.next) as usize - 1
+    }
+}
+
 /// The sections of the frames on top of a stack.
-#[derive(Default, Debug)]
-pub(crate) struct Window {
-    pub(crate) successors: Brief,
+#[derive(Debug)]
+pub(crate) struct Window<F> {
+    pub(crate) form: F,
+    /// Bytes of successors kept before old sections are dropped.
+    limit: usize,
     /// The hash of each successor in the list.
     pub(crate) hashes: Vec<u64>,
     base: usize,
@@ -46,35 +54,53 @@ pub(crate) struct Window {
     checkpoint_bytes: usize,
 }
 
-impl Window {
+impl<F: Form> Window<F> {
+    /// A window of so many bytes of successors.
+    pub(crate) fn new(limit: usize) -> Self {
+        Window {
+            form: F::default(),
+            limit,
+            hashes: Vec::new(),
+            base: 0,
+            checkpoints: Vec::new(),
+            checkpoint_bytes: 0,
+        }
+    }
+
     /// Begins with a root whose state this is.
     pub(crate) fn start(&mut self, root: &[u8]) {
+        self.form.stand_at(root, 0);
         self.checkpoint(0, root.to_vec());
     }
 
     pub(crate) fn bytes(&self) -> usize {
         // Capacity beyond the length is address space that was never touched.
-        self.successors.memory() + self.hashes.len() * 8 + self.checkpoint_bytes
+        self.form.memory() + self.hashes.len() * 8 + self.checkpoint_bytes
     }
 
     /// Forgets the section that begins at `start` and all behind it.
     #[inline]
     pub(crate) fn truncate(&mut self, start: u32) {
         let start = start as usize;
-        self.successors.truncate(start);
+        self.form.truncate(start);
         self.hashes.truncate(start);
     }
 
-    /// Replaces `out` by the state of frame `at`, whose predecessor's section is present.
-    pub(crate) fn state_of(&self, frames: &[Frame], at: usize, out: &mut Vec<u8>) {
-        out.clear();
-        match self.checkpoints.last() {
-            Some((frame, state)) if *frame == at => out.extend_from_slice(state),
-            _ => {
-                let below = &frames[at - 1];
-                let range = self.successors.range((below.start + below.next) as usize - 1);
-                out.extend_from_slice(&self.successors.bytes[range]);
-            }
+    /// Stands at the state of frame `at`, the top, again.
+    #[inline]
+    pub(crate) fn recall(&mut self, frames: &[Frame], at: usize) {
+        let told = match self.checkpoints.last() {
+            Some((frame, state)) if *frame == at => Ok(state.as_slice()),
+            _ => Err(frames[at - 1].taken()),
+        };
+        self.form.recall(told);
+    }
+
+    /// Goes back to the state of the top frame, whose last successor was entered and left.
+    #[inline(always)]
+    pub(crate) fn go_back(&mut self, frames: &[Frame]) {
+        if let Some(top) = frames.last() {
+            self.form.go_back(top.taken());
         }
     }
 
@@ -91,7 +117,7 @@ impl Window {
     /// Drops the older half of the sections if there are too many.
     #[inline]
     pub(crate) fn trim(&mut self, frames: &mut [Frame]) {
-        if self.successors.bytes.len() + self.successors.len() * 32 >= LIMIT {
+        if self.form.memory() >= self.limit {
             self.drop_older(frames);
         }
     }
@@ -102,15 +128,21 @@ impl Window {
         if middle <= self.base {
             return;
         }
-        let (mut state, first) = (Vec::new(), self.base);
-        for at in first + 1..=middle {
-            if (at - first).is_multiple_of(STRIDE) || at == middle {
-                self.state_of(frames, at, &mut state);
-                self.checkpoint(at, state.clone());
+        let first = self.base;
+        let Some((_, state)) = self.checkpoints.last() else { return };
+        let mut kept = Vec::new();
+        let (taken, mut at) = (frames[first..middle].iter().map(Frame::taken), first);
+        self.form.along(state, first, taken, |state| {
+            if at != first && ((at - first).is_multiple_of(STRIDE) || at == middle) {
+                kept.push((at, state.to_vec()));
             }
+            at += 1;
+        });
+        for (at, state) in kept {
+            self.checkpoint(at, state);
         }
         let items = frames[middle].start as usize;
-        self.successors.forget_before(items);
+        self.form.forget_before(items);
         self.hashes.drain(..items);
         for frame in &mut frames[middle..] {
             frame.start -= items as u32;
@@ -119,18 +151,21 @@ impl Window {
     }
 
     /// To be called when the frame at index `popped` is gone. The range of frames whose sections
-    /// must be computed again, beginning with the one that has a checkpoint.
+    /// must be computed again, beginning with the one that has a checkpoint, where the form stands then.
     #[inline]
     pub(crate) fn lost(&mut self, popped: usize) -> Option<std::ops::Range<usize>> {
-        (popped == self.base && popped != 0).then(|| self.go_back(popped))
+        (popped == self.base && popped != 0).then(|| self.return_to_checkpoint(popped))
     }
 
     #[cold]
-    fn go_back(&mut self, popped: usize) -> std::ops::Range<usize> {
+    fn return_to_checkpoint(&mut self, popped: usize) -> std::ops::Range<usize> {
         if let Some((_, state)) = self.checkpoints.pop() {
             self.checkpoint_bytes -= state.capacity() + 32;
         }
-        self.base = self.checkpoints.last().map_or(0, |(frame, _)| *frame);
+        if let Some((frame, state)) = self.checkpoints.last() {
+            self.base = *frame;
+            self.form.stand_at(state, self.base);
+        }
         self.base..popped
     }
 

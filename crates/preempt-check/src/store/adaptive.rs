@@ -98,7 +98,7 @@ impl Store for Adaptive {
                 Ok(inserted) => Ok(inserted),
                 Err(StoreFull) => {
                     self.make_room()?;
-                    self.insert(state)
+                    self.insert_hashed(hash, state)
                 }
             },
             Inner::Tree(store) => store.insert_hashed(hash, state),
@@ -152,6 +152,11 @@ impl Store for Adaptive {
             Inner::Exact(store) => store.load(id, out),
             Inner::Tree(store) => store.load(id, out),
         }
+    }
+
+    #[inline]
+    fn accept_hash(&self, hash: u64) -> Option<u64> {
+        Some(hash & !1)
     }
 
     fn loads_fast(&self) -> bool {

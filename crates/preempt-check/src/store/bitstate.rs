@@ -110,6 +110,16 @@ impl Store for Bitstate {
         self.lines.prefetch(self.line(hash));
     }
 
+    #[inline]
+    fn looks_at_bytes(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn accept_hash(&self, hash: u64) -> Option<u64> {
+        Some(hash)
+    }
+
     fn load(&self, _id: StateId, _out: &mut Vec<u8>) -> bool {
         false
     }

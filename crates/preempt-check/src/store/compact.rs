@@ -129,6 +129,16 @@ impl Store for Compact {
         pages::prefetch(&self.fingerprints, slot(hash, self.capacity()));
     }
 
+    #[inline]
+    fn looks_at_bytes(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn accept_hash(&self, hash: u64) -> Option<u64> {
+        Some(hash)
+    }
+
     fn load(&self, _id: StateId, _out: &mut Vec<u8>) -> bool {
         false
     }

@@ -370,6 +370,11 @@ impl Store for Exact {
         true
     }
 
+    #[inline]
+    fn accept_hash(&self, hash: u64) -> Option<u64> {
+        Some(hash & !1)
+    }
+
     fn loads_fast(&self) -> bool {
         true
     }

@@ -175,6 +175,19 @@ pub trait Store {
     /// Sets how much memory the store may use from now on. What it holds already stays.
     fn set_limit(&mut self, bytes: usize);
 
+    /// Whether insertions look at the bytes of a state, and not at its hash alone.
+    #[inline]
+    fn looks_at_bytes(&self) -> bool {
+        true
+    }
+
+    /// What the other methods take for a state with this hash, if a hash by any function will do, as
+    /// long as it is the same function for all states.
+    #[inline]
+    fn accept_hash(&self, _hash: u64) -> Option<u64> {
+        None
+    }
+
     /// Whether `load` is about as fast as reading the bytes from a queue.
     fn loads_fast(&self) -> bool {
         false
