@@ -27,3 +27,13 @@ active [3] proctype worker()
 	od;
 	finished!_pid,cell
 }
+
+active proctype collector()
+{
+	byte count, who;
+	short last;
+	do
+	:: count < 3 -> finished?who,last; count++
+	:: else -> break
+	od
+}
