@@ -250,7 +250,7 @@ pub(crate) extern "C" fn offer(
     }
 }
 
-/// Takes a joint step on a copy of the state.
+/// Takes a joint step on a copy of the state, or in place if that is wanted and the length cannot change.
 ///
 /// # Safety
 /// As for [`offer`].
@@ -262,87 +262,45 @@ unsafe fn join(
     (me, partner, other): (usize, usize, Frame),
     lead: &mut Lead,
 ) {
-    // SAFETY: the caller's promise: `out` has room for the copy and what the step adds, and `base`
-    // is where the memory begins that `out` lies in.
+    // SAFETY: the caller's promise: `out`, or the place of the notes, has room for the copy and what the
+    // step adds, and `base` is where the memory begins that `out` lies in.
     unsafe {
-        if !(*room).first_note.is_null() {
-            return join_in_place(
-                room,
-                meeting,
-                state.cast_mut(),
-                frame,
-                (me, partner, other),
-                lead,
-            );
+        let tells_differences = !(*room).first_note.is_null();
+        let place = match tells_differences {
+            true if meeting.growth == 0 => state.cast_mut(),
+            true => (*room).first_note.cast(),
+            false => (*room).out,
+        };
+        if place.cast_const() != state {
+            std::ptr::copy_nonoverlapping(state, place, lead.length as usize);
         }
-        let copy = (*room).out;
-        std::ptr::copy_nonoverlapping(state, copy, lead.length as usize);
         let sender = frame.offset_from_unsigned(state);
         let proctype = usize::from(*frame);
         let result = both_halves(
-            meeting,
-            (copy, room),
-            (proctype, sender, me, lead.transition),
-            (other, partner, lead.partner_transition),
-        );
-        if meeting.growth > 0 {
-            lead.length = crate::shape::length_of((*room).shape, copy);
-        }
-        lead.result = result;
-        if result == ASK_STEP {
-            (*room).asks = 1;
-        } else if *copy != 0 {
-            lead.result |= Lead::TRANSIENT;
-        }
-        lead.start = copy.cast_const().offset_from_unsigned((*room).base) as u32;
-        (*room).out = copy.add(lead.length as usize);
-    }
-}
-
-/// As [`join`] where steps are taken in place, or on a copy if they may add to the vector.
-///
-/// # Safety
-/// As for [`offer`].
-unsafe fn join_in_place(
-    room: *mut Room,
-    meeting: &Meeting,
-    state: *mut u8,
-    frame: *const u8,
-    (me, partner, other): (usize, usize, Frame),
-    lead: &mut Lead,
-) {
-    // SAFETY: the caller's promise; a copy fits where notes go.
-    unsafe {
-        let length = (*room).length;
-        let place = match meeting.growth {
-            0 => state,
-            _ => {
-                let copy = (*room).first_note.cast();
-                std::ptr::copy_nonoverlapping(state, copy, length as usize);
-                copy
-            }
-        };
-        let sender = frame.offset_from_unsigned(state);
-        let proctype = usize::from(*frame);
-        lead.result = both_halves(
             meeting,
             (place, room),
             (proctype, sender, me, lead.transition),
             (other, partner, lead.partner_transition),
         );
-        if lead.result == ASK_STEP {
+        lead.result = result;
+        if result == ASK_STEP {
             (*room).asks = 1;
         } else if *place != 0 {
             lead.result |= Lead::TRANSIENT;
         }
-        let told = match meeting.growth {
-            0 => record(room, state),
-            _ => {
-                let length = crate::shape::length_of((*room).shape, place);
-                record_copy(room, state, place, length)
-            }
-        };
-        (lead.start, lead.length) = (told as u32, (told >> 32) as u32);
+        if meeting.growth > 0 {
+            lead.length = crate::shape::length_of((*room).shape, place);
+        }
+        if tells_differences {
+            let told = match meeting.growth {
+                0 => record(room, place),
+                _ => record_copy(room, state, place, lead.length),
+            };
+            (lead.start, lead.length) = (told as u32, (told >> 32) as u32);
+        } else {
+            lead.start = place.cast_const().offset_from_unsigned((*room).base) as u32;
+            (*room).out = place.add(lead.length as usize);
+        }
     }
 }
 

@@ -76,7 +76,7 @@ impl Reducer {
         pick: Pick,
         form: &mut impl Form,
     ) {
-        let start = form.len();
+        let start = form.list().len();
         let mut tried = None;
         if pick == Pick::Everything {
             return form.expand(system);
@@ -98,13 +98,13 @@ impl Reducer {
         tried: Option<Pick>,
         form: &mut impl Form,
     ) -> Pick {
-        let start = form.len();
+        let start = form.list().len();
         form.expand(system);
         if self.rule != Reduction::Full {
             return Pick::Everything;
         }
         self.movers.clear();
-        for lead in form.leads(start) {
+        for lead in form.list().from(start) {
             let process = lead.step().process;
             if self.movers.last() != Some(&process) {
                 self.movers.push(process);

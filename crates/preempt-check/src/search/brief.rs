@@ -27,6 +27,11 @@ impl Brief {
         pages::make_room(&mut self.bytes, 1 << 13);
     }
 
+    #[inline(always)]
+    pub(crate) fn list(&self) -> &LeadList {
+        &self.list
+    }
+
     /// How many successors there are.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {

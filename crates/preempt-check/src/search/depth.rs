@@ -144,7 +144,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             if top.id.is_some() {
                 self.sequence_steps = 0;
             }
-            let (step, outcome, transient) = self.window.form.get(at);
+            let (step, outcome, transient) = self.window.form.list().get(at);
             self.tally.take(self.system, step);
             if outcome != Outcome::Done {
                 self.fault(outcome)?;
@@ -213,7 +213,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
     fn arrive(&mut self, depth: u32, transient: bool, id: Option<StateId>) -> Result<(), Ended> {
         let bytes = self.window.form.state().len();
         self.tally.state_bytes = self.tally.state_bytes.max(bytes);
-        let start = self.window.form.len() as u32;
+        let start = self.window.form.list().len() as u32;
         let mut pick = self.fill_first(id.is_some());
         let mut id = id;
         if id.is_none() {
@@ -240,7 +240,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             }
         }
         self.tally.depth = self.tally.depth.max(u64::from(depth));
-        let count = self.window.form.len() as u32 - start;
+        let count = self.window.form.list().len() as u32 - start;
         if let Some(id) = id {
             if let Some(below) = self.frames.last_mut() {
                 below.outside = true;
@@ -306,7 +306,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             self.window.recall(&self.frames, top);
             let tried = Some(frame.pick);
             let pick = self.reducer.expand(self.system, tried, &mut self.window.form);
-            let count = self.window.form.len() as u32 - frame.start;
+            let count = self.window.form.list().len() as u32 - frame.start;
             self.frames[top] = Frame { pick, count, next: 0, ..frame };
             self.hash_section(frame.start, frame.id)?;
             return Ok(());
@@ -349,7 +349,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
     fn refill(&mut self, lost: std::ops::Range<usize>) -> Result<(), Ended> {
         let top = lost.end - 1;
         for at in lost {
-            let start = self.window.form.len() as u32;
+            let start = self.window.form.list().len() as u32;
             self.fill_again(self.frames[at].pick);
             self.frames[at].start = start;
             self.hash_section(start, self.frames[at].id)?;
@@ -407,7 +407,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             self.fill_again(frame.pick);
             let taken = frame.next as usize - 1;
             let form = &mut self.window.form;
-            steps.push(form.get(taken).0);
+            steps.push(form.list().get(taken).0);
             form.enter(taken);
         }
         self.window = present;

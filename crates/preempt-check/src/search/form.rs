@@ -5,19 +5,14 @@
 //! stack, one section behind the other, and knows the state of the top frame.
 
 use super::brief::Brief;
+use super::leads::LeadList;
 use crate::store::{Pending, StateId, Store, StoreFull, pages};
-use preempt_core::{Lead, Outcome, ProcessId, Step, System};
+use preempt_core::{Lead, ProcessId, System};
 
 /// Successors of the frames on a stack, and the state of the frame on top.
 pub(crate) trait Form: Default {
-    /// How many successors there are.
-    fn len(&self) -> usize;
-
-    /// The successors from `start` on. Where their bytes are is the form's business.
-    fn leads(&self, start: usize) -> &[Lead];
-
-    /// The step to a successor, how it went, and whether it leads into an indivisible sequence.
-    fn get(&self, at: usize) -> (Step, Outcome, bool);
+    /// The successors. Where their bytes are is the form's business.
+    fn list(&self) -> &LeadList;
 
     /// Memory in use, in bytes.
     fn memory(&self) -> usize;
@@ -100,18 +95,8 @@ pub(crate) struct Copies {
 
 impl Form for Copies {
     #[inline(always)]
-    fn len(&self) -> usize {
-        self.successors.len()
-    }
-
-    #[inline(always)]
-    fn leads(&self, start: usize) -> &[Lead] {
-        self.successors.leads(start)
-    }
-
-    #[inline(always)]
-    fn get(&self, at: usize) -> (Step, Outcome, bool) {
-        self.successors.get(at)
+    fn list(&self) -> &LeadList {
+        self.successors.list()
     }
 
     fn memory(&self) -> usize {

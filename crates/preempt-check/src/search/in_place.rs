@@ -10,7 +10,7 @@ use super::brief::Brief;
 use super::form::Form;
 use super::leads::LeadList;
 use crate::store::{Pending, StateId, Store, StoreFull, pages};
-use preempt_core::{Difference, Lead, Outcome, ProcessId, Step, System, Vector};
+use preempt_core::{Difference, Lead, ProcessId, System, Vector};
 use std::ops::Range;
 
 /// The search in place.
@@ -77,18 +77,8 @@ impl InPlace {
 
 impl Form for InPlace {
     #[inline(always)]
-    fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    #[inline(always)]
-    fn leads(&self, start: usize) -> &[Lead] {
-        self.list.from(start)
-    }
-
-    #[inline(always)]
-    fn get(&self, at: usize) -> (Step, Outcome, bool) {
-        self.list.get(at)
+    fn list(&self) -> &LeadList {
+        &self.list
     }
 
     fn memory(&self) -> usize {
@@ -221,7 +211,7 @@ impl Form for InPlace {
         {
             return self.hash_near(store, start, parent, hashes);
         }
-        pages::make_room(hashes, self.len() - start);
+        pages::make_room(hashes, self.list.len() - start);
         for lead in self.list.from(start) {
             let hash = self.vector.hash_after(self.differences[lead.start as usize]);
             let hash = store.accept_hash(hash).unwrap_or(0);
@@ -243,7 +233,7 @@ impl InPlace {
     ) -> Result<(), StoreFull> {
         self.near.clear();
         self.copy.clear();
-        for at in start..self.len() {
+        for at in start..self.list.len() {
             let from = self.copy.len();
             if self.list.lead(at).result & (Lead::TRANSIENT | Lead::BROKEN) == 0 {
                 self.change(at);
