@@ -28,7 +28,13 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         None => within_switches(&program, arguments, &text)?,
     };
     let sources = [Source { file: file.to_string_lossy().into_owned(), text }];
-    output::report(&Report { arguments, claims: &[claim], sources: &sources, headings: &[] })
+    output::report(&Report {
+        arguments,
+        claims: &[claim],
+        sources: &sources,
+        headings: &[],
+        trail: None,
+    })
 }
 
 /// LMP09's question: at most so many context switches of any kind.

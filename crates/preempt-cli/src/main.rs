@@ -5,6 +5,7 @@
 
 mod arguments;
 mod boolean;
+mod cancel;
 mod explain;
 mod failure;
 mod graph;

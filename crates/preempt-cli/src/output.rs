@@ -19,6 +19,8 @@ pub(crate) struct Report<'a> {
     pub(crate) sources: &'a [Source],
     /// What was asked, claim by claim; for reports in Spin's form.
     pub(crate) headings: &'a [Heading],
+    /// The first counterexample as a trail of Spin, if the saved trace is to be one.
+    pub(crate) trail: Option<String>,
 }
 
 /// Steps of one process in a row that are shown in full.
@@ -48,8 +50,9 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
     }
     if let Some(claim) = report.claims.iter().find(|claim| claim.violation.is_some()) {
         if let Some(path) = &arguments.trace {
-            let saved = SavedTrace::of(&file, &options(arguments), claim);
-            keep(write(path, &saved.map_or(String::new(), |saved| saved.to_json())));
+            let saved = || SavedTrace::of(&file, &options(arguments), claim);
+            let json = || saved().map_or(String::new(), |saved| saved.to_json());
+            keep(write(path, &report.trail.clone().unwrap_or_else(json)));
         }
         if let Some(path) = &arguments.msc {
             let svg = claim.violation.as_ref().map(|violation| chart::svg(&violation.trace));

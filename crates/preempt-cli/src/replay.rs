@@ -7,17 +7,32 @@ use crate::promela;
 use crate::simulate::interactive;
 use crate::terminal;
 use preempt_core::{Claim, ProcessId, Statistics, Step, Stop, Verdict, replay};
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::interpret::trail::is_trail;
 use preempt_report::{Page, SavedTrace, lanes, page};
 use std::process::ExitCode;
+
+/// The execution that a trail file of Spin tells.
+fn trail_of_spin(interpreter: &Interpreter, text: &str) -> Result<SavedTrace, String> {
+    let trail = interpreter.read_trail(text).map_err(|error| error.to_string())?;
+    let mut saved =
+        SavedTrace { property: "a trail of Spin".into(), ..SavedTrace::default() };
+    saved.trace.raw = trail.steps;
+    saved.trace.cycle_start = trail.cycle_start;
+    Ok(saved)
+}
 
 /// Runs `preempt replay`.
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let path = &arguments.trace;
     let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
-    let saved = SavedTrace::from_json(&text)
-        .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
     let model = promela::load(&arguments.model, true)?;
     let interpreter = promela::observed(&model, &arguments.model)?;
+    let saved = match is_trail(&text) {
+        true => trail_of_spin(&interpreter, &text),
+        false => SavedTrace::from_json(&text).map_err(|error| error.to_string()),
+    }
+    .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
     let steps: Vec<Step> = saved
         .trace
         .raw

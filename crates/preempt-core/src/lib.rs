@@ -6,6 +6,7 @@
 //! depends on nothing.
 
 mod asleep;
+mod cancel;
 mod fault;
 mod footprint;
 mod replay;
@@ -18,9 +19,10 @@ mod verdict;
 mod words;
 
 pub use asleep::Asleep;
+pub use cancel::Cancellation;
 pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
-pub use replay::{ReplayError, changes_between, replay, tell};
+pub use replay::{ReplayError, changes_between, cost_of, replay, tell};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{Few, Label, Lead, Leads, Successors, System};

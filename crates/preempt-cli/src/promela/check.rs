@@ -3,7 +3,7 @@
 use super::claim::{NeverClaim, as_buchi};
 use super::cycles::{self, Question};
 use super::literals::literals;
-use super::{Beside, add_formula, interpreter, load, safety, sources, truncations_along};
+use super::{Beside, add_formula, interpreter, load, refused, safety, sources, truncations_along};
 use crate::arguments::{Backend, CheckArguments, Compat, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
@@ -16,7 +16,9 @@ use preempt_core::{Claim, Fault, FaultKind, Locality, System, ViolationKind};
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
+use preempt_promela::interpret::trail::Trail;
 use preempt_promela::model::{self, Model};
+use preempt_promela::syntax::formula_too_large;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -38,6 +40,7 @@ enum Selected {
 
 /// Checks a model, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    crate::cancel::set_deadline(arguments.time);
     let mut model = load(&arguments.model, arguments.quiet || arguments.json.is_some())?;
     if let Some(text) = &arguments.formula {
         add_formula(&mut model, text)?;
@@ -45,8 +48,10 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let selected = select(&model, arguments)?;
     let mut claims = Vec::new();
     let mut headings = Vec::new();
+    let mut trail = None;
     for property in selected {
-        let claim = check_one(&model, arguments, property)?;
+        let (claim, told) = check_one(&model, arguments, property)?;
+        trail = trail.or(told);
         headings.push(heading(&model, arguments, property, &claim));
         claims.push(claim);
     }
@@ -55,7 +60,13 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         crate::graph::write(&interpreter, path)?;
     }
     let sources = sources(&model);
-    output::report(&Report { arguments, claims: &claims, sources: &sources, headings: &headings })
+    output::report(&Report {
+        arguments,
+        claims: &claims,
+        sources: &sources,
+        headings: &headings,
+        trail,
+    })
 }
 
 /// What was asked, for a report in Spin's form.
@@ -68,7 +79,7 @@ fn heading(
     let named = |name: &Option<String>| Never::Named(name.clone().unwrap_or_default());
     let never = match selected {
         Selected::Claim(index) => named(&model.claims[index].name),
-        Selected::Formula(index) => named(&model.formulas[index].name),
+        Selected::Formula(index) => Never::Named(formula_name(model, index)),
         Selected::NonProgress => Never::Named(":np_:".into()),
         _ if model.claims.is_empty() && model.formulas.is_empty() => Never::None,
         _ => Never::NotSelected,
@@ -121,16 +132,23 @@ fn select(model: &Model, arguments: &CheckArguments) -> Result<Vec<Selected>, Fa
     Ok(all)
 }
 
+/// The name of an ltl block. Spin calls those without one `ltl_0`, `ltl_1` and so on.
+fn formula_name(model: &Model, index: usize) -> String {
+    let unnamed = || model.formulas[..index].iter().filter(|f| f.name.is_none()).count();
+    model.formulas[index].name.clone().unwrap_or_else(|| format!("ltl_{}", unnamed()))
+}
+
 /// Spin gives the claim it makes of an ltl block the block's name: both may be there.
 fn named(model: &Model, name: &str, claim_first: bool) -> Result<Selected, Failure> {
     let is_it = |candidate: &Option<String>| candidate.as_deref() == Some(name);
-    let formula = model.formulas.iter().position(|f| is_it(&f.name)).map(Selected::Formula);
+    let is_formula = |index: &usize| formula_name(model, *index) == name;
+    let formula = (0..model.formulas.len()).find(is_formula).map(Selected::Formula);
     let claim = model.claims.iter().position(|c| is_it(&c.name)).map(Selected::Claim);
     let found = if claim_first { claim.or(formula) } else { formula.or(claim) };
     found.ok_or_else(|| {
-        let names =
-            model.formulas.iter().map(|f| &f.name).chain(model.claims.iter().map(|c| &c.name));
-        let names: Vec<_> = names.flatten().cloned().collect();
+        let claims = model.claims.iter().filter_map(|claim| claim.name.clone());
+        let formulas = (0..model.formulas.len()).map(|index| formula_name(model, index));
+        let names: Vec<_> = formulas.chain(claims).collect();
         let known = match names.is_empty() {
             true => "the model has no named ltl block or never claim".to_string(),
             false => format!("the model has {}", names.join(", ")),
@@ -143,7 +161,7 @@ fn check_one(
     model: &Model,
     arguments: &CheckArguments,
     selected: Selected,
-) -> Result<Claim, Failure> {
+) -> Result<(Claim, Option<String>), Failure> {
     let start = Instant::now();
     let beside = match selected {
         Selected::Claim(_) | Selected::Formula(_) => Beside::Claim,
@@ -175,12 +193,27 @@ fn check_one(
         Some(native) => job.check(native, selected),
         None => job.check(&interpreter as &dyn System, selected),
     }?;
-    claim.statistics.compile_seconds = seconds;
+    // A search has parts of the model translated on its way.
+    let translation = native.as_ref().map_or(0.0, Native::translation_seconds);
+    claim.statistics.compile_seconds = seconds + translation;
     if let Some(violation) = &claim.violation {
         notes.extend(truncations_along(&interpreter, &violation.trace.raw));
     }
     claim.notes.splice(0..0, notes);
-    Ok(claim)
+    let trail = trail(&interpreter, arguments, &claim);
+    Ok((claim, trail))
+}
+
+/// The counterexample as a trail of Spin, if the trace is to be saved as one.
+fn trail(
+    interpreter: &Interpreter,
+    arguments: &CheckArguments,
+    claim: &Claim,
+) -> Option<String> {
+    arguments.trace.as_ref().filter(|path| path.extension().is_some_and(|e| e == "trail"))?;
+    let trace = &claim.violation.as_ref()?.trace;
+    let trail = Trail { steps: trace.raw.clone(), cycle_start: trace.cycle_start };
+    Some(interpreter.write_trail(&trail))
 }
 
 /// Whether a reduction will rely on `xr` and `xs`: under a bound or fairness only steps that touch
@@ -410,7 +443,9 @@ impl Job<'_> {
         let mut leaves = uses.iter().map(|p| literals[*p as usize]);
         let mut propositions = Vec::new();
         let formula = convert(&block.formula, &mut leaves, &mut propositions);
-        let too_large = |error: preempt_ltl::Error| Failure::Input(format!("the formula: {error}"));
+        let too_large = |error: preempt_ltl::Error| {
+            refused(formula_too_large(block, &error.to_string()), self.model)
+        };
         let negated = formula.not();
         let automaton = translate(&negated).map_err(too_large)?;
         let text = block.text.split_whitespace().collect::<Vec<_>>().join(" ");

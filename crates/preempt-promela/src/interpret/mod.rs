@@ -5,21 +5,24 @@
 
 mod apply;
 mod channel;
+mod compound;
 mod enabled;
 mod evaluate;
 mod footprint;
 mod show;
 mod touch;
+pub mod trail;
 
-use crate::ir::{ControlState, MoveId, Pc, Proctype, Program, ValueKind};
+use crate::ir::{ControlState, FaultId, MoveId, Pc, Proctype, Program, ValueKind};
 pub use apply::Truncation;
 use apply::Witness;
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
-    Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
+    Cancellation, Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
     System, Unreached, Value,
 };
+use std::sync::Arc;
 pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
 
 /// A model that can be explored.
@@ -28,13 +31,20 @@ pub struct Interpreter {
     footprints: Footprints,
     checks_promises: bool,
     empties_channels: bool,
+    cancellation: Arc<Cancellation>,
 }
 
 impl Interpreter {
     /// Prepares a program for execution.
     pub fn new(program: Program) -> Self {
         let footprints = Footprints::of(&program);
-        Interpreter { program, footprints, checks_promises: false, empties_channels: false }
+        Interpreter {
+            program,
+            footprints,
+            checks_promises: false,
+            empties_channels: false,
+            cancellation: Arc::default(),
+        }
     }
 
     /// Whether a send or receive that breaks another process's `xr` or `xs` is a violation. Needed
@@ -58,6 +68,22 @@ impl Interpreter {
     /// Whether messages left behind make an end invalid.
     pub fn empties_channels(&self) -> bool {
         self.empties_channels
+    }
+
+    /// A `d_step` that is still running when this is requested is given up.
+    pub fn cancel_by(mut self, cancellation: Arc<Cancellation>) -> Self {
+        self.cancellation = cancellation;
+        self
+    }
+
+    /// What a running `d_step` looks at now and then.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+
+    /// The fault of a step that was given up, behind those of the program.
+    fn given_up(&self) -> FaultId {
+        FaultId(self.program.faults.len() as u32 + 1)
     }
 
     /// The program.
