@@ -37,6 +37,9 @@ mod environment;
 #[cfg(feature = "check")]
 mod explore;
 #[cfg(feature = "check")]
+#[doc(hidden)]
+pub mod facade;
+#[cfg(feature = "check")]
 pub mod future;
 #[cfg(feature = "check")]
 pub mod hint;
@@ -52,6 +55,8 @@ mod plain;
 mod pulse;
 #[cfg(feature = "check")]
 mod report;
+#[cfg(feature = "check")]
+mod report_line;
 #[cfg(feature = "check")]
 mod rt;
 #[cfg(feature = "check")]

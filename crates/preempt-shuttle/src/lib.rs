@@ -1,0 +1,1 @@
+//! The paths and names of shuttle, over preempt.
