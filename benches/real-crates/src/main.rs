@@ -1,7 +1,7 @@
 //! The loom tests of published crates, run through preempt-loom and through loom.
 //!
 //! ```text
-//! cargo run --release -p bench-real-crates -- [--seconds N] [--ours | --loom] [--write FILE] [CRATE[=TEST]…]
+//! cargo run -p bench-real-crates -- [--release] [--seconds N] [--ours | --loom] [--write FILE] [CRATE[=TEST]…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/real-crates/`; only the line of their manifests that
@@ -22,6 +22,7 @@ use workspace::{Tool, Workspace};
 
 struct Arguments {
     seconds: u64,
+    release: bool,
     tools: Vec<Tool>,
     write: Option<PathBuf>,
     /// Names of crates, each with a part of the names of its tests.
@@ -38,7 +39,7 @@ fn main() -> Result<()> {
             if !arguments.tools.contains(&tool) {
                 return Ok(Vec::new());
             }
-            let rows = run_crate(&workspace, tool, krate, part, arguments.seconds);
+            let rows = run_crate(&workspace, tool, krate, part, &arguments);
             rows.map_err(|error| {
                 eprintln!("{} with {}: {error:#}", krate.name, tool.name());
                 format!("{error:#}")
@@ -50,7 +51,7 @@ fn main() -> Result<()> {
             theirs: side(Tool::Loom),
         });
     }
-    let text = table::render(&sections, arguments.seconds);
+    let text = table::render(&sections, arguments.seconds, arguments.release);
     match arguments.write {
         Some(path) => std::fs::write(&path, text).with_context(|| path.display().to_string())?,
         None => println!("{text}"),
@@ -63,7 +64,7 @@ fn run_crate(
     tool: Tool,
     krate: &Crate,
     part: &str,
-    seconds: u64,
+    arguments: &Arguments,
 ) -> Result<Vec<Row>> {
     let own = krate.name == LOOM;
     let folder = if own {
@@ -76,8 +77,14 @@ fn run_crate(
         Some(test) => Tests::One(test),
         None => Tests::Library,
     };
-    let target = Target { folder: &folder, cfg: krate.cfg, features: krate.features, tests };
-    let options = Options { seconds, ignored_too: own };
+    let target = Target {
+        folder: &folder,
+        cfg: krate.cfg,
+        features: krate.features,
+        tests,
+        release: arguments.release,
+    };
+    let options = Options { seconds: arguments.seconds, ignored_too: own };
     let mut rows = Vec::new();
     for (file, executable) in runner::build(workspace, tool, &target)? {
         for test in runner::list(&executable)? {
@@ -130,6 +137,7 @@ fn selected(arguments: &Arguments) -> Result<Vec<(&'static Crate, &str)>> {
 fn arguments() -> Result<Arguments> {
     let mut arguments = Arguments {
         seconds: 3,
+        release: false,
         tools: vec![Tool::Preempt, Tool::Loom],
         write: None,
         names: Vec::new(),
@@ -140,6 +148,7 @@ fn arguments() -> Result<Arguments> {
             "--seconds" => {
                 arguments.seconds = words.next().context("--seconds needs a number")?.parse()?;
             }
+            "--release" => arguments.release = true,
             "--ours" => arguments.tools = vec![Tool::Preempt],
             "--loom" => arguments.tools = vec![Tool::Loom],
             "--write" => {

@@ -55,7 +55,21 @@ pub(crate) struct Target<'a> {
     pub(crate) cfg: &'a str,
     pub(crate) features: &'a [&'a str],
     pub(crate) tests: Tests,
+    pub(crate) release: bool,
 }
+
+/// Both tools are optimised in either profile, and assertions of the crates are on.
+const SETTINGS: [&str; 9] = [
+    "profile.dev.debug=0",
+    "profile.dev.package.preempt.opt-level=2",
+    "profile.dev.package.preempt-explore.opt-level=2",
+    "profile.dev.package.corosensei.opt-level=2",
+    "profile.dev.package.rustc-hash.opt-level=2",
+    "profile.dev.package.loom.opt-level=2",
+    "profile.dev.package.generator.opt-level=2",
+    "profile.release.debug-assertions=true",
+    "profile.release.opt-level=2",
+];
 
 /// Builds the tests; returns the executables with the names of their targets.
 pub(crate) fn build(
@@ -64,7 +78,13 @@ pub(crate) fn build(
     target: &Target<'_>,
 ) -> Result<Vec<(String, PathBuf)>> {
     let mut command = Command::new("cargo");
-    command.args(["test", "--no-run", "--release", "--message-format", "json"]);
+    command.args(["test", "--no-run", "--message-format", "json"]);
+    if target.release {
+        command.arg("--release");
+    }
+    for setting in SETTINGS {
+        command.args(["--config", setting]);
+    }
     match target.tests {
         Tests::Library => command.arg("--lib"),
         Tests::One(test) => command.args(["--test", test]),
@@ -77,8 +97,6 @@ pub(crate) fn build(
         .current_dir(target.folder)
         .env("RUSTFLAGS", format!("--cfg {} --cap-lints allow", target.cfg))
         .env("CARGO_TARGET_DIR", workspace.build_folder(tool))
-        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "2")
         .output()
         .context("cargo test --no-run")?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -37,10 +37,15 @@ impl Totals {
 }
 
 /// All sections, with a summary first.
-pub(crate) fn render(sections: &[Section], seconds: u64) -> String {
+pub(crate) fn render(sections: &[Section], seconds: u64, release: bool) -> String {
+    let profile = if release {
+        "release build with debug assertions"
+    } else {
+        "dev build, both tools optimised"
+    };
     let mut text = format!(
-        "# Real crates' loom tests\n\nWritten by `cargo run --release -p bench-real-crates`; {seconds} s per model \
-         for either tool, release build with debug assertions. The crates are as published; only the dependency \
+        "# Real crates' loom tests\n\nWritten by `cargo run -p bench-real-crates`; {seconds} s per model \
+         for either tool, {profile}. The crates are as published; only the dependency \
          line that names loom differs. *Exhausted*: every execution was explored. *Bounded*: time was up, or \
          the test asks for a bound (ours then says which bound was completed). *Expected*: fails, as \
          `#[should_panic]` asks.\n\n\

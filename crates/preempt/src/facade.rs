@@ -1,8 +1,12 @@
 //! What `preempt-loom` and `preempt-shuttle` need beyond the shapes of std. Not for other users:
 //! it changes with those crates.
 
+pub use crate::chooser::Chooser;
+
+use crate::environment::Environment;
 use crate::rt::{self, Slot, counts};
 use crate::thread::{Builder, JoinHandle};
+use crate::{Check, Report};
 use preempt_explore::Action;
 use std::panic::Location;
 
@@ -26,6 +30,57 @@ where
         Some(runtime) => builder.spawn_controlled(runtime, function),
         None => panic!("a thread whose closure is not Send can only be spawned inside a check"),
     }
+}
+
+/// The check with what the environment asks for, as [`Check::test`] does.
+pub fn with_environment(check: &Check) -> Check {
+    check.with_environment(&Environment::read())
+}
+
+/// Explores the executions that a chooser wants, one after the other.
+pub fn drive<C: Chooser>(check: &Check, chooser: &mut C, body: impl Fn() + Sync) -> Report {
+    /// Used by one thread at a time: the worker, while the caller waits for it.
+    struct Moved<'a, C>(&'a mut C);
+    // SAFETY: as above.
+    unsafe impl<C> Send for Moved<'_, C> {}
+    impl<C: Chooser> Chooser for Moved<'_, C> {
+        fn begin(&mut self) -> bool {
+            self.0.begin()
+        }
+
+        fn choose(
+            &mut self,
+            runnable: &[usize],
+            current: Option<usize>,
+            yields: bool,
+        ) -> Option<usize> {
+            self.0.choose(runnable, current, yields)
+        }
+
+        fn number(&mut self) -> u64 {
+            self.0.number()
+        }
+    }
+    check.run_by(&mut Moved(chooser), &body)
+}
+
+/// The number of the thread that calls, in the order of spawning; `None` outside a check.
+pub fn thread_number() -> Option<usize> {
+    let run = rt::current()?.run();
+    Some(run.ordinal(run.current))
+}
+
+/// The name of a thread, by its number in the order of spawning.
+pub fn thread_name(number: usize) -> Option<String> {
+    let runtime = rt::current()?;
+    let thread = *runtime.run().order.get(number)?;
+    runtime.names.get(&thread).cloned()
+}
+
+/// How often the thread that moves has changed in this execution.
+pub fn context_switches() -> usize {
+    let Some(runtime) = rt::current() else { return 0 };
+    runtime.run().path.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count()
 }
 
 /// Something that must be dropped before its execution ends; else it is reported as a leak.
@@ -55,6 +110,11 @@ impl Token {
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         Token(Slot::new(0))
+    }
+
+    /// A token that is there already.
+    pub fn given() -> Self {
+        Token(Slot::new(1))
     }
 
     /// Waits for the token and takes it. Outside a check it returns at once.

@@ -33,6 +33,8 @@ mod check;
 #[cfg(feature = "check")]
 mod choice;
 #[cfg(feature = "check")]
+mod chooser;
+#[cfg(feature = "check")]
 mod environment;
 #[cfg(feature = "check")]
 mod explore;
