@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LONGEST_FILE: usize = 800;
 
 /// Which workspace crates each crate may name in `[dependencies]`.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-core", &[]),
     ("preempt-ltl", &["preempt-core"]),
     ("preempt-model", &["preempt-core"]),
@@ -22,6 +22,8 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("preempt-explore", &["preempt-core"]),
     ("preempt-macros", &[]),
     ("preempt", &["preempt-core", "preempt-explore", "preempt-macros", "preempt-report"]),
+    ("preempt-loom", &["preempt"]),
+    ("preempt-shuttle", &["preempt"]),
     ("preempt-bool", &["preempt-core", "preempt-check"]),
     (
         "preempt-cli",
