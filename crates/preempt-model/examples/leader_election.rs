@@ -12,22 +12,22 @@ use std::collections::BTreeSet;
 
 // ANCHOR: model
 /// An election among this many servers; no server begins a term above the last one.
-pub struct Election {
-    pub servers: usize,
-    pub last_term: u8,
+pub(crate) struct Election {
+    pub(crate) servers: usize,
+    pub(crate) last_term: u8,
     /// Forgetting whom it voted for is the mistake that a server must not make.
-    pub forgetful: bool,
+    pub(crate) forgetful: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Role {
+enum Role {
     Follower,
     Candidate,
     Leader,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Server {
+struct Server {
     role: Role,
     term: u8,
     voted_for: Option<usize>,
@@ -35,19 +35,19 @@ pub struct Server {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub enum Message {
+pub(crate) enum Message {
     Request { term: u8, from: usize, to: usize },
     Vote { term: u8, from: usize, to: usize },
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct State {
+pub(crate) struct State {
     servers: Vec<Server>,
     network: BTreeSet<Message>,
 }
 
 #[derive(Debug)]
-pub enum Action {
+pub(crate) enum Action {
     Timeout(usize),
     Receive(Message),
 }

@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 
 // ANCHOR: model
 /// One transaction among this many resource managers.
-pub struct TwoPhaseCommit {
-    pub managers: usize,
+pub(crate) struct TwoPhaseCommit {
+    pub(crate) managers: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Manager {
+enum Manager {
     Working,
     Prepared,
     Committed,
@@ -25,14 +25,14 @@ pub enum Manager {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-pub enum Message {
+pub(crate) enum Message {
     Prepared(usize),
     Commit,
     Abort,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct State {
+pub(crate) struct State {
     manager: Vec<Manager>,
     decided: Option<Message>,
     prepared: BTreeSet<usize>,
@@ -40,7 +40,7 @@ pub struct State {
 }
 
 #[derive(Debug)]
-pub enum Action {
+pub(crate) enum Action {
     /// The transaction manager hears that one is prepared.
     Hear(usize),
     Decide(Message),
