@@ -9,8 +9,8 @@ use super::current;
 use preempt_explore::{Ending, ObjectId, Run, Site, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The name of an object under control, kept inside the object.
@@ -100,6 +100,8 @@ pub(crate) struct Registry {
     locals: FxHashMap<(ThreadId, usize), Box<dyn Any>>,
     local_order: Vec<(ThreadId, usize)>,
     arcs: Vec<Option<Site>>,
+    /// Tags of Arcs whose address was taken.
+    raw_tags: FxHashMap<usize, Arc<dyn Any + Send + Sync>>,
     final_drop: Option<Site>,
     borrowed: Vec<(ThreadId, ObjectId, Box<u64>)>,
     clocks: FxHashMap<ThreadId, Duration>,
@@ -111,6 +113,21 @@ static EPOCHS: AtomicU32 = AtomicU32::new(1);
 static LIVE: [AtomicU32; 64] = [const { AtomicU32::new(0) }; 64];
 
 impl super::Runtime {
+    /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
+    /// the count of that Arc visible.
+    pub(super) fn before_operation(&mut self) {
+        if let Some(site) = self.registry.final_drop() {
+            self.count(site);
+        }
+    }
+
+    /// From now on the reference counts of Arcs made at `site` are visible.
+    fn count(&mut self, site: Site) {
+        if self.registry.knowledge.counted.insert(site) {
+            self.stop(Ending::Restart);
+        }
+    }
+
     fn external(&mut self, address: usize, value: u64) -> ObjectId {
         if self.registry.knowledge.externals.len() < MOST_EXTERNALS {
             self.registry.knowledge.externals.push((address, value));
@@ -145,6 +162,7 @@ impl Registry {
             self.externals.insert(address, run.create(value));
         }
         self.arcs.clear();
+        self.raw_tags.clear();
         self.borrowed.clear();
         self.clocks.clear();
         self.final_drop = None;
@@ -163,21 +181,9 @@ impl Registry {
         }
     }
 
-    /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
-    /// the count of that Arc visible.
-    pub(super) fn before_operation(&mut self, run: *mut Run) {
-        if let Some(site) = self.final_drop.take() {
-            self.count(run, site);
-        }
-    }
-
-    /// From now on the reference counts of Arcs made at `site` are visible.
-    fn count(&mut self, run: *mut Run, site: Site) {
-        if self.knowledge.counted.insert(site) {
-            // SAFETY: as in `begin`.
-            let run = unsafe { &mut *run };
-            run.ending.get_or_insert(Ending::Restart);
-        }
+    /// The Arc whose payload is being dropped, if it is not counted.
+    fn final_drop(&mut self) -> Option<Site> {
+        self.final_drop.take()
     }
 
     /// The execution is over.
@@ -261,8 +267,7 @@ pub(crate) mod counts {
     /// Makes them visible; the exploration begins again if they were not.
     pub(crate) fn count(site: Site) {
         if let Some(runtime) = current() {
-            let run = runtime.run;
-            runtime.registry.count(run, site);
+            runtime.count(site);
         }
     }
 
@@ -273,6 +278,34 @@ pub(crate) mod counts {
         drop();
         if let (Some(runtime), Some(before)) = (current(), before) {
             runtime.registry.final_drop = before;
+        }
+    }
+}
+
+/// What belongs to an `Arc` beside its value, by the address of the value.
+pub(crate) mod raw_tags {
+    use super::super::current;
+    use std::any::Any;
+    use std::sync::Arc;
+
+    /// Keeps the tag of an `Arc` whose address becomes known.
+    pub(crate) fn keep(address: usize, tag: &Arc<impl Any + Send + Sync>) {
+        if let Some(runtime) = current() {
+            runtime.registry.raw_tags.insert(address, Arc::clone(tag) as _);
+        }
+    }
+
+    /// The tag of the `Arc` whose value is there.
+    pub(crate) fn get(address: usize) -> Option<Arc<dyn Any + Send + Sync>> {
+        current()?.registry.raw_tags.get(&address).cloned()
+    }
+
+    /// The value is gone.
+    pub(crate) fn forget(address: usize) {
+        if let Some(runtime) = current()
+            && !runtime.registry.raw_tags.is_empty()
+        {
+            runtime.registry.raw_tags.remove(&address);
         }
     }
 }

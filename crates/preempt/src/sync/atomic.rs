@@ -176,6 +176,23 @@ macro_rules! shared_methods {
             pub fn into_inner(mut self) -> $type {
                 *self.get_mut()
             }
+
+            /// The value, read as plain memory: no operation.
+            ///
+            /// # Safety
+            /// No thread may write at the same time.
+            #[doc(hidden)]
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $type {
+                match rt::current() {
+                    Some(runtime) => {
+                        let object = self.slot.object(runtime, || self.initial());
+                        rt::take_back(runtime, object);
+                        Self::unpack(runtime.run().world.object(object).value)
+                    }
+                    None => self.inner.load(SeqCst),
+                }
+            }
         }
 
         impl Default for $name {
@@ -446,16 +463,38 @@ impl<T> AtomicPtr<T> {
     }
 
     /// The pointer, ending the atomic.
-    pub fn into_inner(self) -> *mut T {
-        let Some(runtime) = rt::current() else { return self.inner.into_inner() };
-        let object = self.slot.object(runtime, || 0);
-        Self::unpack(runtime.run().world.object(object).value)
+    pub fn into_inner(mut self) -> *mut T {
+        *self.get_mut()
+    }
+
+    /// The pointer, read as plain memory: no operation.
+    ///
+    /// # Safety
+    /// No thread may write at the same time.
+    #[doc(hidden)]
+    #[track_caller]
+    pub unsafe fn unsync_load(&self) -> *mut T {
+        match rt::current() {
+            Some(runtime) => {
+                let value = || self.inner.load(SeqCst).expose_provenance() as u64;
+                let object = self.slot.object(runtime, value);
+                rt::take_back(runtime, object);
+                Self::unpack(runtime.run().world.object(object).value)
+            }
+            None => self.inner.load(SeqCst),
+        }
     }
 }
 
 impl<T> Default for AtomicPtr<T> {
     fn default() -> Self {
         Self::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> From<*mut T> for AtomicPtr<T> {
+    fn from(value: *mut T) -> Self {
+        Self::new(value)
     }
 }
 

@@ -108,11 +108,7 @@ impl Builder {
         T: Send + 'static,
     {
         let inner = match rt::current() {
-            Some(runtime) => {
-                // SAFETY: the closure borrows nothing.
-                let (id, packet) = unsafe { spawn_controlled(runtime, self.name, function) };
-                Inner::Controlled { id, packet, thread: Thread(Handle::controlled(id)) }
-            }
+            Some(runtime) => return Ok(self.spawn_controlled(runtime, function)),
             None => {
                 let mut builder = std::thread::Builder::new();
                 if let Some(name) = self.name {
@@ -127,6 +123,23 @@ impl Builder {
             }
         };
         Ok(JoinHandle(inner))
+    }
+
+    /// Starts the thread under control. It runs on the operating system thread that calls, so its
+    /// closure need not be `Send`.
+    #[track_caller]
+    pub(crate) fn spawn_controlled<F, T>(
+        self,
+        runtime: &mut rt::Runtime,
+        function: F,
+    ) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + 'static,
+        T: 'static,
+    {
+        // SAFETY: the closure borrows nothing.
+        let (id, packet) = unsafe { spawn_controlled(runtime, self.name, function) };
+        JoinHandle(Inner::Controlled { id, packet, thread: Thread(Handle::controlled(id)) })
     }
 }
 
