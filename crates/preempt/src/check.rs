@@ -58,6 +58,7 @@ pub struct Check {
     stack: usize,
     timeouts: u32,
     require_join: bool,
+    reuse_addresses: bool,
     patience: Duration,
     replay: Option<String>,
 }
@@ -82,6 +83,7 @@ impl Check {
             stack: 256 << 10,
             timeouts: 1,
             require_join: false,
+            reuse_addresses: false,
             patience: Duration::from_secs(5),
             replay: None,
         }
@@ -158,6 +160,14 @@ impl Check {
     /// Fail if a thread is still running when the body has returned.
     pub fn require_join(mut self) -> Self {
         self.require_join = true;
+        self
+    }
+
+    /// Explore what happens if memory that a thread has freed is used again for its next allocation
+    /// of the same layout, as an allocator may do: the cause of ABA. Without this no address is used
+    /// twice in an execution. Needs the feature `allocator`.
+    pub fn reuse_addresses(mut self) -> Self {
+        self.reuse_addresses = true;
         self
     }
 
@@ -263,6 +273,7 @@ impl Check {
             stack: self.stack,
             timeouts: self.timeouts,
             require_join: self.require_join,
+            reuse_addresses: self.reuse_addresses,
             begin,
             name: self.name.clone(),
             pulse: Arc::default(),

@@ -21,6 +21,7 @@ pub(crate) struct Job<'a> {
     pub(crate) stack: usize,
     pub(crate) timeouts: u32,
     pub(crate) require_join: bool,
+    pub(crate) reuse_addresses: bool,
     pub(crate) begin: Instant,
     pub(crate) name: Option<String>,
     pub(crate) pulse: Arc<Pulse>,
@@ -129,6 +130,7 @@ impl Learnt {
 fn runtime(job: &Job<'_>, learnt: &Learnt) -> Runtime {
     let mut runtime = Runtime::new(job.body, job.stack);
     runtime.require_join = job.require_join;
+    runtime.heap().reuses = job.reuse_addresses;
     runtime.pulse = job.pulse.clone();
     runtime.registry.knowledge = learnt.knowledge.clone();
     runtime

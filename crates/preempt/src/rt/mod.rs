@@ -11,6 +11,7 @@
 //! used anywhere else behave like those of the standard library.
 
 mod fiber;
+mod heap;
 mod overflow;
 mod panic;
 mod registry;
@@ -18,6 +19,9 @@ mod unwinding;
 
 pub(crate) use fiber::{Body, Fibers};
 use fiber::{Left, resume, suspend};
+pub use heap::Allocator;
+use heap::{Heap, Paused, leave_test};
+pub(crate) use heap::{inward, outward};
 pub(crate) use overflow::Callee;
 pub(crate) use panic::PanicNote;
 pub(crate) use registry::Knowledge;
@@ -32,7 +36,7 @@ use registry::Registry;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::panic::catch_unwind;
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
 thread_local! {
@@ -61,6 +65,7 @@ pub(crate) struct Runtime {
     driver: *mut dyn Driver,
     next: Command,
     pub(crate) fibers: Fibers,
+    heap: NonNull<Heap>,
     pub(crate) registry: Registry,
     /// Panics in flight or escaped, latest last.
     pub(crate) panics: Vec<(ThreadId, PanicNote)>,
@@ -111,6 +116,7 @@ impl Runtime {
             driver: null_mut::<Nobody>(),
             next: Command::Stop,
             fibers: Fibers::new(stack),
+            heap: NonNull::from(Box::leak(Box::default())),
             registry: Registry::default(),
             panics: Vec::new(),
             trouble: None,
@@ -136,9 +142,17 @@ impl Runtime {
         unsafe { &mut *self.run }
     }
 
+    /// The allocations of the execution in progress.
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) fn heap(&self) -> &mut Heap {
+        // SAFETY: made by `new` and freed by `drop`. Callers use the reference for one call, and
+        // the allocator reaches the heap only while no code of the runtime runs.
+        unsafe { &mut *self.heap.as_ptr() }
+    }
+
     /// Tells the run that the current thread has come to the end of a segment.
     fn reach(&mut self, next: Next) {
-        self.registry.flush(self.run);
+        self.flush();
         let driver = self.driver;
         // SAFETY: `driver` is valid and exclusively ours for the same time as `run`.
         self.run().reach(next, unsafe { &mut *driver });
@@ -197,6 +211,7 @@ impl Runtime {
         }
         self.registry.end();
         self.fibers.recycle();
+        self.heap().release();
     }
 
     /// Brings the threads of an execution that is over to their ends. Returns whether all have
@@ -283,6 +298,14 @@ impl Runtime {
     }
 }
 
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.heap().release();
+        // SAFETY: from a box, in `new`, and not used again.
+        drop(unsafe { Box::from_raw(self.heap.as_ptr()) });
+    }
+}
+
 impl Program for Runtime {
     fn execute(&mut self, run: &mut Run, driver: &mut dyn Driver) {
         self.run = run;
@@ -300,13 +323,15 @@ impl Program for Runtime {
             return;
         }
         self.registry.begin(self.run);
+        self.heap().begin(self.registry.knowledge.addresses);
         // SAFETY: `body` outlives the runtime, see `new`.
         let body: &'static (dyn Fn() + Sync) = unsafe { &*self.body };
         let main = move || {
             registry::make_statics();
             body();
         };
-        self.fibers.start(ThreadId::MAIN, Box::new(main));
+        let (low, high) = self.fibers.start(ThreadId::MAIN, Box::new(main));
+        self.heap().set_stack(ThreadId::MAIN, low, high);
         self.next = Command::Resume(ThreadId::MAIN, 0);
         // From here on the coroutines reach the runtime through `CURRENT`, so it must not be
         // borrowed while one of them runs.
@@ -370,6 +395,7 @@ pub(crate) fn operation(
     second: u64,
     site: Site,
 ) -> u64 {
+    leave_test();
     let mut operation = Operation::new(action, object, first, second, site);
     operation.urgent = std::thread::panicking();
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
@@ -378,6 +404,8 @@ pub(crate) fn operation(
         // SAFETY: as above; `me` is the running thread.
         Step::Wait(me) => unsafe { suspend(runtime, me) },
     };
+    // SAFETY: as above.
+    unsafe { (*runtime).go_on() };
     // SAFETY: as above.
     if result == Run::RELEASED && unsafe { (*runtime).concluding } && may_panic(action) {
         std::panic::resume_unwind(Box::new("released from a deadlock"));
@@ -405,6 +433,14 @@ enum Step {
 }
 
 impl Runtime {
+    /// Code of the current thread runs from here on.
+    fn go_on(&mut self) {
+        if !self.closing {
+            let run = self.run();
+            self.heap().enter_test(run.current, run.world.thread(run.current).history);
+        }
+    }
+
     fn before(&mut self, operation: Operation) -> Step {
         if self.closing {
             return Step::Go(outside_of_time(operation.action));
@@ -431,6 +467,7 @@ impl Runtime {
 
 /// The current thread touches a plain cell.
 pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site) {
+    let _paused = Paused::new();
     if !runtime.run().rules.clocks {
         runtime.run().rules.clocks = true;
         runtime.stop(Ending::Restart);
@@ -438,6 +475,18 @@ pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site)
     runtime.before_operation();
     let object = cell.object(runtime, || 0);
     runtime.run().touch(object, write, site);
+}
+
+/// A channel gets one more sender.
+pub(crate) fn add_sender(runtime: &mut Runtime, channel: ObjectId) {
+    let _paused = Paused::new();
+    runtime.run().add_sender(channel);
+}
+
+/// Gives a thread its name.
+pub(crate) fn set_name(runtime: &mut Runtime, thread: ThreadId, name: String) {
+    let _paused = Paused::new();
+    runtime.names.insert(thread, name);
 }
 
 /// Lets other threads run.
@@ -462,17 +511,19 @@ fn outside_of_time(action: Action) -> u64 {
 pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
     // SAFETY: callers pass the runtime in `CURRENT`; each borrow ends with its statement, and
     // none is alive while the child runs.
+    leave_test();
     unsafe {
         let parent = (*runtime).run().current;
-        let run = (*runtime).run;
-        (*runtime).registry.flush(run);
+        (*runtime).flush();
         let child = (*runtime).run().spawn();
-        (*runtime).fibers.start(child, body);
+        let (low, high) = (*runtime).fibers.start(child, body);
+        (*runtime).heap().set_stack(child, low, high);
         (*runtime).run().current = child;
         if let Err(left) = resume(runtime, child, 0) {
             (*runtime).left(child, left);
         }
         (*runtime).run().current = parent;
+        (*runtime).go_on();
         child
     }
 }
@@ -482,6 +533,7 @@ fn end_of_thread(result: Result<(), ()>) {
     let Some(runtime) = current() else { return };
     let me = runtime.run().current;
     registry::drop_locals(me);
+    leave_test();
     let Some(runtime) = current() else { return };
     let starting = runtime.is_starting(me);
     let next = if result.is_ok() { Next::End } else { Next::Panic };

@@ -6,6 +6,7 @@
 //! exploration begins again with that knowledge: names must be the same in every execution.
 
 use super::current;
+use super::heap::{Paused, inward, outward};
 use preempt_explore::{Ending, ObjectId, Run, Site, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
@@ -24,6 +25,7 @@ impl Slot {
     pub(crate) fn new(value: u64) -> Self {
         let slot = Slot::unregistered();
         if let Some(runtime) = current() {
+            let _paused = Paused::new();
             slot.set(runtime.registry.epoch, runtime.run().create(value));
         }
         slot
@@ -48,6 +50,7 @@ impl Slot {
         let address = (&raw const *self).addr();
         let object = match runtime.registry.externals.get(&address) {
             Some(&object) => object,
+            // Nothing that is allocated for it belongs to the test.
             None => runtime.external(address, value()),
         };
         self.set(runtime.registry.epoch, object);
@@ -87,6 +90,8 @@ pub(crate) struct Knowledge {
     statics: Vec<&'static dyn Reset>,
     /// Where Arcs are made whose counts are visible.
     counted: FxHashSet<Site>,
+    /// Whether atomics hold addresses, so that allocations must be followed.
+    pub(super) addresses: bool,
 }
 
 /// See the module.
@@ -111,6 +116,23 @@ static EPOCHS: AtomicU32 = AtomicU32::new(1);
 static LIVE: [AtomicU32; 64] = [const { AtomicU32::new(0) }; 64];
 
 impl super::Runtime {
+    /// Writes back what was changed through exclusive access, before anybody else can look.
+    pub(super) fn flush(&mut self) {
+        if self.registry.borrowed.is_empty() {
+            return;
+        }
+        let _paused = Paused::new();
+        let me = self.run().current;
+        for index in 0..self.registry.borrowed.len() {
+            let (thread, object, value) = &self.registry.borrowed[index];
+            let (thread, object, value) = (*thread, *object, **value);
+            if thread == me {
+                let value = inward(self, value);
+                self.run().assign(object, value);
+            }
+        }
+    }
+
     /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
     /// the count of that Arc visible.
     pub(super) fn before_operation(&mut self) {
@@ -121,12 +143,14 @@ impl super::Runtime {
 
     /// From now on the reference counts of Arcs made at `site` are visible.
     fn count(&mut self, site: Site) {
+        let _paused = Paused::new();
         if self.registry.knowledge.counted.insert(site) {
             self.stop(Ending::Restart);
         }
     }
 
     fn external(&mut self, address: usize, value: u64) -> ObjectId {
+        let _paused = Paused::new();
         if self.registry.knowledge.externals.len() < MOST_EXTERNALS {
             self.registry.knowledge.externals.push((address, value));
             self.stop(Ending::Restart);
@@ -163,19 +187,6 @@ impl Registry {
         self.borrowed.clear();
         self.clocks.clear();
         self.final_drop = None;
-    }
-
-    /// Writes back what was changed through exclusive access, before anybody else can look.
-    pub(super) fn flush(&mut self, run: *mut Run) {
-        if self.borrowed.is_empty() {
-            return;
-        }
-        // SAFETY: as in `begin`.
-        let run = unsafe { &mut *run };
-        let me = run.current;
-        for (_, object, value) in self.borrowed.iter().filter(|b| b.0 == me) {
-            run.assign(*object, **value);
-        }
     }
 
     /// The Arc whose payload is being dropped, if it is not counted.
@@ -236,6 +247,7 @@ pub(crate) mod counts {
     /// Notes a new `Arc`; returns its number in this execution.
     pub(crate) fn born(site: Site) -> Option<(u32, u32)> {
         let registry = &mut current()?.registry;
+        let _paused = super::Paused::new();
         registry.arcs.push(Some(site));
         Some((registry.epoch, registry.arcs.len() as u32 - 1))
     }
@@ -282,8 +294,10 @@ pub(crate) mod counts {
 /// Numbers lent out for exclusive access.
 pub(crate) fn lend(object: ObjectId) -> Option<&'static mut u64> {
     let runtime = current()?;
+    let _paused = Paused::new();
     let me = runtime.run().current;
     let value = runtime.run().world.object(object).value;
+    let value = outward(runtime, value);
     runtime.registry.borrowed.retain(|b| b.1 != object);
     runtime.registry.borrowed.push((me, object, Box::new(value)));
     let last = runtime.registry.borrowed.last_mut()?;
@@ -299,14 +313,14 @@ pub(crate) fn take_back(runtime: &mut super::Runtime, object: ObjectId) {
     if runtime.registry.borrowed.is_empty() {
         return;
     }
-    let run = runtime.run;
-    runtime.registry.flush(run);
+    runtime.flush();
     runtime.registry.borrowed.retain(|b| b.1 != object);
 }
 
 /// The virtual time of the current thread.
 pub(crate) fn now() -> Duration {
     let Some(runtime) = current() else { return Duration::ZERO };
+    let _paused = Paused::new();
     let me = runtime.run().current;
     *runtime.registry.clocks.entry(me).or_default()
 }
@@ -314,6 +328,7 @@ pub(crate) fn now() -> Duration {
 /// Lets virtual time pass for the current thread, at least to `to`.
 pub(crate) fn pass(to: Duration) {
     if let Some(runtime) = current() {
+        let _paused = Paused::new();
         let me = runtime.run().current;
         let clock = runtime.registry.clocks.entry(me).or_default();
         *clock = (*clock).max(to);
@@ -326,6 +341,7 @@ pub(crate) fn local<T: 'static>(key: usize, init: fn() -> T) -> Option<&'static 
     let me = runtime.run().current;
     if !runtime.registry.locals.contains_key(&(me, key)) {
         let value: Box<dyn Any> = Box::new(init());
+        let _paused = Paused::new();
         let runtime = current()?;
         runtime.registry.locals.insert((me, key), value);
         runtime.registry.local_order.push((me, key));
@@ -345,6 +361,7 @@ pub(crate) fn per_execution<T: 'static>(
     let runtime = current()?;
     if !runtime.registry.values.contains_key(&key) {
         let value: Box<dyn Any> = Box::new(init());
+        let _paused = Paused::new();
         current()?.registry.values.insert(key, value);
     }
     let value = current()?.registry.values.get(&key)?.downcast_ref::<T>()?;
@@ -375,6 +392,7 @@ impl<T: Send + Sync + 'static> Static<T> {
     fn value(this: &'static Self) -> &'static T {
         let Some(runtime) = current() else { return this.outside.get_or_init(this.init) };
         if !runtime.registry.values.contains_key(&Self::key(this)) {
+            let _paused = Paused::new();
             runtime.registry.knowledge.statics.push(this);
             runtime.stop(Ending::Restart);
         }
@@ -405,7 +423,13 @@ impl<T: Send + Sync + 'static> Reset for Static<T> {
 /// Makes all known statics, as the first thing the main thread does.
 pub(super) fn make_statics() {
     let Some(runtime) = current() else { return };
-    for entry in runtime.registry.knowledge.statics.clone() {
+    let statics = {
+        let _paused = Paused::new();
+        runtime.registry.knowledge.statics.clone()
+    };
+    for entry in &statics {
         entry.reset();
     }
+    let _paused = Paused::new();
+    drop(statics);
 }

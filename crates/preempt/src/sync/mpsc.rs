@@ -43,7 +43,7 @@ impl<T> Shared<T> {
     fn add_sender(&self) {
         if let Some(runtime) = rt::current() {
             let object = self.slot.object(runtime, || 0);
-            runtime.run().add_sender(object);
+            rt::add_sender(runtime, object);
         }
     }
 }

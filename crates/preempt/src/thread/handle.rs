@@ -53,7 +53,7 @@ where
     if let Some(name) = name
         && let Some(runtime) = rt::current()
     {
-        runtime.names.insert(id, name);
+        rt::set_name(runtime, id, name);
     }
     (id, packet)
 }
