@@ -58,6 +58,8 @@ pub struct Check {
     stack: usize,
     timeouts: u32,
     require_join: bool,
+    spurious: u32,
+    daemons: bool,
     reuse_addresses: bool,
     patience: Duration,
     replay: Option<String>,
@@ -83,6 +85,8 @@ impl Check {
             stack: 256 << 10,
             timeouts: 1,
             require_join: false,
+            spurious: 0,
+            daemons: false,
             reuse_addresses: false,
             patience: Duration::from_secs(5),
             replay: None,
@@ -147,6 +151,20 @@ impl Check {
     /// How many timeouts may fire per execution while other threads could still move.
     pub fn timeouts(mut self, timeouts: u32) -> Self {
         self.timeouts = timeouts;
+        self
+    }
+
+    /// How many waits per execution may end for no reason: of condition variables, `park`, and polls
+    /// of futures. The default is none.
+    pub fn spurious(mut self, wakes: u32) -> Self {
+        self.spurious = wakes;
+        self
+    }
+
+    /// Executions end when the body has returned, as a process ends with its main thread: threads
+    /// that still run or wait then are no failure.
+    pub fn daemons(mut self) -> Self {
+        self.daemons = true;
         self
     }
 
@@ -273,6 +291,8 @@ impl Check {
             stack: self.stack,
             timeouts: self.timeouts,
             require_join: self.require_join,
+            spurious: self.spurious,
+            daemons: self.daemons,
             reuse_addresses: self.reuse_addresses,
             begin,
             name: self.name.clone(),

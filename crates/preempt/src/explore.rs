@@ -21,6 +21,8 @@ pub(crate) struct Job<'a> {
     pub(crate) stack: usize,
     pub(crate) timeouts: u32,
     pub(crate) require_join: bool,
+    pub(crate) spurious: u32,
+    pub(crate) daemons: bool,
     pub(crate) reuse_addresses: bool,
     pub(crate) begin: Instant,
     pub(crate) name: Option<String>,
@@ -122,7 +124,8 @@ struct Learnt {
 
 impl Learnt {
     fn new(job: &Job<'_>) -> Self {
-        let rules = Rules { timeouts: job.timeouts, ..Rules::default() };
+        let (spurious, daemons) = (job.spurious, job.daemons);
+        let rules = Rules { timeouts: job.timeouts, spurious, daemons, ..Rules::default() };
         Learnt { rules, names: Names::default(), knowledge: Knowledge::default() }
     }
 }

@@ -49,11 +49,16 @@ impl Fibers {
         Fibers { list: Vec::new(), pool: Vec::new(), size: size.max(16 << 10) }
     }
 
-    /// Prepares a thread; it does not run yet. Returns the lowest and highest address of its stack.
-    pub(crate) fn start(&mut self, thread: ThreadId, body: Body) -> (usize, usize) {
-        let stack = self.pool.pop().unwrap_or_else(|| {
-            DefaultStack::new(self.size).unwrap_or_else(|error| {
-                panic!("preempt: cannot map a stack of {} bytes: {error}", self.size)
+    /// Prepares a thread with at least `size` bytes of stack; it does not run yet. Returns the
+    /// lowest and highest address of its stack.
+    pub(crate) fn start(&mut self, thread: ThreadId, size: usize, body: Body) -> (usize, usize) {
+        let size = size.max(self.size);
+        let large = |stack: &DefaultStack| stack.base().get() - stack.limit().get() >= size;
+        // The last one is warm; others are looked at only where sizes differ.
+        let pooled = self.pool.iter().rposition(large).map(|index| self.pool.swap_remove(index));
+        let stack = pooled.unwrap_or_else(|| {
+            DefaultStack::new(size).unwrap_or_else(|error| {
+                panic!("preempt: cannot map a stack of {size} bytes: {error}")
             })
         });
         let bounds = (stack.limit().get(), stack.base().get());

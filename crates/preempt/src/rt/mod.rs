@@ -30,7 +30,7 @@ pub(crate) use registry::{Slot, counts, lend, local, now, pass, per_execution, t
 
 use crate::pulse::Pulse;
 use preempt_explore::{
-    Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Site, ThreadId,
+    Action, Command, Driver, Ending, Next, ObjectId, Operation, Order, Program, Run, Site, ThreadId,
 };
 use registry::Registry;
 use rustc_hash::FxHashMap;
@@ -167,6 +167,12 @@ impl Runtime {
         next
     }
 
+    /// How many operations the current thread has done.
+    pub(crate) fn steps(&self) -> u32 {
+        let run = self.run();
+        run.world.thread(run.current).steps
+    }
+
     /// The park token of the current thread.
     pub(crate) fn token(&self) -> ObjectId {
         let run = self.run();
@@ -220,7 +226,7 @@ impl Runtime {
         if self.trouble_is_final() || !self.run().may_run_on() {
             return false;
         }
-        if self.run().world.is_finished() {
+        if self.run().world.all_ended() {
             return true;
         }
         let panics = self.panics.len();
@@ -330,7 +336,7 @@ impl Program for Runtime {
             registry::make_statics();
             body();
         };
-        let (low, high) = self.fibers.start(ThreadId::MAIN, Box::new(main));
+        let (low, high) = self.fibers.start(ThreadId::MAIN, 0, Box::new(main));
         self.heap().set_stack(ThreadId::MAIN, low, high);
         self.next = Command::Resume(ThreadId::MAIN, 0);
         // From here on the coroutines reach the runtime through `CURRENT`, so it must not be
@@ -395,9 +401,14 @@ pub(crate) fn operation(
     second: u64,
     site: Site,
 ) -> u64 {
+    perform(runtime, Operation::new(action, object, first, second, site))
+}
+
+/// As [`operation`], with memory orders.
+pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
     leave_test();
-    let mut operation = Operation::new(action, object, first, second, site);
-    operation.urgent = std::thread::panicking();
+    let action = operation.action;
+    let operation = Operation { urgent: std::thread::panicking(), ..operation };
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
     let result = match unsafe { (*runtime).before(operation) } {
         Step::Go(result) => result,
@@ -483,19 +494,42 @@ pub(crate) fn add_sender(runtime: &mut Runtime, channel: ObjectId) {
     runtime.run().add_sender(channel);
 }
 
-/// Gives a thread its name.
-pub(crate) fn set_name(runtime: &mut Runtime, thread: ThreadId, name: String) {
-    let _paused = Paused::new();
-    runtime.names.insert(thread, name);
+/// The current thread asks for a lock for reading.
+pub(crate) fn note_recursion(runtime: &mut Runtime, lock: ObjectId) {
+    let run = runtime.run();
+    if !run.rules.recursive && run.world.is_reading(run.current, lock) {
+        run.rules.recursive = true;
+        runtime.stop(Ending::Restart);
+    }
 }
 
-/// Lets other threads run.
+/// An access to a plain cell ends which began when the thread had done `steps` operations.
+pub(crate) fn touch_end(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site, steps: u32) {
+    if runtime.closing || steps == runtime.steps() || std::thread::panicking() {
+        return;
+    }
+    let _paused = Paused::new();
+    let object = cell.object(runtime, || 0);
+    runtime.run().touch_end(object, write, site);
+}
+
+/// The current thread executes a fence.
+pub(crate) fn fence(runtime: &mut Runtime, order: Order) {
+    if !runtime.closing {
+        let _paused = Paused::new();
+        runtime.run().fence(order);
+    }
+}
+
+/// Lets other threads run. A thread that has looked at the clock since it last did so waits for time
+/// to pass: it passes, in larger and larger steps, so that every limit is reached soon.
 pub(crate) fn yield_now(runtime: &mut Runtime, site: Site) {
     if !runtime.run().rules.watch {
         runtime.run().rules.watch = true;
         runtime.stop(Ending::Restart);
     }
-    operation(runtime, Action::Yield, ObjectId::NONE, 0, 0, site);
+    let sleeps = u64::from(registry::wait_for_time(runtime));
+    operation(runtime, Action::Yield, ObjectId::NONE, sleeps, 0, site);
 }
 
 /// What an operation in a destructor sees after the last thread has ended: success.
@@ -508,7 +542,12 @@ fn outside_of_time(action: Action) -> u64 {
 }
 
 /// Spawns a thread of the program under test and runs it up to its first operation.
-pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
+pub(crate) fn spawn(
+    runtime: *mut Runtime,
+    name: Option<String>,
+    stack: usize,
+    body: Body,
+) -> ThreadId {
     // SAFETY: callers pass the runtime in `CURRENT`; each borrow ends with its statement, and
     // none is alive while the child runs.
     leave_test();
@@ -516,7 +555,10 @@ pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
         let parent = (*runtime).run().current;
         (*runtime).flush();
         let child = (*runtime).run().spawn();
-        let (low, high) = (*runtime).fibers.start(child, body);
+        if let Some(name) = name {
+            (*runtime).names.insert(child, name);
+        }
+        let (low, high) = (*runtime).fibers.start(child, stack, body);
         (*runtime).heap().set_stack(child, low, high);
         (*runtime).run().current = child;
         if let Err(left) = resume(runtime, child, 0) {

@@ -107,7 +107,8 @@ pub(crate) struct Registry {
     arcs: Vec<Option<Site>>,
     final_drop: Option<Site>,
     borrowed: Vec<(ThreadId, ObjectId, Box<u64>)>,
-    clocks: FxHashMap<ThreadId, Duration>,
+    /// By thread: whether it has looked at the clock since its last yield, and how often in a row.
+    looks: FxHashMap<ThreadId, (bool, u32)>,
 }
 
 static EPOCHS: AtomicU32 = AtomicU32::new(1);
@@ -185,7 +186,7 @@ impl Registry {
         }
         self.arcs.clear();
         self.borrowed.clear();
-        self.clocks.clear();
+        self.looks.clear();
         self.final_drop = None;
     }
 
@@ -321,18 +322,42 @@ pub(crate) fn take_back(runtime: &mut super::Runtime, object: ObjectId) {
 pub(crate) fn now() -> Duration {
     let Some(runtime) = current() else { return Duration::ZERO };
     let _paused = Paused::new();
+    keep_time(runtime);
     let me = runtime.run().current;
-    *runtime.registry.clocks.entry(me).or_default()
+    runtime.registry.looks.entry(me).or_default().0 = true;
+    runtime.run().world.now(me)
 }
 
-/// Lets virtual time pass for the current thread, at least to `to`.
-pub(crate) fn pass(to: Duration) {
+/// Lets this much virtual time pass for the current thread.
+pub(crate) fn pass(time: Duration) {
     if let Some(runtime) = current() {
-        let _paused = Paused::new();
         let me = runtime.run().current;
-        let clock = runtime.registry.clocks.entry(me).or_default();
-        *clock = (*clock).max(to);
+        let to = runtime.run().world.now(me).saturating_add(time);
+        runtime.run().world.pass(me, to);
     }
+}
+
+fn keep_time(runtime: &mut super::Runtime) {
+    if !runtime.run().rules.time {
+        runtime.run().rules.time = true;
+        runtime.stop(Ending::Restart);
+    }
+}
+
+/// Whether the current thread, which is about to yield, waits for time to pass.
+pub(super) fn wait_for_time(runtime: &mut super::Runtime) -> bool {
+    /// A millisecond, ten, …: this many steps are some thousand years.
+    const MOST: u32 = 14;
+    let me = runtime.run().current;
+    let Some((looked, rounds)) = runtime.registry.looks.get_mut(&me) else { return false };
+    if !std::mem::take(looked) || *rounds >= MOST {
+        *rounds = 0;
+        return false;
+    }
+    let step = Duration::from_millis(10u64.pow(*rounds));
+    *rounds += 1;
+    pass(step);
+    true
 }
 
 /// The value of a thread-local for the current thread, made on first use.

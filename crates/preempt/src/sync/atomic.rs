@@ -2,7 +2,7 @@
 //! weaker ordering is accepted and noted in the report.
 
 use crate::rt::{self, Slot};
-use preempt_explore::{Action, Update};
+use preempt_explore::{Action, Operation, Order, Update};
 use std::panic::Location;
 pub use std::sync::atomic::Ordering;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
@@ -15,7 +15,7 @@ fn operate(
     action: Action,
     first: u64,
     second: u64,
-    order: Ordering,
+    (order, failure): (Ordering, Ordering),
 ) -> Option<u64> {
     let runtime = slot.runtime()?;
     let site = Location::caller();
@@ -24,7 +24,18 @@ fn operate(
     }
     let object = slot.object(runtime, value);
     rt::take_back(runtime, object);
-    Some(rt::operation(runtime, action, object, first, second, site))
+    let operation = Operation::new(action, object, first, second, site);
+    Some(rt::perform(runtime, operation.with_order(order_of(order), order_of(failure))))
+}
+
+fn order_of(order: Ordering) -> Order {
+    match order {
+        Ordering::Relaxed => Order::Relaxed,
+        Acquire => Order::Acquire,
+        Release => Order::Release,
+        AcqRel => Order::AcquireRelease,
+        _ => Order::SequentiallyConsistent,
+    }
 }
 
 /// As [`operate`], for numbers that may be addresses.
@@ -35,7 +46,7 @@ fn operate_wide(
     action: Action,
     first: u64,
     second: u64,
-    order: Ordering,
+    order: (Ordering, Ordering),
 ) -> Option<u64> {
     let runtime = slot.runtime()?;
     let is_value =
@@ -72,15 +83,17 @@ fn check_store(order: Ordering) {
     assert!(!matches!(order, Acquire | AcqRel), "there is no such thing as an acquire store");
 }
 
-/// A fence. Under sequential consistency it does nothing.
+/// A fence. It orders accesses to plain cells; atomics are sequentially consistent anyway.
 #[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     match rt::current() {
-        Some(runtime) if order != SeqCst => {
-            runtime.weak_ordering.get_or_insert(Location::caller());
+        Some(runtime) => {
+            if order != SeqCst {
+                runtime.weak_ordering.get_or_insert(Location::caller());
+            }
+            rt::fence(runtime, order_of(order));
         }
-        Some(_) => {}
         None => std::sync::atomic::fence(order),
     }
 }
@@ -111,7 +124,7 @@ macro_rules! shared_methods {
                 action: Action,
                 first: u64,
                 second: u64,
-                order: Ordering,
+                order: (Ordering, Ordering),
             ) -> Option<u64> {
                 if Self::BITS == 64 {
                     operate_wide(&self.slot, || self.initial(), action, first, second, order)
@@ -124,7 +137,7 @@ macro_rules! shared_methods {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $type {
                 check_load(order);
-                match self.operate(Action::Load, 0, 0, order) {
+                match self.operate(Action::Load, 0, 0, (order, order)) {
                     Some(value) => Self::unpack(value),
                     None => self.inner.load(order),
                 }
@@ -134,7 +147,7 @@ macro_rules! shared_methods {
             #[track_caller]
             pub fn store(&self, value: $type, order: Ordering) {
                 check_store(order);
-                if self.operate(Action::Store, Self::pack(value), 0, order).is_none() {
+                if self.operate(Action::Store, Self::pack(value), 0, (order, order)).is_none() {
                     self.inner.store(value, order);
                 }
             }
@@ -143,7 +156,7 @@ macro_rules! shared_methods {
             #[track_caller]
             pub fn swap(&self, value: $type, order: Ordering) -> $type {
                 let action = Action::Update(Update::Swap, Self::BITS);
-                match self.operate(action, Self::pack(value), 0, order) {
+                match self.operate(action, Self::pack(value), 0, (order, order)) {
                     Some(before) => Self::unpack(before),
                     None => self.inner.swap(value, order),
                 }
@@ -160,7 +173,7 @@ macro_rules! shared_methods {
             ) -> Result<$type, $type> {
                 check_load(failure);
                 let (a, b) = (Self::pack(expected), Self::pack(new));
-                match self.operate(Action::CompareExchange, a, b, success) {
+                match self.operate(Action::CompareExchange, a, b, (success, failure)) {
                     Some(before) if before == a => Ok(Self::unpack(before)),
                     Some(before) => Err(Self::unpack(before)),
                     None => self.inner.compare_exchange(expected, new, success, failure),
@@ -273,7 +286,7 @@ macro_rules! integer {
             #[track_caller]
             pub fn $method(&self, value: $type, order: Ordering) -> $type {
                 let action = Action::Update(Update::$update, Self::BITS);
-                match self.operate(action, Self::pack(value), 0, order) {
+                match self.operate(action, Self::pack(value), 0, (order, order)) {
                     Some(before) => Self::unpack(before),
                     None => self.inner.$method(value, order),
                 }
@@ -312,7 +325,7 @@ impl AtomicBool {
 
     #[track_caller]
     fn update(&self, update: Update, value: bool, order: Ordering) -> Option<bool> {
-        self.operate(Action::Update(update, 1), value.into(), 0, order).map(Self::unpack)
+        self.operate(Action::Update(update, 1), value.into(), 0, (order, order)).map(Self::unpack)
     }
 
     /// Logical and; returns the value before.
@@ -373,7 +386,13 @@ impl<T> AtomicPtr<T> {
     }
 
     #[track_caller]
-    fn operate(&self, action: Action, first: u64, second: u64, order: Ordering) -> Option<u64> {
+    fn operate(
+        &self,
+        action: Action,
+        first: u64,
+        second: u64,
+        order: (Ordering, Ordering),
+    ) -> Option<u64> {
         operate_wide(&self.slot, || self.initial(), action, first, second, order)
     }
 
@@ -389,7 +408,7 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     pub fn load(&self, order: Ordering) -> *mut T {
         check_load(order);
-        match self.operate(Action::Load, 0, 0, order) {
+        match self.operate(Action::Load, 0, 0, (order, order)) {
             Some(value) => Self::unpack(value),
             None => self.inner.load(order),
         }
@@ -399,7 +418,7 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     pub fn store(&self, value: *mut T, order: Ordering) {
         check_store(order);
-        if self.operate(Action::Store, Self::pack(value), 0, order).is_none() {
+        if self.operate(Action::Store, Self::pack(value), 0, (order, order)).is_none() {
             self.inner.store(value, order);
         }
     }
@@ -407,7 +426,7 @@ impl<T> AtomicPtr<T> {
     /// Writes and returns the value before.
     #[track_caller]
     pub fn swap(&self, value: *mut T, order: Ordering) -> *mut T {
-        match self.operate(Action::Update(Update::Swap, 64), Self::pack(value), 0, order) {
+        match self.operate(Action::Update(Update::Swap, 64), Self::pack(value), 0, (order, order)) {
             Some(before) => Self::unpack(before),
             None => self.inner.swap(value, order),
         }
@@ -424,7 +443,7 @@ impl<T> AtomicPtr<T> {
     ) -> Result<*mut T, *mut T> {
         check_load(failure);
         let (a, b) = (Self::pack(expected), Self::pack(new));
-        match self.operate(Action::CompareExchange, a, b, success) {
+        match self.operate(Action::CompareExchange, a, b, (success, failure)) {
             Some(before) if before == a => Ok(Self::unpack(before)),
             Some(before) => Err(Self::unpack(before)),
             None => self.inner.compare_exchange(expected, new, success, failure),
