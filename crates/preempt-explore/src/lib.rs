@@ -11,6 +11,7 @@
 pub mod caching;
 mod crew;
 mod effect;
+mod epilogue;
 mod follow;
 pub mod forward;
 mod histories;

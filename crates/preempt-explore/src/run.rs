@@ -5,6 +5,7 @@
 //! [`Run::schedule`] asks the strategy who goes next, executes that operation on the world and
 //! tells the runtime which thread to resume with which result.
 
+use crate::epilogue::Epilogue;
 use crate::race::Race;
 use crate::{
     Action, Effect, Move, Names, Next, ObjectId, Operation, Rules, Site, Status, Thread, ThreadId,
@@ -128,9 +129,12 @@ pub struct Run {
     pub rules: Rules,
     /// Longest execution allowed, in steps.
     pub step_limit: usize,
+    /// Whether the exploration goes on after a failure.
+    pub keep_going: bool,
+    pub(crate) epilogue: Option<Box<Epilogue>>,
     names: Names,
     open: Vec<OpenSegment>,
-    moves: Vec<Move>,
+    pub(crate) moves: Vec<Move>,
 }
 
 #[derive(Clone, Default)]
@@ -163,6 +167,8 @@ impl Run {
             events: None,
             rules,
             step_limit,
+            keep_going: false,
+            epilogue: None,
             names,
             open: Vec::new(),
             moves: Vec::new(),
@@ -174,6 +180,7 @@ impl Run {
         self.world.reset(self.rules);
         self.path.clear();
         self.ending = None;
+        self.epilogue = None;
         self.preemptions = 0;
         self.last = ThreadId::MAIN;
         self.current = ThreadId::MAIN;
@@ -245,10 +252,12 @@ impl Run {
         let history = self.world.thread(thread).history;
         let open = self.open(thread);
         let effects = std::mem::take(&mut open.effects);
-        if let Err(mismatch) = driver.segment(thread, history, &effects, next)
-            && self.ending.is_none()
+        // What is done after the end, or to find out that the rules must change, teaches nothing.
+        if self.epilogue.is_none()
+            && self.ending != Some(Ending::Restart)
+            && let Err(mismatch) = driver.segment(thread, history, &effects, next)
         {
-            self.ending = Some(Ending::Nondeterminism(mismatch));
+            self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
         }
         self.world.arrive(thread, next);
         let open = self.open(thread);
@@ -258,6 +267,9 @@ impl Run {
 
     /// Asks who goes next and executes that thread's operation.
     pub fn schedule(&mut self, driver: &mut dyn Driver) -> Command {
+        if self.epilogue.is_some() {
+            return self.schedule_epilogue();
+        }
         if self.ending.is_some() {
             return Command::Stop;
         }

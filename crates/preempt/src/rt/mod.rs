@@ -4,6 +4,9 @@
 //! thread runs until it stands before a visible operation, [`operation`] asks the strategy who
 //! goes next, and only if that is another thread does the processor change hands.
 //!
+//! An execution that is stopped is never unwound: it runs on to its end unobserved, or is
+//! abandoned (see [`Runtime::conclude`]).
+//!
 //! Invariant: `CURRENT` is set exactly while code of the program under test runs, so facade types
 //! used anywhere else behave like those of the standard library.
 
@@ -11,9 +14,10 @@ mod fiber;
 mod overflow;
 mod panic;
 mod registry;
+mod unwinding;
 
 pub(crate) use fiber::{Body, Fibers};
-use fiber::{Killed, Left, kill, resume, suspend};
+use fiber::{Left, resume, suspend};
 pub(crate) use overflow::Callee;
 pub(crate) use panic::PanicNote;
 pub(crate) use registry::Knowledge;
@@ -65,14 +69,16 @@ pub(crate) struct Runtime {
     pub(crate) trouble: Option<Trouble>,
     pub(crate) require_join: bool,
     closing: bool,
-    /// Threads of an execution that is over are being unwound.
-    killing: bool,
-    /// Operations of threads that were told to unwind and went on instead.
-    defiance: u32,
+    /// The threads of an execution that is over run on unobserved.
+    concluding: bool,
+    /// A thread that ran on unobserved was left by force.
+    broken: bool,
+    /// Something new was learnt about the test after the execution had ended.
+    relearn: bool,
+    /// A coroutine was abandoned while it unwound, and the panic count could not be set back.
+    spent: Option<PanicNote>,
     /// Tells others that there is progress.
     pub(crate) pulse: Arc<Pulse>,
-    /// A panic that cannot be unwound has left this operating system thread unusable.
-    pub(crate) spent: bool,
     /// Names given to threads in this execution.
     pub(crate) names: FxHashMap<ThreadId, String>,
     /// Whether an ordering weaker than SeqCst was asked for.
@@ -112,10 +118,11 @@ impl Runtime {
             trouble: None,
             require_join: false,
             closing: false,
-            killing: false,
-            defiance: 0,
+            concluding: false,
+            broken: false,
+            relearn: false,
+            spent: None,
             pulse: Arc::default(),
-            spent: false,
             names: FxHashMap::default(),
             weak_ordering: None,
         }
@@ -156,6 +163,7 @@ impl Runtime {
 
     /// Ends the execution at the next opportunity.
     pub(crate) fn stop(&mut self, ending: Ending) {
+        self.relearn |= ending == Ending::Restart && self.run().ending.is_some();
         self.run().ending.get_or_insert(ending);
     }
 
@@ -167,64 +175,63 @@ impl Runtime {
         if run.ending == Some(Ending::Deadlock) && !self.panics.is_empty() && self.is_unwinding() {
             run.ending = Some(Ending::Panic);
         }
-        if run.ending == Some(Ending::Complete) {
-            self.drop_statics();
-            let leaks = self.registry.leaks();
-            if !leaks.is_empty() {
-                self.trouble = Some(Trouble::Leak(leaks));
-                self.run().ending = Some(Ending::Reported);
+        if self.conclude() {
+            let panics = self.panics.len();
+            let dropped = self.drop_statics();
+            if self.run().ending == Some(Ending::Complete) {
+                let leaks = self.registry.leaks();
+                if dropped.is_err() {
+                    self.run().ending = Some(Ending::Panic);
+                } else if !leaks.is_empty() {
+                    self.trouble = Some(Trouble::Leak(leaks));
+                    self.run().ending = Some(Ending::Reported);
+                }
+            } else {
+                self.panics.truncate(panics);
             }
         } else {
-            self.unwind();
+            // Destructors could look at what the abandoned threads have left half-done.
+            self.registry.abandon();
+        }
+        if self.relearn && self.run().may_run_on() {
+            // Other executions will be explored, and these need to know.
+            self.run().ending = Some(Ending::Restart);
         }
         self.registry.end();
         self.fibers.recycle();
     }
 
+    /// Brings the threads of an execution that is over to their ends. Returns whether all have
+    /// ended; the others are abandoned, because they cannot go on or nobody would gain by it.
+    fn conclude(&mut self) -> bool {
+        if self.trouble_is_final() || !self.run().may_run_on() {
+            return false;
+        }
+        if self.run().world.is_finished() {
+            return true;
+        }
+        let panics = self.panics.len();
+        self.concluding = true;
+        self.broken = false;
+        self.run().begin_epilogue();
+        self.schedule();
+        let this: *mut Runtime = self;
+        // SAFETY: `this` is valid and not borrowed.
+        let left = unsafe { drive(this) };
+        self.concluding = false;
+        self.panics.truncate(panics);
+        self.run().end_epilogue() && left.is_none() && !self.broken
+    }
+
     /// Drops what belongs to the execution but to none of its threads. Nothing is scheduled any
     /// more, so operations in destructors take effect at once.
-    fn drop_statics(&mut self) {
+    fn drop_statics(&mut self) -> std::thread::Result<()> {
         self.closing = true;
         let previous = CURRENT.replace(self);
         let dropped = catch_unwind(registry::drop_values);
         CURRENT.set(previous);
         self.closing = false;
-        if dropped.is_err() {
-            self.run().ending = Some(Ending::Panic);
-        }
-    }
-
-    /// Unwinds the threads of an execution that failed, and drops what belongs to none of them.
-    fn unwind(&mut self) {
-        // With a panic in flight, or after one that could not be unwound, a second would abort.
-        if std::thread::panicking() || self.spent || self.trouble_is_final() {
-            self.registry.abandon();
-            return;
-        }
-        self.closing = true;
-        self.killing = true;
-        self.defiance = 0;
-        let threads = self.run().order.clone();
-        let this: *mut Runtime = self;
-        let previous = CURRENT.replace(this);
-        for &thread in threads.iter().rev() {
-            // SAFETY: `this` is valid, in `CURRENT`, and not borrowed.
-            unsafe {
-                if !(*this).spent {
-                    (*this).run().current = thread;
-                    kill(this, thread);
-                }
-            }
-        }
-        // SAFETY: as above.
-        if unsafe { (*this).spent } {
-            self.registry.abandon();
-        } else {
-            let _ = catch_unwind(registry::drop_values);
-        }
-        CURRENT.set(previous);
-        self.closing = false;
-        self.killing = false;
+        dropped
     }
 
     /// Whether a coroutine was left by force, so that others may borrow from what leaked.
@@ -237,6 +244,11 @@ impl Runtime {
 
     /// The running thread was left by force.
     fn left(&mut self, thread: ThreadId, left: Left) {
+        if self.concluding {
+            self.broken = true;
+            self.run().stop_epilogue();
+            return;
+        }
         self.trouble = Some(match left {
             Left::Overflow => Trouble::StackOverflow,
             Left::Blocked => {
@@ -247,6 +259,21 @@ impl Runtime {
             }
         });
         self.run().ending = Some(Ending::Reported);
+    }
+
+    /// The running thread is about to be left because a destructor panicked while it unwound.
+    fn left_while_unwinding(&mut self, cause: PanicNote) {
+        if !unwinding::is_exchangeable() {
+            self.spent = Some(cause.clone());
+        }
+        self.next = Command::Stop;
+        if self.concluding {
+            self.broken = true;
+            self.run().stop_epilogue();
+            return;
+        }
+        self.trouble = Some(Trouble::DoublePanic(cause));
+        self.stop(Ending::Reported);
     }
 
     fn is_unwinding(&self) -> bool {
@@ -266,7 +293,14 @@ impl Program for Runtime {
             unsafe { std::mem::transmute::<*mut dyn Driver, *mut (dyn Driver + 'static)>(driver) };
         self.panics.clear();
         self.trouble = None;
+        self.relearn = false;
         self.names.clear();
+        if let Some(cause) = &self.spent {
+            // Everything would seem to unwind from here on.
+            self.trouble = Some(Trouble::DoublePanic(cause.clone()));
+            run.ending = Some(Ending::Reported);
+            return;
+        }
         self.registry.begin(self.run);
         // SAFETY: `body` outlives the runtime, see `new`.
         let body: &'static (dyn Fn() + Sync) = unsafe { &*self.body };
@@ -279,23 +313,38 @@ impl Program for Runtime {
         // From here on the coroutines reach the runtime through `CURRENT`, so it must not be
         // borrowed while one of them runs.
         let this: *mut Runtime = self;
-        let previous = CURRENT.replace(this);
         // SAFETY: `this` is valid for the whole call, and no borrow of it outlives a statement.
         unsafe {
-            (*this).pulse.set_inside(true);
-            while let Command::Resume(thread, result) = (*this).next {
-                (*this).next = Command::Stop;
-                if let Err(left) = resume(this, thread, result) {
-                    let thread = (*this).run().current;
-                    (*this).left(thread, left);
-                    break;
-                }
+            if let Some(left) = drive(this) {
+                let thread = (*this).run().current;
+                (*this).left(thread, left);
             }
-            (*this).pulse.set_inside(false);
-            CURRENT.set(previous);
             (*this).finish();
         }
     }
+}
+
+/// Lets threads run as they are scheduled, until nothing is. Returns how a thread was left by force.
+///
+/// # Safety
+/// `runtime` is valid and not borrowed.
+unsafe fn drive(runtime: *mut Runtime) -> Option<Left> {
+    let previous = CURRENT.replace(runtime);
+    let mut by_force = None;
+    // SAFETY: as the caller's; no borrow outlives a statement.
+    unsafe {
+        (*runtime).pulse.set_inside(true);
+        while let Command::Resume(thread, result) = (*runtime).next {
+            (*runtime).next = Command::Stop;
+            if let Err(left) = resume(runtime, thread, result) {
+                by_force = Some(left);
+                break;
+            }
+        }
+        (*runtime).pulse.set_inside(false);
+    }
+    CURRENT.set(previous);
+    by_force
 }
 
 /// The runtime of the code that calls, if it runs under control.
@@ -325,36 +374,30 @@ pub(crate) fn operation(
 ) -> u64 {
     let mut operation = Operation::new(action, object, first, second, site);
     operation.urgent = std::thread::panicking();
-    // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this expression.
-    if unsafe { (*runtime).killing } && !operation.urgent {
-        // The test has caught the panic that was to unwind it.
-        // SAFETY: as above.
-        unsafe { defy(runtime) };
-    }
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
-    match unsafe { (*runtime).before(operation) } {
+    let result = match unsafe { (*runtime).before(operation) } {
         Step::Go(result) => result,
         // SAFETY: as above; `me` is the running thread.
         Step::Wait(me) => unsafe { suspend(runtime, me) },
+    };
+    // SAFETY: as above.
+    if result == Run::RELEASED && unsafe { (*runtime).concluding } && may_panic(action) {
+        std::panic::resume_unwind(Box::new("released from a deadlock"));
     }
+    result
 }
 
-/// Unwinds a thread again that has caught the panic meant to unwind it, within reason.
-///
-/// # Safety
-/// As for [`suspend`].
-unsafe fn defy(runtime: *mut Runtime) {
-    const MOST: u32 = 1000;
-    // SAFETY: as the caller's; each borrow ends with its statement. A thread that does not listen
-    // is suspended for good.
-    unsafe {
-        (*runtime).defiance += 1;
-        if (*runtime).defiance > MOST {
-            let me = (*runtime).run().current;
-            suspend(runtime, me);
-        }
-    }
-    std::panic::resume_unwind(Box::new(Killed));
+/// Operations of std that are documented to panic at times, also when they would deadlock.
+fn may_panic(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Lock
+            | Action::Reacquire
+            | Action::ReadLock
+            | Action::WriteLock
+            | Action::Join
+            | Action::OnceEnter
+    )
 }
 
 /// What a thread does after it has announced an operation.
@@ -368,7 +411,7 @@ impl Runtime {
         if self.closing {
             return Step::Go(outside_of_time(operation.action));
         }
-        self.registry.before_operation(self.run);
+        self.before_operation();
         let me = self.run().current;
         let starting = self.is_starting(me);
         self.reach(Next::Operation(operation));
@@ -394,7 +437,7 @@ pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site)
         runtime.run().rules.clocks = true;
         runtime.stop(Ending::Restart);
     }
-    runtime.registry.before_operation(runtime.run);
+    runtime.before_operation();
     let object = cell.object(runtime, || 0);
     runtime.run().touch(object, write, site);
 }
@@ -439,9 +482,6 @@ pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
 /// The current thread has ended, normally or by a panic.
 fn end_of_thread(result: Result<(), ()>) {
     let Some(runtime) = current() else { return };
-    if runtime.killing {
-        return;
-    }
     let me = runtime.run().current;
     registry::drop_locals(me);
     let Some(runtime) = current() else { return };

@@ -5,12 +5,10 @@
 //!
 //! A panic that escapes from a destructor during unwinding makes Rust abort the process. It calls
 //! the hook one last time before it does; the hook announces the abort, and the handler in
-//! `overflow` leaves the coroutine for good, so the test fails with a report instead. The operating
-//! system thread is then spent (std believes it is panicking) and ends.
+//! `overflow` leaves the coroutine for good, so the test fails with a report instead.
 
 use super::overflow::announce_abort;
-use super::{Runtime, Trouble, current};
-use preempt_explore::{Command, Ending};
+use super::{Runtime, current};
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
@@ -44,22 +42,12 @@ fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
     let me = runtime.run().current;
     let fatal = message == "panic in a destructor during cleanup"
         || message == "panic in a function that cannot unwind";
-    if !fatal && runtime.killing {
-        return;
-    }
+    let note = PanicNote { message, file, line, column };
     if !fatal {
-        runtime.panics.push((me, PanicNote { message, file, line, column }));
+        runtime.panics.push((me, note));
         return;
     }
-    runtime.spent = true;
     announce_abort();
-    if runtime.killing {
-        // What was found stands.
-        return;
-    }
-    let cause = runtime.panics.last().map(|(_, note)| note.clone());
-    let cause = cause.unwrap_or(PanicNote { message, file, line, column });
-    runtime.trouble = Some(Trouble::DoublePanic(cause));
-    runtime.stop(Ending::Reported);
-    runtime.next = Command::Stop;
+    let cause = runtime.panics.last().map_or(note, |(_, note)| note.clone());
+    runtime.left_while_unwinding(cause);
 }

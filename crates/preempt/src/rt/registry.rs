@@ -113,6 +113,21 @@ static EPOCHS: AtomicU32 = AtomicU32::new(1);
 static LIVE: [AtomicU32; 64] = [const { AtomicU32::new(0) }; 64];
 
 impl super::Runtime {
+    /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
+    /// the count of that Arc visible.
+    pub(super) fn before_operation(&mut self) {
+        if let Some(site) = self.registry.final_drop() {
+            self.count(site);
+        }
+    }
+
+    /// From now on the reference counts of Arcs made at `site` are visible.
+    fn count(&mut self, site: Site) {
+        if self.registry.knowledge.counted.insert(site) {
+            self.stop(Ending::Restart);
+        }
+    }
+
     fn external(&mut self, address: usize, value: u64) -> ObjectId {
         if self.registry.knowledge.externals.len() < MOST_EXTERNALS {
             self.registry.knowledge.externals.push((address, value));
@@ -166,21 +181,9 @@ impl Registry {
         }
     }
 
-    /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
-    /// the count of that Arc visible.
-    pub(super) fn before_operation(&mut self, run: *mut Run) {
-        if let Some(site) = self.final_drop.take() {
-            self.count(run, site);
-        }
-    }
-
-    /// From now on the reference counts of Arcs made at `site` are visible.
-    fn count(&mut self, run: *mut Run, site: Site) {
-        if self.knowledge.counted.insert(site) {
-            // SAFETY: as in `begin`.
-            let run = unsafe { &mut *run };
-            run.ending.get_or_insert(Ending::Restart);
-        }
+    /// The Arc whose payload is being dropped, if it is not counted.
+    fn final_drop(&mut self) -> Option<Site> {
+        self.final_drop.take()
     }
 
     /// The execution is over.
@@ -264,8 +267,7 @@ pub(crate) mod counts {
     /// Makes them visible; the exploration begins again if they were not.
     pub(crate) fn count(site: Site) {
         if let Some(runtime) = current() {
-            let run = runtime.run;
-            runtime.registry.count(run, site);
+            runtime.count(site);
         }
     }
 
