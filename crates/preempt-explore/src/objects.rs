@@ -24,6 +24,11 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.count
+    }
+
     pub(crate) fn get(&self, index: usize) -> Option<&Object> {
         (index < self.count).then(|| &self[index])
     }
