@@ -35,12 +35,15 @@ mod cast;
 pub mod chart;
 mod fit;
 pub mod graph;
+#[cfg(feature = "json")]
 pub mod json;
 pub mod lanes;
 mod look;
 mod message;
 mod moment;
 mod page;
+mod plain_json;
+#[cfg(feature = "json")]
 mod saved;
 pub mod spin;
 pub mod summary;
@@ -51,4 +54,5 @@ pub use look::Look;
 pub use message::{Event, Message, messages};
 pub use moment::{Moment, MomentKind, moments};
 pub use page::{Page, Source, page};
+#[cfg(feature = "json")]
 pub use saved::{SavedTrace, SavedTraceError};

@@ -1,12 +1,14 @@
 //! `Check`: what to explore, for how long, by which strategy.
 
+use crate::chooser::{self, Chooser};
 use crate::environment::Environment;
 use crate::explore::{Found, Job, explore, replay};
 use crate::html;
 use crate::report::{Bound, Failure, Outcome, Reason, Report};
+use crate::rt::Runtime;
 use crate::saved;
-use preempt_explore::{Limits, Schedule};
-use std::sync::Arc;
+use preempt_explore::{Limits, Schedule, Session};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How to look for failures.
@@ -224,6 +226,23 @@ impl Check {
         self.report(found, begin)
     }
 
+    /// Explores the executions that a chooser wants.
+    pub(crate) fn run_by(
+        &self,
+        chooser: &mut (dyn Chooser + Send),
+        body: &(dyn Fn() + Sync),
+    ) -> Report {
+        let begin = Instant::now();
+        let chooser = Mutex::new(chooser);
+        let search = |session: &mut Session<'_, Runtime>| {
+            let mut chooser = chooser.lock().unwrap_or_else(PoisonError::into_inner);
+            chooser::explore(session, &mut **chooser)
+        };
+        let job = Job { search: Some(&search), threads: 1, ..self.job(body, begin) };
+        let found = explore(&job);
+        self.report(found, begin)
+    }
+
     /// Explores as a test does: reads the environment, tries a saved schedule first, prints what
     /// was covered, panics on failure.
     #[track_caller]
@@ -231,6 +250,9 @@ impl Check {
         let environment = Environment::read();
         let check = self.with_environment(&environment);
         let report = check.run_saved(&body);
+        if let Some(path) = &environment.report {
+            saved::append(path, &report.to_json_line(check.name.as_deref()));
+        }
         if let Outcome::Failed(failure) = &report.outcome {
             let mut text = failure.full(&report, check.name.as_deref());
             if let Some(name) = &check.name {
@@ -253,7 +275,7 @@ impl Check {
         self.name.as_ref().map(|name| format!("preempt: {name}: ")).unwrap_or_default()
     }
 
-    fn with_environment(&self, environment: &Environment) -> Self {
+    pub(crate) fn with_environment(&self, environment: &Environment) -> Self {
         let mut check = self.clone();
         if let Some(bound) = environment.preemptions {
             check.bound = Some(bound);
@@ -298,6 +320,7 @@ impl Check {
             name: self.name.clone(),
             pulse: Arc::default(),
             patience: self.patience,
+            search: None,
         }
     }
 

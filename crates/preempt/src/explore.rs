@@ -12,6 +12,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+/// A search that is not one of the strategies.
+pub(crate) type Search<'a> = dyn for<'s, 'p> Fn(&'s mut Session<'p, Runtime>) -> Halt + Sync + 'a;
+
 /// What to explore and how.
 pub(crate) struct Job<'a> {
     pub(crate) body: &'a (dyn Fn() + Sync),
@@ -28,6 +31,8 @@ pub(crate) struct Job<'a> {
     pub(crate) name: Option<String>,
     pub(crate) pulse: Arc<Pulse>,
     pub(crate) patience: Duration,
+    /// Searches instead of the strategy.
+    pub(crate) search: Option<&'a Search<'a>>,
 }
 
 /// What came out.
@@ -223,6 +228,9 @@ fn with_crew(job: &Job<'_>, learnt: &Learnt, session: &mut Session<'_, Runtime>)
 }
 
 fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
+    if let Some(search) = job.search {
+        return search(session);
+    }
     match job.strategy {
         Strategy::Portfolio => portfolio(job, session),
         Strategy::PartialOrders => forward::explore(session),

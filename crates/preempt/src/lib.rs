@@ -33,9 +33,14 @@ mod check;
 #[cfg(feature = "check")]
 mod choice;
 #[cfg(feature = "check")]
+mod chooser;
+#[cfg(feature = "check")]
 mod environment;
 #[cfg(feature = "check")]
 mod explore;
+#[cfg(feature = "check")]
+#[doc(hidden)]
+pub mod facade;
 #[cfg(feature = "check")]
 pub mod future;
 #[cfg(feature = "check")]
@@ -52,6 +57,8 @@ mod plain;
 mod pulse;
 #[cfg(feature = "check")]
 mod report;
+#[cfg(feature = "check")]
+mod report_line;
 #[cfg(feature = "check")]
 mod rt;
 #[cfg(feature = "check")]

@@ -26,7 +26,9 @@ pub(crate) use overflow::Callee;
 pub(crate) use panic::PanicNote;
 pub(crate) use registry::Knowledge;
 pub use registry::Static;
-pub(crate) use registry::{Slot, counts, lend, local, now, pass, per_execution, take_back};
+pub(crate) use registry::{
+    Slot, counts, lend, local, now, pass, per_execution, raw_tags, take_back,
+};
 
 use crate::pulse::Pulse;
 use preempt_explore::{

@@ -10,8 +10,8 @@ use super::heap::{Paused, inward, outward};
 use preempt_explore::{Ending, ObjectId, Run, Site, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The name of an object under control, kept inside the object.
@@ -105,6 +105,8 @@ pub(crate) struct Registry {
     locals: FxHashMap<(ThreadId, usize), Box<dyn Any>>,
     local_order: Vec<(ThreadId, usize)>,
     arcs: Vec<Option<Site>>,
+    /// Tags of Arcs whose address was taken.
+    raw_tags: FxHashMap<usize, Arc<dyn Any + Send + Sync>>,
     final_drop: Option<Site>,
     borrowed: Vec<(ThreadId, ObjectId, Box<u64>)>,
     /// By thread: whether it has looked at the clock since its last yield, and how often in a row.
@@ -185,6 +187,7 @@ impl Registry {
             self.externals.insert(address, run.create(value));
         }
         self.arcs.clear();
+        self.raw_tags.clear();
         self.borrowed.clear();
         self.looks.clear();
         self.final_drop = None;
@@ -288,6 +291,35 @@ pub(crate) mod counts {
         drop();
         if let (Some(runtime), Some(before)) = (current(), before) {
             runtime.registry.final_drop = before;
+        }
+    }
+}
+
+/// What belongs to an `Arc` beside its value, by the address of the value.
+pub(crate) mod raw_tags {
+    use super::super::current;
+    use std::any::Any;
+    use std::sync::Arc;
+
+    /// Keeps the tag of an `Arc` whose address becomes known.
+    pub(crate) fn keep(address: usize, tag: &Arc<impl Any + Send + Sync>) {
+        if let Some(runtime) = current() {
+            let _paused = super::Paused::new();
+            runtime.registry.raw_tags.insert(address, Arc::clone(tag) as _);
+        }
+    }
+
+    /// The tag of the `Arc` whose value is there.
+    pub(crate) fn get(address: usize) -> Option<Arc<dyn Any + Send + Sync>> {
+        current()?.registry.raw_tags.get(&address).cloned()
+    }
+
+    /// The value is gone.
+    pub(crate) fn forget(address: usize) {
+        if let Some(runtime) = current()
+            && !runtime.registry.raw_tags.is_empty()
+        {
+            runtime.registry.raw_tags.remove(&address);
         }
     }
 }

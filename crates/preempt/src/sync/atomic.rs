@@ -69,6 +69,7 @@ fn new_slot(value: u64) -> Slot {
 fn peek(slot: &Slot, initial: impl FnOnce() -> u64) -> u64 {
     let Some(runtime) = rt::current() else { return initial() };
     let object = slot.object(runtime, initial);
+    rt::take_back(runtime, object);
     let value = runtime.run().world.object(object).value;
     rt::outward(runtime, value)
 }
@@ -227,6 +228,16 @@ macro_rules! shared_methods {
             /// The value, ending the atomic.
             pub fn into_inner(mut self) -> $type {
                 *self.get_mut()
+            }
+
+            /// The value, read as plain memory: no operation.
+            ///
+            /// # Safety
+            /// No thread may write at the same time.
+            #[doc(hidden)]
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $type {
+                Self::unpack(peek(&self.slot, || self.initial()))
             }
         }
 
@@ -497,7 +508,16 @@ impl<T> AtomicPtr<T> {
     }
 
     /// The pointer, ending the atomic.
-    pub fn into_inner(self) -> *mut T {
+    pub fn into_inner(mut self) -> *mut T {
+        *self.get_mut()
+    }
+
+    /// The pointer, read as plain memory: no operation.
+    ///
+    /// # Safety
+    /// No thread may write at the same time.
+    #[doc(hidden)]
+    pub unsafe fn unsync_load(&self) -> *mut T {
         Self::unpack(peek(&self.slot, || self.initial()))
     }
 }
@@ -505,6 +525,12 @@ impl<T> AtomicPtr<T> {
 impl<T> Default for AtomicPtr<T> {
     fn default() -> Self {
         Self::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> From<*mut T> for AtomicPtr<T> {
+    fn from(value: *mut T) -> Self {
+        Self::new(value)
     }
 }
 

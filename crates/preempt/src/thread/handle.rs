@@ -103,12 +103,7 @@ impl Builder {
         T: Send + 'static,
     {
         let inner = match rt::current() {
-            Some(runtime) => {
-                let settings = (self.name, self.stack.unwrap_or(0));
-                // SAFETY: the closure borrows nothing.
-                let (id, packet) = unsafe { spawn_controlled(runtime, settings, function) };
-                Inner::Controlled { id, packet, thread: Thread(Handle::controlled(id)) }
-            }
+            Some(runtime) => return Ok(self.spawn_controlled(runtime, function)),
             None => {
                 let mut builder = std::thread::Builder::new();
                 if let Some(name) = self.name {
@@ -123,6 +118,24 @@ impl Builder {
             }
         };
         Ok(JoinHandle(inner))
+    }
+
+    /// Starts the thread under control. It runs on the operating system thread that calls, so its
+    /// closure need not be `Send`.
+    #[track_caller]
+    pub(crate) fn spawn_controlled<F, T>(
+        self,
+        runtime: &mut rt::Runtime,
+        function: F,
+    ) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + 'static,
+        T: 'static,
+    {
+        let settings = (self.name, self.stack.unwrap_or(0));
+        // SAFETY: the closure borrows nothing.
+        let (id, packet) = unsafe { spawn_controlled(runtime, settings, function) };
+        JoinHandle(Inner::Controlled { id, packet, thread: Thread(Handle::controlled(id)) })
     }
 }
 
