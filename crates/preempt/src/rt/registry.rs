@@ -304,6 +304,7 @@ pub(crate) mod raw_tags {
     /// Keeps the tag of an `Arc` whose address becomes known.
     pub(crate) fn keep(address: usize, tag: &Arc<impl Any + Send + Sync>) {
         if let Some(runtime) = current() {
+            let _paused = super::Paused::new();
             runtime.registry.raw_tags.insert(address, Arc::clone(tag) as _);
         }
     }
