@@ -107,7 +107,7 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         bound,
         mut statistics,
         coverage,
-        unreached,
+        mut unreached,
         mut notes,
     } = finding;
     // A step that was given up is no violation: the search just ended there.
@@ -127,6 +127,12 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         None => None,
     };
     statistics.complete &= stop.is_none();
+    if let Some(found) = &counterexample {
+        remove_executed(system, &found.steps, &mut unreached);
+        if let Some(stop @ (Stop::Memory | Stop::Time | Stop::Depth | Stop::Interrupted)) = stop {
+            notes.push(format!("the search is incomplete: {stop}; there may be more violations"));
+        }
+    }
     let verdict = match (&violation, stop, bound) {
         (Some(_), _, _) => Verdict::Violated,
         (None, Some(stop), _) => Verdict::Inconclusive(stop),
@@ -154,6 +160,25 @@ fn given_up<S: System + ?Sized>(system: &S, found: &Counterexample) -> Option<St
         FaultKind::Stopped(reason) => Some(reason),
         _ => None,
     }
+}
+
+/// What the counterexample executes is reached, also where the search that found another one left it
+/// out.
+fn remove_executed<S: System + ?Sized>(system: &S, steps: &[Step], unreached: &mut Vec<Unreached>) {
+    if unreached.is_empty() {
+        return;
+    }
+    let mut taken = vec![false; system.transition_count()];
+    for step in steps {
+        let partner = step.partner.and_then(|_| system.partner_key(*step));
+        for key in [Some(system.transition_key(*step)), partner].into_iter().flatten() {
+            if let Some(taken) = taken.get_mut(key) {
+                *taken = true;
+            }
+        }
+    }
+    let left = system.unreached(&taken);
+    unreached.retain(|place| left.contains(place));
 }
 
 /// Tells the story of a counterexample; the error is why that had to be given up.

@@ -1,43 +1,45 @@
 //! Ends single steps that take longer than the command may.
 //!
 //! Searches look at the clock between steps. Inside a long `d_step` nobody does; there a thread that
-//! mostly sleeps looks, and [asks](preempt_core::Cancellation) the step to give up.
+//! mostly sleeps looks, and [asks](preempt_core::Cancellation) the step to give up. The search then ends
+//! as it does at any limit, with what it has; [`deadline`](crate::deadline) is only the last resort.
 
 use crate::terminal::INTERRUPTED;
 use preempt_core::{Cancellation, Stop};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-static CANCELLATION: LazyLock<Arc<Cancellation>> = LazyLock::new(Arc::default);
-static DEADLINE: OnceLock<Option<Instant>> = OnceLock::new();
-static WATCHED: OnceLock<()> = OnceLock::new();
+/// The deadline of the present command.
+static DEADLINE: Mutex<Option<Instant>> = Mutex::new(None);
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Sets the deadline of the command, once.
-pub(crate) fn set_deadline(limit: Option<Duration>) {
-    DEADLINE.get_or_init(|| limit.and_then(|limit| Instant::now().checked_add(limit)));
+/// Sets the deadline of the command.
+pub(crate) fn set_deadline(deadline: Option<Instant>) {
+    *DEADLINE.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
 }
 
-/// The request that long steps of this command look at, with a thread that makes it.
+/// A request that long steps look at, with a thread that makes it when it is time.
 pub(crate) fn watched() -> Arc<Cancellation> {
-    WATCHED.get_or_init(|| {
-        // Without a thread long steps run to their end: late, but right.
-        let _ = std::thread::Builder::new().name("deadline".into()).spawn(watch);
-    });
-    CANCELLATION.clone()
+    let deadline = *DEADLINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let cancellation = Arc::new(Cancellation::new());
+    let watched = Arc::downgrade(&cancellation);
+    // Without a thread long steps run to their end, or to the last resort.
+    let _ = std::thread::Builder::new().spawn(move || watch(&watched, deadline));
+    cancellation
 }
 
-fn watch() {
-    loop {
+/// Looks until there is nobody left who could be asked.
+fn watch(watched: &Weak<Cancellation>, deadline: Option<Instant>) {
+    while let Some(cancellation) = watched.upgrade() {
         if INTERRUPTED.load(Ordering::Relaxed) {
-            return CANCELLATION.request(Stop::Interrupted);
+            return cancellation.request(Stop::Interrupted);
         }
-        let deadline = DEADLINE.get().copied().flatten();
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return CANCELLATION.request(Stop::Time);
+            return cancellation.request(Stop::Time);
         }
+        drop(cancellation);
         std::thread::sleep(LOOK_EVERY);
     }
 }

@@ -47,6 +47,11 @@ pub fn is_trail(text: &str) -> bool {
     lines.next().is_some_and(|line| line_of(line).is_some())
 }
 
+/// Whether the execution that a trail tells was found beside a claim.
+pub fn has_claim(text: &str) -> bool {
+    text.lines().any(|line| line_of(line.trim()).is_some_and(|(depth, ..)| depth == -2))
+}
+
 fn line_of(text: &str) -> Option<Line> {
     let mut parts = text.split(':').map(|part| part.trim().parse::<i64>().ok());
     let line = (parts.next()??, parts.next()??, parts.next()??);
