@@ -239,10 +239,9 @@ impl Run {
     /// The running thread touches a plain cell.
     pub fn touch(&mut self, cell: ObjectId, write: bool, site: Site) {
         self.note(Effect::Access(cell, write, site));
-        if self.ending.is_none()
-            && let Some(race) = self.world.clocks.as_ref().and_then(|c| c.race())
-        {
-            self.ending = Some(Ending::Race(race));
+        if self.ending.is_none() {
+            let race = self.world.clocks.as_ref().and_then(|c| c.race());
+            self.ending = race.map(Ending::Race);
         }
     }
 
@@ -253,11 +252,10 @@ impl Run {
         let open = self.open(thread);
         let effects = std::mem::take(&mut open.effects);
         // What is done after the end, or to find out that the rules must change, teaches nothing.
-        if self.epilogue.is_none()
-            && self.ending != Some(Ending::Restart)
-            && let Err(mismatch) = driver.segment(thread, history, &effects, next)
-        {
-            self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
+        if self.epilogue.is_none() && self.ending != Some(Ending::Restart) {
+            if let Err(mismatch) = driver.segment(thread, history, &effects, next) {
+                self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
+            }
         }
         self.world.arrive(thread, next);
         let open = self.open(thread);

@@ -171,18 +171,14 @@ fn look(tag: &Tag, site: &'static Location<'static>) {
         return;
     }
     counts::count(tag.site);
-    if let Some(runtime) = rt::current()
-        && counts::is_registered(&tag.slot)
-    {
+    if let Some(runtime) = rt::current().filter(|_| counts::is_registered(&tag.slot)) {
         let object = tag.slot.object(runtime, || 1);
         rt::operation(runtime, Action::Load, object, 0, 0, site);
     }
 }
 
 fn count(tag: &Tag, update: Update, site: &'static Location<'static>) {
-    if let Some(runtime) = rt::current()
-        && counts::is_registered(&tag.slot)
-    {
+    if let Some(runtime) = rt::current().filter(|_| counts::is_registered(&tag.slot)) {
         let object = tag.slot.object(runtime, || 1);
         rt::operation(runtime, Action::Update(update, 64), object, 1, 0, site);
     }

@@ -50,9 +50,7 @@ where
     // SAFETY: only the lifetime changes; see the contract of this function.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Body>(body) };
     let id = rt::spawn(runtime, body);
-    if let Some(name) = name
-        && let Some(runtime) = rt::current()
-    {
+    if let (Some(name), Some(runtime)) = (name, rt::current()) {
         runtime.names.insert(id, name);
     }
     (id, packet)
