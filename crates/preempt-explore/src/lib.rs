@@ -24,6 +24,7 @@ mod operation;
 pub mod optimal;
 pub mod partial_order;
 pub mod pct;
+mod polling;
 mod race;
 pub mod random;
 mod recorded;
@@ -33,6 +34,7 @@ mod schedule;
 mod segment;
 mod session;
 pub mod sleep_sets;
+mod virtual_time;
 mod world;
 
 #[cfg(test)]
@@ -40,7 +42,7 @@ mod random_programs;
 
 pub use crew::{Crew, Employer, serve};
 pub use identity::{Names, ObjectId, ThreadId};
-pub use operation::{Action, Move, Operation, Site, Update};
+pub use operation::{Action, Move, Operation, Order, Site, Update};
 pub use race::{Access, Race};
 pub use recorded::POINTER;
 pub use run::{Command, Driver, Ending, Event, Mismatch, Program, Run};
