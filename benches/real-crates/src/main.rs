@@ -1,12 +1,13 @@
 //! The loom tests of published crates, run through preempt-loom and through loom.
 //!
 //! ```text
-//! cargo run -p bench-real-crates -- [--release] [--seconds N] [--ours | --loom] [--write FILE] [CRATE[=TEST]…]
+//! cargo run -p bench-real-crates -- [--release] [--seconds N] [--ours | --loom] [--write FILE] [--project DIR] [CRATE[=TEST]…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/real-crates/`; only the line of their manifests that
 //! names loom is changed. Without names all crates of the catalogue are run. `--write` writes the
-//! table to a file; `benches/REAL-CRATES.md` is the one that is kept.
+//! table to a file; `benches/REAL-CRATES.md` is the one that is kept. `--project` takes preempt's
+//! crates from another checkout.
 
 mod catalogue;
 mod runner;
@@ -26,6 +27,7 @@ struct Arguments {
     release: bool,
     tools: Vec<Tool>,
     write: Option<PathBuf>,
+    project: Option<PathBuf>,
     /// Names of crates, each with a part of the names of its tests.
     names: Vec<(String, String)>,
 }
@@ -33,7 +35,8 @@ struct Arguments {
 fn main() -> Result<()> {
     let arguments = arguments()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
-    let workspace = Workspace::new(&root)?;
+    let project = arguments.project.clone().unwrap_or_else(|| root.clone());
+    let workspace = Workspace::new(&root, project)?;
     let mut sections = Vec::new();
     for (krate, part) in selected(&arguments)? {
         let side = |tool: Tool| {
@@ -145,6 +148,7 @@ fn arguments() -> Result<Arguments> {
         release: false,
         tools: vec![Tool::Preempt, Tool::Loom],
         write: None,
+        project: None,
         names: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -158,6 +162,10 @@ fn arguments() -> Result<Arguments> {
             "--loom" => arguments.tools = vec![Tool::Loom],
             "--write" => {
                 arguments.write = Some(words.next().context("--write needs a file")?.into())
+            }
+            "--project" => {
+                let folder = words.next().context("--project needs a folder")?;
+                arguments.project = Some(Path::new(&folder).canonicalize()?);
             }
             option if option.starts_with('-') => bail!("unknown option {option}"),
             name => {
