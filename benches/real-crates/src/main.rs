@@ -1,16 +1,17 @@
 //! The loom tests of published crates, run through preempt-loom and through loom.
 //!
 //! ```text
-//! cargo run -p bench-real-crates -- [--release] [--seconds N] [--ours | --loom] [--write FILE] [--project DIR] [CRATE[=TEST]…]
+//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom] [--write FILE] [--project DIR] [CRATE[=TEST]…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/real-crates/`; only the line of their manifests that
 //! names loom is changed. Without names all crates of the catalogue are run. `--write` writes the
 //! table to a file; `benches/REAL-CRATES.md` is the one that is kept. `--project` takes preempt's
-//! crates from another checkout.
+//! crates from another checkout. `--seeds` puts bugs into some crates instead and says who finds them.
 
 mod catalogue;
 mod runner;
+mod seeds;
 mod suites;
 mod table;
 mod workspace;
@@ -18,6 +19,7 @@ mod workspace;
 use anyhow::{Context, Result, bail};
 use catalogue::{CRATES, Crate, LOOM, SHUTTLE};
 use runner::{Options, Outcome, Row, Target, Tests};
+use seeds::{SEEDS, Seed};
 use std::path::{Path, PathBuf};
 use table::Section;
 use workspace::{Tool, Workspace};
@@ -25,6 +27,7 @@ use workspace::{Tool, Workspace};
 struct Arguments {
     seconds: u64,
     release: bool,
+    seeds: bool,
     tools: Vec<Tool>,
     write: Option<PathBuf>,
     project: Option<PathBuf>,
@@ -37,13 +40,16 @@ fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let project = arguments.project.clone().unwrap_or_else(|| root.clone());
     let workspace = Workspace::new(&root, project)?;
+    if arguments.seeds {
+        return run_seeds(&workspace, &arguments);
+    }
     let mut sections = Vec::new();
     for (krate, part) in selected(&arguments)? {
         let side = |tool: Tool| {
             if !arguments.tools.contains(&tool) {
                 return Ok(Vec::new());
             }
-            let rows = run_crate(&workspace, tool, krate, part, &arguments);
+            let rows = run_crate(&workspace, tool, krate, (part, None), &arguments);
             rows.map_err(|error| {
                 eprintln!("{} with {}: {error:#}", krate.name, tool.name());
                 format!("{error:#}")
@@ -63,11 +69,35 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// Runs the crates with bugs in them and writes which tool found which.
+fn run_seeds(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
+    let mut text = String::from(table::SEEDS);
+    for seed in SEEDS {
+        let mut cells = Vec::new();
+        for &tool in &arguments.tools {
+            let rows =
+                run_crate(workspace, tool, seed.krate()?, (seed.test, Some(seed)), arguments)?;
+            cells.push(table::finding(&rows));
+        }
+        text.push_str(&format!(
+            "| {} | {} | {} |\n",
+            seed.krate()?.name,
+            seed.what,
+            cells.join(" | ")
+        ));
+    }
+    match &arguments.write {
+        Some(path) => std::fs::write(path, text).with_context(|| path.display().to_string())?,
+        None => println!("{text}"),
+    }
+    Ok(())
+}
+
 fn run_crate(
     workspace: &Workspace,
     tool: Tool,
     krate: &Crate,
-    part: &str,
+    (part, seed): (&str, Option<&Seed>),
     arguments: &Arguments,
 ) -> Result<Vec<Row>> {
     let own = krate.name == LOOM || krate.name == SHUTTLE;
@@ -76,6 +106,9 @@ fn run_crate(
         SHUTTLE => suites::prepare_shuttle(workspace, tool, krate.version)?,
         name => workspace.prepare(tool, name, krate.version, krate.with)?,
     };
+    if let Some(seed) = seed {
+        seed.plant(workspace, tool, &folder)?;
+    }
     let tests = match krate.test {
         _ if own => Tests::All,
         Some(test) => Tests::One(test),
@@ -146,6 +179,7 @@ fn arguments() -> Result<Arguments> {
     let mut arguments = Arguments {
         seconds: 3,
         release: false,
+        seeds: false,
         tools: vec![Tool::Preempt, Tool::Loom],
         write: None,
         project: None,
@@ -158,6 +192,7 @@ fn arguments() -> Result<Arguments> {
                 arguments.seconds = words.next().context("--seconds needs a number")?.parse()?;
             }
             "--release" => arguments.release = true,
+            "--seeds" => arguments.seeds = true,
             "--ours" => arguments.tools = vec![Tool::Preempt],
             "--loom" => arguments.tools = vec![Tool::Loom],
             "--write" => {
