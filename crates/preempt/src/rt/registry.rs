@@ -305,6 +305,7 @@ pub(crate) mod raw_tags {
     pub(crate) fn keep(address: usize, tag: &Arc<impl Any + Send + Sync>) {
         let _paused = super::Paused::new();
         if let Some(runtime) = current() {
+            let _paused = super::Paused::new();
             runtime.registry.raw_tags.insert(address, Arc::clone(tag) as _);
         }
     }

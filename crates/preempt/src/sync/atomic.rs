@@ -65,18 +65,11 @@ fn new_slot(value: u64) -> Slot {
     Slot::new(value)
 }
 
-/// Ends a loan by `get_mut`, if there is one: what was written is the value from here on.
-fn take_back(slot: &Slot, initial: impl FnOnce() -> u64) {
-    if let Some(runtime) = rt::current() {
-        let object = slot.object(runtime, initial);
-        rt::take_back(runtime, object);
-    }
-}
-
 /// The value of an atomic without looking at it in a way that others can notice.
 fn peek(slot: &Slot, initial: impl FnOnce() -> u64) -> u64 {
     let Some(runtime) = rt::current() else { return initial() };
     let object = slot.object(runtime, initial);
+    rt::take_back(runtime, object);
     let value = runtime.run().world.object(object).value;
     rt::outward(runtime, value)
 }
@@ -244,7 +237,6 @@ macro_rules! shared_methods {
             #[doc(hidden)]
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $type {
-                take_back(&self.slot, || self.initial());
                 Self::unpack(peek(&self.slot, || self.initial()))
             }
         }
@@ -516,8 +508,8 @@ impl<T> AtomicPtr<T> {
     }
 
     /// The pointer, ending the atomic.
-    pub fn into_inner(self) -> *mut T {
-        Self::unpack(peek(&self.slot, || self.initial()))
+    pub fn into_inner(mut self) -> *mut T {
+        *self.get_mut()
     }
 
     /// The pointer, read as plain memory: no operation.
@@ -525,9 +517,7 @@ impl<T> AtomicPtr<T> {
     /// # Safety
     /// No thread may write at the same time.
     #[doc(hidden)]
-    #[track_caller]
     pub unsafe fn unsync_load(&self) -> *mut T {
-        take_back(&self.slot, || self.initial());
         Self::unpack(peek(&self.slot, || self.initial()))
     }
 }
