@@ -124,7 +124,7 @@ fn run_crate(
     };
     let options = Options { seconds: arguments.seconds, ignored_too: krate.name == LOOM };
     let mut rows = Vec::new();
-    for (file, executable) in runner::build(workspace, tool, &target)? {
+    for (file, executable) in runner::build(workspace, &target)? {
         for test in runner::list(&executable)? {
             let chosen =
                 krate.prefixes.is_empty() || krate.prefixes.iter().any(|p| test.starts_with(p));

@@ -40,9 +40,9 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Where cargo builds for a tool: dependencies are shared between crates.
-    pub(crate) fn build_folder(&self, tool: Tool) -> PathBuf {
-        self.folder.join(format!("build-{}", tool.name()))
+    /// Where cargo builds: dependencies are shared between crates and tools.
+    pub(crate) fn build_folder(&self) -> PathBuf {
+        self.folder.join("build")
     }
 
     /// A file for the reports of one test.
