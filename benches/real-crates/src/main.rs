@@ -10,11 +10,12 @@
 
 mod catalogue;
 mod runner;
+mod suites;
 mod table;
 mod workspace;
 
 use anyhow::{Context, Result, bail};
-use catalogue::{CRATES, Crate, LOOM};
+use catalogue::{CRATES, Crate, LOOM, SHUTTLE};
 use runner::{Options, Outcome, Row, Target, Tests};
 use std::path::{Path, PathBuf};
 use table::Section;
@@ -66,11 +67,11 @@ fn run_crate(
     part: &str,
     arguments: &Arguments,
 ) -> Result<Vec<Row>> {
-    let own = krate.name == LOOM;
-    let folder = if own {
-        workspace.prepare_own_tests(tool, krate.version)?
-    } else {
-        workspace.prepare(tool, krate.name, krate.version, krate.with)?
+    let own = krate.name == LOOM || krate.name == SHUTTLE;
+    let folder = match krate.name {
+        LOOM => suites::prepare_loom(workspace, tool, krate.version)?,
+        SHUTTLE => suites::prepare_shuttle(workspace, tool, krate.version)?,
+        name => workspace.prepare(tool, name, krate.version, krate.with)?,
     };
     let tests = match krate.test {
         _ if own => Tests::All,
@@ -83,8 +84,9 @@ fn run_crate(
         features: krate.features,
         tests,
         release: arguments.release,
+        keep_going: krate.name == SHUTTLE,
     };
-    let options = Options { seconds: arguments.seconds, ignored_too: own };
+    let options = Options { seconds: arguments.seconds, ignored_too: krate.name == LOOM };
     let mut rows = Vec::new();
     for (file, executable) in runner::build(workspace, tool, &target)? {
         for test in runner::list(&executable)? {
@@ -94,6 +96,9 @@ fn run_crate(
                 continue;
             }
             for mut row in runner::run(workspace, &executable, &folder, &test, &options)? {
+                if row.outcome == Outcome::Passed && krate.name != SHUTTLE {
+                    continue;
+                }
                 if own {
                     row.test = format!("{file}::{}", row.test);
                 }

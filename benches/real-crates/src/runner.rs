@@ -29,6 +29,10 @@ pub(crate) enum Outcome {
         preemptions: Option<u64>,
         expected: bool,
     },
+    /// The test failed, but no model of it did: it asked for more than its models' verdicts.
+    TestFailed,
+    /// A test without models of its own passed.
+    Passed,
     /// The process died, or did not end.
     Crashed(String),
 }
@@ -56,6 +60,8 @@ pub(crate) struct Target<'a> {
     pub(crate) features: &'a [&'a str],
     pub(crate) tests: Tests,
     pub(crate) release: bool,
+    /// Whether to run those tests that compile if others do not.
+    pub(crate) keep_going: bool,
 }
 
 /// Both tools are optimised in either profile, and assertions of the crates are on.
@@ -79,6 +85,9 @@ pub(crate) fn build(
 ) -> Result<Vec<(String, PathBuf)>> {
     let mut command = Command::new("cargo");
     command.args(["test", "--no-run", "--message-format", "json"]);
+    if target.keep_going {
+        command.arg("--keep-going");
+    }
     if target.release {
         command.arg("--release");
     }
@@ -114,7 +123,9 @@ pub(crate) fn build(
             errors.push_str(message["message"]["rendered"].as_str().unwrap_or_default());
         }
     }
-    if !output.status.success() {
+    if !output.status.success() && target.keep_going {
+        eprintln!("{errors}");
+    } else if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let tail: Vec<&str> = stderr.lines().rev().take(8).collect();
         bail!(
@@ -174,22 +185,21 @@ pub(crate) fn run(
     let text = fs::read_to_string(&report).unwrap_or_default();
     let mut rows: Vec<Row> = text.lines().filter_map(|line| row(test, line, passed)).collect();
     let failed = rows.iter().any(|row| matches!(row.outcome, Outcome::Failed { .. }));
-    if !passed && !failed {
-        let how = match status {
-            None => "did not end".to_string(),
-            Some(status) => match status.signal() {
-                Some(signal) => format!("signal {signal}"),
-                None => "failed outside a model".to_string(),
-            },
-        };
-        let seconds = begin.elapsed().as_secs_f64();
-        rows.push(Row {
-            test: test.into(),
-            outcome: Outcome::Crashed(how),
-            executions: 0,
-            seconds,
-        });
+    let (executions, seconds) = (0, begin.elapsed().as_secs_f64());
+    let outcome = match status {
+        _ if passed && rows.is_empty() => Outcome::Passed,
+        _ if passed || failed => return Ok(rows),
+        None => Outcome::Crashed("did not end".to_string()),
+        Some(status) => match status.signal() {
+            Some(signal) => Outcome::Crashed(format!("signal {signal}")),
+            None => Outcome::TestFailed,
+        },
+    };
+    // What its models concluded does not matter if the test as a whole failed.
+    if outcome == Outcome::TestFailed {
+        rows.clear();
     }
+    rows.push(Row { test: test.into(), outcome, executions, seconds });
     Ok(rows)
 }
 

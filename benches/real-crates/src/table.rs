@@ -28,7 +28,8 @@ impl Totals {
                 Outcome::Holds => totals.exhausted += 1,
                 Outcome::WithinBound(_) => totals.bounded += 1,
                 Outcome::Failed { expected: true, .. } => totals.expected += 1,
-                Outcome::Failed { .. } => totals.failed += 1,
+                Outcome::Failed { .. } | Outcome::TestFailed => totals.failed += 1,
+                Outcome::Passed => totals.exhausted += 1,
                 Outcome::Crashed(_) => totals.crashed += 1,
             }
         }
@@ -141,6 +142,8 @@ fn cells(row: Option<&Row>) -> String {
                 None => format!("{word}: {kind}"),
             }
         }
+        Outcome::TestFailed => "**test failed**".to_string(),
+        Outcome::Passed => "passes".to_string(),
         Outcome::Crashed(how) => format!("**CRASHED**: {how}"),
     };
     format!("{outcome} | {} | {:.3}", row.executions, row.seconds)

@@ -46,7 +46,7 @@ impl Workspace {
 
     /// A file for the reports of one test.
     pub(crate) fn report_file(&self) -> PathBuf {
-        self.folder.join("report.jsonl")
+        self.folder.join(format!("report-{}.jsonl", std::process::id()))
     }
 
     /// A copy of a published crate whose loom is the tool's; `edit` may change files first.
@@ -69,23 +69,22 @@ impl Workspace {
         Ok(folder)
     }
 
-    /// A package with the integration tests of loom, over the tool's loom.
-    pub(crate) fn prepare_own_tests(&self, tool: Tool, version: &str) -> Result<PathBuf> {
-        let folder = self.folder.join(tool.name()).join("loom-own-tests");
+    /// An empty package below the tool's folder, with these lines in its manifest.
+    pub(crate) fn package(&self, tool: Tool, name: &str, lines: &str) -> Result<PathBuf> {
+        let folder = self.folder.join(tool.name()).join(name);
         let _ = fs::remove_dir_all(&folder);
-        copy_folder(&self.published("loom", version)?.join("tests"), &folder.join("tests"))?;
         fs::create_dir_all(folder.join("src"))?;
         fs::write(folder.join("src/lib.rs"), "")?;
-        let (path, package) = self.loom(tool);
         let manifest = format!(
-            "[package]\nname = \"loom-own-tests\"\nversion = \"0.0.0\"\nedition = \"2018\"\n\n\
-             [workspace]\n\n[features]\nfutures = [\"loom/futures\"]\n\n\
-             [dependencies]\nfutures-util = \"0.3\"\n\
-             loom = {{ package = \"{package}\", path = {:?} }}\n",
-            path.display().to_string()
+            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n{lines}"
         );
         fs::write(folder.join("Cargo.toml"), manifest)?;
         Ok(folder)
+    }
+
+    /// The folder of a crate of this project.
+    pub(crate) fn our_crate(&self, name: &str) -> PathBuf {
+        self.root.join("crates").join(name)
     }
 
     /// The folder of the package that is to be called `loom`, and its name.
@@ -173,7 +172,7 @@ fn with_loom(manifest: &str, package: &str, path: &Path) -> String {
     text
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

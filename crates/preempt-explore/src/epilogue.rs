@@ -60,11 +60,12 @@ impl Run {
         self.world.panicked = None;
         self.world.urgent = None;
         self.world.clocks = None;
+        self.world.rules.daemons = false;
     }
 
     /// Puts the final state back. Returns whether every thread has ended.
     pub fn end_epilogue(&mut self) -> bool {
-        let finished = self.world.is_finished();
+        let finished = self.world.all_ended();
         if let Some(epilogue) = self.epilogue.take() {
             self.world = epilogue.world;
             self.path.truncate(epilogue.path);
@@ -90,15 +91,6 @@ impl Run {
         self.world.panicked = None;
         let mut moves = std::mem::take(&mut self.moves);
         self.world.moves(&mut moves);
-        if moves.is_empty() {
-            let yields = |t: &ThreadId| {
-                let thread = self.world.thread(*t);
-                thread.status == Status::Ready && thread.operation.action == Action::Yield
-            };
-            moves.extend(
-                self.world.thread_ids().filter(yields).map(|thread| Move { thread, choice: 0 }),
-            );
-        }
         let step = in_turn(&moves, self.last);
         self.moves = moves;
         let Some(epilogue) = &mut self.epilogue else { return Command::Stop };
@@ -134,7 +126,8 @@ impl Run {
             Action::Reacquire if self.world.object(state.operation.object).value == 0 => {
                 self.world.apply(Move { thread, choice: Move::TIMEOUT })
             }
-            _ => Run::RELEASED,
+            _ if self.keep_going => Run::RELEASED,
+            _ => return Command::Stop,
         };
         self.last = thread;
         self.current = thread;

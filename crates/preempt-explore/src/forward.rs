@@ -687,7 +687,7 @@ impl Forward {
 
 /// The rules without what only a real or repeated execution needs.
 pub(crate) fn imagined<P>(session: &Session<'_, P>) -> crate::Rules {
-    crate::Rules { clocks: false, ..session.run.rules }
+    crate::Rules { clocks: false, time: false, ..session.run.rules }
 }
 
 /// How a world without moves ended.

@@ -60,6 +60,9 @@ pub struct Check {
     stack: usize,
     timeouts: u32,
     require_join: bool,
+    spurious: u32,
+    daemons: bool,
+    reuse_addresses: bool,
     patience: Duration,
     replay: Option<String>,
 }
@@ -84,6 +87,9 @@ impl Check {
             stack: 256 << 10,
             timeouts: 1,
             require_join: false,
+            spurious: 0,
+            daemons: false,
+            reuse_addresses: false,
             patience: Duration::from_secs(5),
             replay: None,
         }
@@ -150,6 +156,20 @@ impl Check {
         self
     }
 
+    /// How many waits per execution may end for no reason: of condition variables, `park`, and polls
+    /// of futures. The default is none.
+    pub fn spurious(mut self, wakes: u32) -> Self {
+        self.spurious = wakes;
+        self
+    }
+
+    /// Executions end when the body has returned, as a process ends with its main thread: threads
+    /// that still run or wait then are no failure.
+    pub fn daemons(mut self) -> Self {
+        self.daemons = true;
+        self
+    }
+
     /// How long the test may go without coming to an operation. If it sleeps that long, blocked by
     /// something that is not preempt's, it fails. The default is five seconds.
     pub fn patience(mut self, patience: Duration) -> Self {
@@ -160,6 +180,14 @@ impl Check {
     /// Fail if a thread is still running when the body has returned.
     pub fn require_join(mut self) -> Self {
         self.require_join = true;
+        self
+    }
+
+    /// Explore what happens if memory that a thread has freed is used again for its next allocation
+    /// of the same layout, as an allocator may do: the cause of ABA. Without this no address is used
+    /// twice in an execution. Needs the feature `allocator`.
+    pub fn reuse_addresses(mut self) -> Self {
+        self.reuse_addresses = true;
         self
     }
 
@@ -285,6 +313,9 @@ impl Check {
             stack: self.stack,
             timeouts: self.timeouts,
             require_join: self.require_join,
+            spurious: self.spurious,
+            daemons: self.daemons,
+            reuse_addresses: self.reuse_addresses,
             begin,
             name: self.name.clone(),
             pulse: Arc::default(),

@@ -24,6 +24,9 @@ pub(crate) struct Job<'a> {
     pub(crate) stack: usize,
     pub(crate) timeouts: u32,
     pub(crate) require_join: bool,
+    pub(crate) spurious: u32,
+    pub(crate) daemons: bool,
+    pub(crate) reuse_addresses: bool,
     pub(crate) begin: Instant,
     pub(crate) name: Option<String>,
     pub(crate) pulse: Arc<Pulse>,
@@ -126,7 +129,8 @@ struct Learnt {
 
 impl Learnt {
     fn new(job: &Job<'_>) -> Self {
-        let rules = Rules { timeouts: job.timeouts, ..Rules::default() };
+        let (spurious, daemons) = (job.spurious, job.daemons);
+        let rules = Rules { timeouts: job.timeouts, spurious, daemons, ..Rules::default() };
         Learnt { rules, names: Names::default(), knowledge: Knowledge::default() }
     }
 }
@@ -134,6 +138,7 @@ impl Learnt {
 fn runtime(job: &Job<'_>, learnt: &Learnt) -> Runtime {
     let mut runtime = Runtime::new(job.body, job.stack);
     runtime.require_join = job.require_join;
+    runtime.heap().reuses = job.reuse_addresses;
     runtime.pulse = job.pulse.clone();
     runtime.registry.knowledge = learnt.knowledge.clone();
     runtime

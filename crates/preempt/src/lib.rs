@@ -82,4 +82,9 @@ pub use preempt_macros::test;
 #[cfg(feature = "check")]
 pub use report::{Bound, Failure, FailureKind, Outcome, Reason, Report};
 #[cfg(feature = "check")]
-pub use rt::Static;
+pub use rt::{Allocator, Static};
+
+/// See [`Allocator`].
+#[cfg(all(feature = "check", feature = "allocator"))]
+#[global_allocator]
+static GLOBAL: Allocator = Allocator(std::alloc::System);

@@ -8,7 +8,7 @@
 //! Every coroutine has a panic count of its own, see `unwinding`.
 
 use super::{Runtime, end_of_thread, unwinding};
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use preempt_explore::ThreadId;
@@ -49,16 +49,23 @@ impl Fibers {
         Fibers { list: Vec::new(), pool: Vec::new(), size: size.max(16 << 10) }
     }
 
-    /// Prepares a thread; it does not run yet.
-    pub(crate) fn start(&mut self, thread: ThreadId, body: Body) {
-        let stack = self.pool.pop().unwrap_or_else(|| {
-            DefaultStack::new(self.size).unwrap_or_else(|error| {
-                panic!("preempt: cannot map a stack of {} bytes: {error}", self.size)
+    /// Prepares a thread with at least `size` bytes of stack; it does not run yet. Returns the
+    /// lowest and highest address of its stack.
+    pub(crate) fn start(&mut self, thread: ThreadId, size: usize, body: Body) -> (usize, usize) {
+        let size = size.max(self.size);
+        let large = |stack: &DefaultStack| stack.base().get() - stack.limit().get() >= size;
+        // The last one is warm; others are looked at only where sizes differ.
+        let pooled = self.pool.iter().rposition(large).map(|index| self.pool.swap_remove(index));
+        let stack = pooled.unwrap_or_else(|| {
+            DefaultStack::new(size).unwrap_or_else(|error| {
+                panic!("preempt: cannot map a stack of {size} bytes: {error}")
             })
         });
+        let bounds = (stack.limit().get(), stack.base().get());
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<u64, ()>, _| {
             if let Some(runtime) = super::current() {
                 runtime.fibers.list[thread.index()].yielder = Some(yielder);
+                runtime.go_on();
             }
             let result = catch_unwind(AssertUnwindSafe(body));
             end_of_thread(result.map_err(forget_payload));
@@ -68,6 +75,7 @@ impl Fibers {
             self.list.resize_with(thread.index() + 1, Fiber::default);
         }
         self.list[thread.index()] = Fiber { coroutine: Some(coroutine), ..Fiber::default() };
+        bounds
     }
 
     /// Takes a thread's coroutine out, to be run and put back. Nothing may borrow the list while

@@ -11,6 +11,7 @@
 //! used anywhere else behave like those of the standard library.
 
 mod fiber;
+mod heap;
 mod overflow;
 mod panic;
 mod registry;
@@ -18,6 +19,9 @@ mod unwinding;
 
 pub(crate) use fiber::{Body, Fibers};
 use fiber::{Left, resume, suspend};
+pub use heap::Allocator;
+use heap::{Heap, Paused, leave_test};
+pub(crate) use heap::{inward, outward};
 pub(crate) use overflow::Callee;
 pub(crate) use panic::PanicNote;
 pub(crate) use registry::Knowledge;
@@ -28,13 +32,13 @@ pub(crate) use registry::{
 
 use crate::pulse::Pulse;
 use preempt_explore::{
-    Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Site, ThreadId,
+    Action, Command, Driver, Ending, Next, ObjectId, Operation, Order, Program, Run, Site, ThreadId,
 };
 use registry::Registry;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::panic::catch_unwind;
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
 thread_local! {
@@ -63,6 +67,7 @@ pub(crate) struct Runtime {
     driver: *mut dyn Driver,
     next: Command,
     pub(crate) fibers: Fibers,
+    heap: NonNull<Heap>,
     pub(crate) registry: Registry,
     /// Panics in flight or escaped, latest last.
     pub(crate) panics: Vec<(ThreadId, PanicNote)>,
@@ -113,6 +118,7 @@ impl Runtime {
             driver: null_mut::<Nobody>(),
             next: Command::Stop,
             fibers: Fibers::new(stack),
+            heap: NonNull::from(Box::leak(Box::default())),
             registry: Registry::default(),
             panics: Vec::new(),
             trouble: None,
@@ -138,9 +144,17 @@ impl Runtime {
         unsafe { &mut *self.run }
     }
 
+    /// The allocations of the execution in progress.
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) fn heap(&self) -> &mut Heap {
+        // SAFETY: made by `new` and freed by `drop`. Callers use the reference for one call, and
+        // the allocator reaches the heap only while no code of the runtime runs.
+        unsafe { &mut *self.heap.as_ptr() }
+    }
+
     /// Tells the run that the current thread has come to the end of a segment.
     fn reach(&mut self, next: Next) {
-        self.registry.flush(self.run);
+        self.flush();
         let driver = self.driver;
         // SAFETY: `driver` is valid and exclusively ours for the same time as `run`.
         self.run().reach(next, unsafe { &mut *driver });
@@ -153,6 +167,12 @@ impl Runtime {
         let next = self.run().schedule(unsafe { &mut *driver });
         self.next = next;
         next
+    }
+
+    /// How many operations the current thread has done.
+    pub(crate) fn steps(&self) -> u32 {
+        let run = self.run();
+        run.world.thread(run.current).steps
     }
 
     /// The park token of the current thread.
@@ -199,6 +219,7 @@ impl Runtime {
         }
         self.registry.end();
         self.fibers.recycle();
+        self.heap().release();
     }
 
     /// Brings the threads of an execution that is over to their ends. Returns whether all have
@@ -207,7 +228,7 @@ impl Runtime {
         if self.trouble_is_final() || !self.run().may_run_on() {
             return false;
         }
-        if self.run().world.is_finished() {
+        if self.run().world.all_ended() {
             return true;
         }
         let panics = self.panics.len();
@@ -285,6 +306,14 @@ impl Runtime {
     }
 }
 
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.heap().release();
+        // SAFETY: from a box, in `new`, and not used again.
+        drop(unsafe { Box::from_raw(self.heap.as_ptr()) });
+    }
+}
+
 impl Program for Runtime {
     fn execute(&mut self, run: &mut Run, driver: &mut dyn Driver) {
         self.run = run;
@@ -302,13 +331,15 @@ impl Program for Runtime {
             return;
         }
         self.registry.begin(self.run);
+        self.heap().begin(self.registry.knowledge.addresses);
         // SAFETY: `body` outlives the runtime, see `new`.
         let body: &'static (dyn Fn() + Sync) = unsafe { &*self.body };
         let main = move || {
             registry::make_statics();
             body();
         };
-        self.fibers.start(ThreadId::MAIN, Box::new(main));
+        let (low, high) = self.fibers.start(ThreadId::MAIN, 0, Box::new(main));
+        self.heap().set_stack(ThreadId::MAIN, low, high);
         self.next = Command::Resume(ThreadId::MAIN, 0);
         // From here on the coroutines reach the runtime through `CURRENT`, so it must not be
         // borrowed while one of them runs.
@@ -372,14 +403,22 @@ pub(crate) fn operation(
     second: u64,
     site: Site,
 ) -> u64 {
-    let mut operation = Operation::new(action, object, first, second, site);
-    operation.urgent = std::thread::panicking();
+    perform(runtime, Operation::new(action, object, first, second, site))
+}
+
+/// As [`operation`], with memory orders.
+pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
+    leave_test();
+    let action = operation.action;
+    let operation = Operation { urgent: std::thread::panicking(), ..operation };
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
     let result = match unsafe { (*runtime).before(operation) } {
         Step::Go(result) => result,
         // SAFETY: as above; `me` is the running thread.
         Step::Wait(me) => unsafe { suspend(runtime, me) },
     };
+    // SAFETY: as above.
+    unsafe { (*runtime).go_on() };
     // SAFETY: as above.
     if result == Run::RELEASED && unsafe { (*runtime).concluding } && may_panic(action) {
         std::panic::resume_unwind(Box::new("released from a deadlock"));
@@ -407,6 +446,14 @@ enum Step {
 }
 
 impl Runtime {
+    /// Code of the current thread runs from here on.
+    fn go_on(&mut self) {
+        if !self.closing {
+            let run = self.run();
+            self.heap().enter_test(run.current, run.world.thread(run.current).history);
+        }
+    }
+
     fn before(&mut self, operation: Operation) -> Step {
         if self.closing {
             return Step::Go(outside_of_time(operation.action));
@@ -433,6 +480,7 @@ impl Runtime {
 
 /// The current thread touches a plain cell.
 pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site) {
+    let _paused = Paused::new();
     if !runtime.run().rules.clocks {
         runtime.run().rules.clocks = true;
         runtime.stop(Ending::Restart);
@@ -442,13 +490,48 @@ pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site)
     runtime.run().touch(object, write, site);
 }
 
-/// Lets other threads run.
+/// A channel gets one more sender.
+pub(crate) fn add_sender(runtime: &mut Runtime, channel: ObjectId) {
+    let _paused = Paused::new();
+    runtime.run().add_sender(channel);
+}
+
+/// The current thread asks for a lock for reading.
+pub(crate) fn note_recursion(runtime: &mut Runtime, lock: ObjectId) {
+    let run = runtime.run();
+    if !run.rules.recursive && run.world.is_reading(run.current, lock) {
+        run.rules.recursive = true;
+        runtime.stop(Ending::Restart);
+    }
+}
+
+/// An access to a plain cell ends which began when the thread had done `steps` operations.
+pub(crate) fn touch_end(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site, steps: u32) {
+    if runtime.closing || steps == runtime.steps() || std::thread::panicking() {
+        return;
+    }
+    let _paused = Paused::new();
+    let object = cell.object(runtime, || 0);
+    runtime.run().touch_end(object, write, site);
+}
+
+/// The current thread executes a fence.
+pub(crate) fn fence(runtime: &mut Runtime, order: Order) {
+    if !runtime.closing {
+        let _paused = Paused::new();
+        runtime.run().fence(order);
+    }
+}
+
+/// Lets other threads run. A thread that has looked at the clock since it last did so waits for time
+/// to pass: it passes, in larger and larger steps, so that every limit is reached soon.
 pub(crate) fn yield_now(runtime: &mut Runtime, site: Site) {
     if !runtime.run().rules.watch {
         runtime.run().rules.watch = true;
         runtime.stop(Ending::Restart);
     }
-    operation(runtime, Action::Yield, ObjectId::NONE, 0, 0, site);
+    let sleeps = u64::from(registry::wait_for_time(runtime));
+    operation(runtime, Action::Yield, ObjectId::NONE, sleeps, 0, site);
 }
 
 /// What an operation in a destructor sees after the last thread has ended: success.
@@ -461,20 +544,30 @@ fn outside_of_time(action: Action) -> u64 {
 }
 
 /// Spawns a thread of the program under test and runs it up to its first operation.
-pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
+pub(crate) fn spawn(
+    runtime: *mut Runtime,
+    name: Option<String>,
+    stack: usize,
+    body: Body,
+) -> ThreadId {
     // SAFETY: callers pass the runtime in `CURRENT`; each borrow ends with its statement, and
     // none is alive while the child runs.
+    leave_test();
     unsafe {
         let parent = (*runtime).run().current;
-        let run = (*runtime).run;
-        (*runtime).registry.flush(run);
+        (*runtime).flush();
         let child = (*runtime).run().spawn();
-        (*runtime).fibers.start(child, body);
+        if let Some(name) = name {
+            (*runtime).names.insert(child, name);
+        }
+        let (low, high) = (*runtime).fibers.start(child, stack, body);
+        (*runtime).heap().set_stack(child, low, high);
         (*runtime).run().current = child;
         if let Err(left) = resume(runtime, child, 0) {
             (*runtime).left(child, left);
         }
         (*runtime).run().current = parent;
+        (*runtime).go_on();
         child
     }
 }
@@ -484,6 +577,7 @@ fn end_of_thread(result: Result<(), ()>) {
     let Some(runtime) = current() else { return };
     let me = runtime.run().current;
     registry::drop_locals(me);
+    leave_test();
     let Some(runtime) = current() else { return };
     let starting = runtime.is_starting(me);
     let next = if result.is_ok() { Next::End } else { Next::Panic };

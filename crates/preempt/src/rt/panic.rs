@@ -7,6 +7,7 @@
 //! the hook one last time before it does; the hook announces the abort, and the handler in
 //! `overflow` leaves the coroutine for good, so the test fails with a report instead.
 
+use super::heap::Paused;
 use super::overflow::announce_abort;
 use super::{Runtime, current};
 use std::panic::PanicHookInfo;
@@ -34,6 +35,7 @@ pub(super) fn install_hook() {
 }
 
 fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
+    let _paused = Paused::new();
     let message = info.payload_as_str().unwrap_or("a value that is not a string").to_string();
     let (file, line, column) = match info.location() {
         Some(place) => (place.file().to_string(), place.line(), place.column()),

@@ -5,7 +5,7 @@
 //! counted from the beginning, and every clone and drop is explored.
 
 use crate::rt::{self, Slot, counts, raw_tags};
-use preempt_explore::{Action, Update};
+use preempt_explore::{Action, Operation, Order, Update};
 use std::borrow::Borrow;
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -140,7 +140,8 @@ impl<T: ?Sized> Arc<T> {
 
     #[track_caller]
     fn count(&self, update: Update) {
-        count(&self.tag, update, Location::caller());
+        let order = if update == Update::Add { Order::Relaxed } else { Order::Release };
+        count(&self.tag, Action::Update(update, 64), order, Location::caller());
     }
 }
 
@@ -175,17 +176,29 @@ fn look(tag: &Tag, site: &'static Location<'static>) {
         && counts::is_registered(&tag.slot)
     {
         let object = tag.slot.object(runtime, || 1);
-        rt::operation(runtime, Action::Load, object, 0, 0, site);
+        // As `get_mut` does; `strong_count` is relaxed, but nobody should rely on it.
+        let load = Operation::new(Action::Load, object, 0, 0, site);
+        rt::perform(runtime, load.with_order(Order::Acquire, Order::Acquire));
     }
 }
 
-fn count(tag: &Tag, update: Update, site: &'static Location<'static>) {
-    if let Some(runtime) = rt::current()
-        && counts::is_registered(&tag.slot)
-    {
-        let object = tag.slot.object(runtime, || 1);
-        rt::operation(runtime, Action::Update(update, 64), object, 1, 0, site);
+/// A change of the count, with std's memory orders: clones are relaxed, drops release, and the last
+/// one acquires. Returns what the operation sees, if the count is visible.
+fn count(tag: &Tag, action: Action, order: Order, site: &'static Location<'static>) -> Option<u64> {
+    let runtime = rt::current()?;
+    if !counts::is_registered(&tag.slot) {
+        return None;
     }
+    let object = tag.slot.object(runtime, || 1);
+    let operation = Operation::new(action, object, 1, 0, site).with_order(order, order);
+    let seen = rt::perform(runtime, operation);
+    if action == Action::Update(Update::Sub, 64)
+        && seen == 1
+        && let Some(runtime) = rt::current()
+    {
+        rt::fence(runtime, Order::Acquire);
+    }
+    Some(seen)
 }
 
 impl<T: ?Sized> Clone for Arc<T> {
@@ -300,7 +313,7 @@ impl<T: ?Sized> Weak<T> {
         let tag = self.tag.as_ref()?;
         // One operation, after which the real count is looked at and changed without a switch.
         counts::count(tag.site);
-        count(tag, Update::Add, Location::caller());
+        count(tag, Action::Upgrade, Order::Acquire, Location::caller());
         let inner = self.inner.upgrade()?;
         Some(Arc { inner: ManuallyDrop::new(inner), tag: ManuallyDrop::new(tag.clone()) })
     }
