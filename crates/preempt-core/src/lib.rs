@@ -20,7 +20,7 @@ mod words;
 pub use asleep::Asleep;
 pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
-pub use replay::{ReplayError, changes_between, replay, tell};
+pub use replay::{ReplayError, changes_between, cost, replay, tell};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{AsSystem, Few, Label, Lead, Leads, Successors, System};
