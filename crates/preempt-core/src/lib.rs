@@ -22,7 +22,7 @@ pub use asleep::Asleep;
 pub use cancel::Cancellation;
 pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
-pub use replay::{ReplayError, changes_between, cost_of, replay, tell};
+pub use replay::{ReplayError, changes_between, cost, replay, tell};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{AsSystem, Few, Label, Lead, Leads, Successors, System};

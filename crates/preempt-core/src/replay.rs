@@ -82,26 +82,24 @@ pub fn replay<S: System + ?Sized>(
     Ok((trace, state, outcome))
 }
 
-/// How many preemptions and steps an execution has, without telling its story; `None` if the steps form
-/// none.
-pub fn cost_of<S: System + ?Sized>(system: &S, steps: &[Step]) -> Option<SwitchCount> {
+/// What the steps of an execution cost. Takes them as [`replay`] does, but describes nothing.
+pub fn cost<S: System + ?Sized>(system: &S, steps: &[Step]) -> Result<SwitchCount, ReplayError> {
     let (mut state, mut enabled) = (Vec::new(), Enabled::new());
     let mut outcome = system.initial(&mut state);
-    let (mut cost, mut last) = (SwitchCount::default(), None);
-    for &step in steps {
-        if let Outcome::Broken(_) = outcome {
-            return None;
-        }
+    let (mut count, mut last) = (SwitchCount::default(), None);
+    for (at, &step) in steps.iter().enumerate() {
         enabled.clear();
-        system.enabled(&mut state, &mut enabled);
-        if !enabled.steps().contains(&step) {
-            return None;
+        if !matches!(outcome, Outcome::Broken(_)) {
+            system.enabled(&mut state, &mut enabled);
         }
-        cost.add(classify(last, &enabled, &step));
+        if !enabled.steps().contains(&step) {
+            return Err(ReplayError::new(at, format!("{step:?} is not enabled")));
+        }
+        count.add(classify(last, &enabled, &step));
         outcome = system.apply(&mut state, step);
         last = Some(step.mover());
     }
-    Some(cost)
+    Ok(count)
 }
 
 /// A step taken from `before`, as a trace tells it; what it changed is left out.

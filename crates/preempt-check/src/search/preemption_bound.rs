@@ -13,7 +13,7 @@ use super::simplest::simplest;
 use super::visited::{Marked, Replicated, Visited};
 use crate::store::{Exact, Store, Tree};
 use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage};
-use preempt_core::{System, cost_of};
+use preempt_core::{System, cost};
 
 /// Searches the executions that `options.preemptions` allows.
 pub(crate) fn bounded<S: System + ?Sized, T: Store>(
@@ -100,7 +100,7 @@ fn keep_to_the_bound<S: System + ?Sized>(
     finding: Finding,
 ) -> Finding {
     let Some(found) = &finding.counterexample else { return finding };
-    let needs = cost_of(system, &found.steps).map_or(0, |cost| cost.preemptions);
+    let needs = cost(system, &found.steps).map_or(0, |cost| cost.preemptions);
     if needs <= bound {
         return finding;
     }
