@@ -30,9 +30,7 @@ impl Counterexample {
             FaultKind::Assertion => ViolationKind::Assertion,
             FaultKind::Claim => ViolationKind::Claim,
             FaultKind::Exclusivity => ViolationKind::Exclusivity,
-            FaultKind::Runtime | FaultKind::Limit | FaultKind::Stopped(_) => {
-                ViolationKind::Runtime
-            }
+            FaultKind::Runtime | FaultKind::Limit | FaultKind::Stopped(_) => ViolationKind::Runtime,
         };
         Counterexample {
             steps,

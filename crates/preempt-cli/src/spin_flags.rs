@@ -56,7 +56,10 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -i, -I", "on by itself: the simplest counterexample is looked for"),
     ("-o1, -o2, -o3", "--no-reset, --no-hide, --no-merge"),
     ("-DNAME=VALUE", "-D NAME=VALUE"),
-    ("-t, -tN, -replay", "preempt replay MODEL MODEL.trail (MODELN.trail); reads trails of Spin, too"),
+    (
+        "-t, -tN, -replay",
+        "preempt replay MODEL MODEL.trail (MODELN.trail); reads trails of Spin, too",
+    ),
     ("-k FILE (with -t)", "preempt replay MODEL FILE"),
     ("-M (with -t)", "--html MODEL.html: the chart as a page"),
     ("-p -g -l -s -r -c -w (simulation)", "on by itself"),

@@ -339,14 +339,12 @@ fn what_was_found_in_time_is_shown() {
         let _ = writeln!(text, "active proctype p{process}() {{ do :: {next} od }}");
     }
     let path = file("found.pml", &text);
-    let output =
-        check(&path, &["--search", "dfs", "--time", "4s", "--memory", "2G"]);
+    let output = check(&path, &["--search", "dfs", "--time", "4s", "--memory", "2G"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("a simpler counterexample may exist"), "{}", said(&output));
     let lines = said(&output).lines().count();
     assert!(lines < 2000, "{lines} lines");
-    let all =
-        ["--search", "dfs", "--time", "4s", "--memory", "2G", "--max-errors", "0"];
+    let all = ["--search", "dfs", "--time", "4s", "--memory", "2G", "--max-errors", "0"];
     let output = check(&path, &all);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("the search is incomplete"), "{}", said(&output));

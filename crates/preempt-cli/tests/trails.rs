@@ -102,7 +102,10 @@ fn spin_follows_our_trails() {
         let steps = trail.lines().filter(|line| !line.starts_with('-')).count();
         let followed = run(&folder, "spin", &["-t", "-p", "m.pml"]);
         assert!(!followed.contains("no matching stmnt"), "{name}: {trail}\n{followed}");
-        assert!(followed.contains(&format!("trail ends after {steps} steps")), "{name}: {followed}");
+        assert!(
+            followed.contains(&format!("trail ends after {steps} steps")),
+            "{name}: {followed}"
+        );
         if words == "assertion violated" {
             assert!(followed.contains(words), "{name}: {trail}\n{followed}");
         }

@@ -28,5 +28,8 @@ pub use switch::{Switch, SwitchCount, classify};
 pub use system::{AsSystem, Few, Label, Lead, Leads, Successors, System};
 pub use trace::{Change, Position, Trace, TraceStep, Value};
 pub use vector::{Difference, Vector, part};
-pub use verdict::{BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation, ViolationKind};
+pub use verdict::{
+    BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
+    ViolationKind,
+};
 pub use words::grouped;

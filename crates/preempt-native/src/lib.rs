@@ -169,9 +169,8 @@ impl<'p> Native<'p> {
 
     #[cold]
     fn translate_placing(&self) -> Option<&Placing> {
-        let made = || {
-            self.timed(|| Placing::new(self.program, &self.tables, self.meeting.growth).ok())
-        };
+        let made =
+            || self.timed(|| Placing::new(self.program, &self.tables, self.meeting.growth).ok());
         self.placing.get_or_init(made).as_ref()
     }
 

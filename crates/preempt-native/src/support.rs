@@ -209,13 +209,15 @@ impl Support<'_> {
                 matches!(self.fit(channel, pattern.indices().len()), Fit::Buffered | Fit::Unknown)
                     && self.pattern(*pattern)
             }
-            MoveKind::Compound { blocks, .. } => blocks.iter().flat_map(|b| &b.options).all(|option| {
-                // The room for new processes is that of one each: no loops.
-                let creates = option.ops.iter().any(|op| matches!(op, Op::Run { .. }));
-                self.block_guard(&option.kind)
-                    && !creates
-                    && option.ops.iter().all(|op| self.op(op))
-            }),
+            MoveKind::Compound { blocks, .. } => {
+                blocks.iter().flat_map(|b| &b.options).all(|option| {
+                    // The room for new processes is that of one each: no loops.
+                    let creates = option.ops.iter().any(|op| matches!(op, Op::Run { .. }));
+                    self.block_guard(&option.kind)
+                        && !creates
+                        && option.ops.iter().all(|op| self.op(op))
+                })
+            }
         };
         kind && candidate.ops.iter().all(|op| self.op(op))
     }

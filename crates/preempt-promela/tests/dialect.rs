@@ -33,11 +33,15 @@ fn passes(text: &str) {
 
 #[test]
 fn a_byte_order_mark_and_foreign_line_ends_are_no_text() {
-    let parsed = parse_bytes(b"\xef\xbb\xbfbyte x;\r\ninit {\r\n\tx = 1;\r\n\ty = 2\r\n}\r\n".to_vec());
+    let parsed =
+        parse_bytes(b"\xef\xbb\xbfbyte x;\r\ninit {\r\n\tx = 1;\r\n\ty = 2\r\n}\r\n".to_vec());
     let shown = render_all(&parsed.diagnostics, &parsed.sources, false);
     assert_eq!(parsed.diagnostics.len(), 1, "{shown}");
     assert!(shown.contains("model.pml:4:"), "{shown}");
-    assert!(!shown.contains('\r') && !shown.contains('␍') && !shown.contains('\u{feff}'), "{shown:?}");
+    assert!(
+        !shown.contains('\r') && !shown.contains('␍') && !shown.contains('\u{feff}'),
+        "{shown:?}"
+    );
     passes("byte x;\r\ninit { printf(\"a \\\r\nb\"); x = 1 \\\r\n + 1; assert(x == 2)\r\n}\r\n");
 }
 
@@ -139,7 +143,9 @@ fn habits_from_other_languages_are_one_error_with_a_hint() {
         ("print(\"a\"); x = 1", "printf"),
     ];
     for (body, hint) in bodies {
-        let parsed = parse_text(&format!("byte x; byte a[2];\ninit {{\n\t{body}\n}}\nactive proctype P() {{ x = 1; a[0] = 1 }}\n"));
+        let parsed = parse_text(&format!(
+            "byte x; byte a[2];\ninit {{\n\t{body}\n}}\nactive proctype P() {{ x = 1; a[0] = 1 }}\n"
+        ));
         let shown = render_all(&parsed.diagnostics, &parsed.sources, false);
         let errors = parsed.diagnostics.iter().filter(|d| d.is_error()).count();
         assert_eq!(errors, 1, "{body}\n{shown}");

@@ -23,7 +23,8 @@ fn first_step(system: &Interpreter) -> Outcome {
 
 #[test]
 fn a_long_one_ends() {
-    let counts = "int i; active proctype P() { d_step { do :: i < 1500000 -> i++ :: else -> break od } }";
+    let counts =
+        "int i; active proctype P() { d_step { do :: i < 1500000 -> i++ :: else -> break od } }";
     assert_eq!(first_step(&interpreter(counts)), Outcome::Done);
 }
 

@@ -71,6 +71,10 @@ fn polling_a_rendezvous_channel_is_an_error() {
         assert!(errors(&text) > 0, "{text}");
     }
     for test in ["len(q) == 0", "empty(q)", "nfull(q)"] {
-        assert_eq!(errors(&format!("{channel} active proctype Q() {{ {test}; q?x }}")), 0, "{test}");
+        assert_eq!(
+            errors(&format!("{channel} active proctype Q() {{ {test}; q?x }}")),
+            0,
+            "{test}"
+        );
     }
 }

@@ -307,11 +307,7 @@ fn check_one(
 }
 
 /// The counterexample as a trail of Spin, if the trace is to be saved as one.
-fn trail(
-    interpreter: &Interpreter,
-    arguments: &CheckArguments,
-    claim: &Claim,
-) -> Option<String> {
+fn trail(interpreter: &Interpreter, arguments: &CheckArguments, claim: &Claim) -> Option<String> {
     arguments.trace.as_ref().filter(|path| path.extension().is_some_and(|e| e == "trail"))?;
     let trace = &claim.violation.as_ref()?.trace;
     let trail = Trail { steps: trace.raw.clone(), cycle_start: trace.cycle_start };

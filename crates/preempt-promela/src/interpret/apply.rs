@@ -4,8 +4,8 @@ use super::channel;
 use super::evaluate::{Process, View, processes};
 use super::{Interpreter, write_pc};
 use crate::ir::{
-    ArgumentRange, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op,
-    Pattern, PatternRange, ProctypeIndex, ValueKind,
+    ArgumentRange, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op, Pattern, PatternRange,
+    ProctypeIndex, ValueKind,
 };
 use crate::model::ChannelTest;
 use crate::syntax::span::Span;

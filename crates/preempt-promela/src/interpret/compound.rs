@@ -112,7 +112,8 @@ mod tests {
     /// Rounds until a loop is found that is entered after `before` rounds and is `length` long.
     fn rounds(before: u64, length: u64) -> u64 {
         let mut repetition = Repetition::default();
-        let state = |round: u64| if round < before { round } else { before + (round - before) % length };
+        let state =
+            |round: u64| if round < before { round } else { before + (round - before) % length };
         (0..).find(|round| repetition.is_again(0, &state(*round).to_le_bytes())).unwrap()
     }
 

@@ -19,8 +19,8 @@ use apply::Witness;
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
-    Cancellation, Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
-    System, Unreached, Value,
+    Cancellation, Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome,
+    ProcessId, Step, System, Unreached, Value,
 };
 use std::sync::Arc;
 pub use touch::{Ends, Found, Touched, Touches, Usage, touches};

@@ -73,8 +73,10 @@ impl Interpreter {
             if step.process == ProcessId::PROPERTY {
                 continue;
             }
-            let halves = [Some((step.process, step.transition)),
-                step.partner.map(|partner| (partner, step.partner_transition))];
+            let halves = [
+                Some((step.process, step.transition)),
+                step.partner.map(|partner| (partner, step.partner_transition)),
+            ];
             for (process, transition) in halves.into_iter().flatten() {
                 depth += 1;
                 let number = self.move_of(transition).map_or(0, |taken| taken.number);

@@ -171,9 +171,8 @@ fn first_numbers(
     let mut earlier = 0;
     let mut numbers = Vec::new();
     for (proctype, graph) in model.proctypes.iter().zip(bodies) {
-        let stands_before = |span: Span| {
-            span.file == proctype.span.file && span.start < proctype.span.start
-        };
+        let stands_before =
+            |span: Span| span.file == proctype.span.file && span.start < proctype.span.start;
         let between = others.iter().filter(|(span, _)| stands_before(*span));
         let between: usize = between.map(|(_, graph)| graph.elements.len()).sum();
         numbers.push((earlier + between) as u32);

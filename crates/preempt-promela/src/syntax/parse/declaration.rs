@@ -55,7 +55,8 @@ impl Parser<'_> {
             "active", "init", "inline", "typedef", "never", "ltl", "hidden",
         ];
         known.extend(self.typedefs.iter().map(|n| &**n));
-        let near = super::suggest::nearest(&name, known).map(|near| format!("did you mean `{near}`?"));
+        let near =
+            super::suggest::nearest(&name, known).map(|near| format!("did you mean `{near}`?"));
         let near = super::hints::for_type(&name).map(str::to_string).or(near);
         let mut diagnostic = Diagnostic::error(
             codes::UNKNOWN_TYPE,

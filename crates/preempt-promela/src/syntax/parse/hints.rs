@@ -110,8 +110,9 @@ impl Parser<'_> {
     pub(super) fn refuse_for(&mut self) -> Reported {
         let span = self.span();
         let message = format!("expected `:`, found `{}`", self.token().text());
-        let diagnostic = Diagnostic::error(codes::UNEXPECTED, span, message)
-            .suggest("a loop over numbers is `for (i : 0 .. N - 1) { … }`, with `i` declared before");
+        let diagnostic = Diagnostic::error(codes::UNEXPECTED, span, message).suggest(
+            "a loop over numbers is `for (i : 0 .. N - 1) { … }`, with `i` declared before",
+        );
         let reported = self.report(diagnostic);
         let mut depth = 1usize;
         while depth > 0 && !self.at_end() {

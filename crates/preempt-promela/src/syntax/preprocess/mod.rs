@@ -156,7 +156,11 @@ impl<'a> Preprocessor<'a> {
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         let included_at = None;
-        self.sources.files.push(SourceFile { name: name.to_string(), text: plain(text), included_at });
+        self.sources.files.push(SourceFile {
+            name: name.to_string(),
+            text: plain(text),
+            included_at,
+        });
         id
     }
 
