@@ -3,22 +3,27 @@
 use super::claim::{NeverClaim, as_buchi};
 use super::cycles::{self, Question};
 use super::literals::literals;
-use super::{Beside, add_formula, interpreter, load, safety, sources, truncations_along};
+use super::{
+    Beside, add_formula, assertions, endless, interpreter, load, safety, sources, truncations_along,
+};
 use crate::arguments::{Backend, CheckArguments, Compat, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
-use preempt_check::Reduction;
+use crate::terminal::INTERRUPTED;
 use preempt_check::property::{
-    Buchi, NonProgress, Product, Property, PropertyMove, Stutter, StutterInvariant,
+    Buchi, Endless, NonProgress, Product, Property, PropertyMove, Stutter, StutterInvariant,
 };
 use preempt_check::search::nested::Scheme;
-use preempt_core::{Claim, Fault, FaultKind, Locality, System, ViolationKind};
+use preempt_check::{Reduction, conclude};
+use preempt_core::{Claim, Fault, FaultKind, Locality, System, Verdict, ViolationKind};
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::Program;
 use preempt_promela::model::{self, Model};
 use preempt_report::spin::{Cycles, Heading, Never, Store};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// One property to check.
@@ -46,7 +51,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let mut claims = Vec::new();
     let mut headings = Vec::new();
     for property in selected {
-        let claim = check_one(&model, arguments, property)?;
+        let (property, claim) = check_one(&model, arguments, property)?;
         headings.push(heading(&model, arguments, property, &claim));
         claims.push(claim);
     }
@@ -142,8 +147,8 @@ fn named(model: &Model, name: &str, claim_first: bool) -> Result<Selected, Failu
 fn check_one(
     model: &Model,
     arguments: &CheckArguments,
-    selected: Selected,
-) -> Result<Claim, Failure> {
+    mut selected: Selected,
+) -> Result<(Selected, Claim), Failure> {
     let start = Instant::now();
     let beside = match selected {
         Selected::Claim(_) | Selected::Formula(_) => Beside::Claim,
@@ -159,6 +164,12 @@ fn check_one(
             "--compat spin: does as Spin 6.5.2 does, also where that is wrong; the guarantee does not hold".into(),
         );
     }
+    if selected == Selected::Acceptance && !has_accept_labels(interpreter.program()) {
+        selected = Selected::Safety;
+        notes.push(
+            "no process can get to an accept label, so --acceptance has nothing to look for: assertions and invalid end states are checked".into(),
+        );
+    }
     let native = match arguments.backend {
         Backend::Interp => None,
         Backend::Native => match Native::new(&interpreter) {
@@ -170,17 +181,29 @@ fn check_one(
         },
     };
     let seconds = start.elapsed().as_secs_f64();
-    let job = Job { model, arguments, interpreter: &interpreter };
-    let mut claim = match &native {
-        Some(native) => job.check(native, selected),
-        None => job.check(&interpreter as &dyn System, selected),
+    let deadline = arguments.time.map(|time| Instant::now() + time);
+    let give_up =
+        || INTERRUPTED.load(Ordering::Relaxed) || deadline.is_some_and(|end| Instant::now() >= end);
+    let plain: &dyn System = native.as_ref().map_or(&interpreter, |native| native);
+    let watched = selected != Selected::Safety && !interpreter.endless_sequences().is_empty();
+    let endless = watched.then(|| endless::around(plain, &interpreter, &give_up));
+    let job = Job { model, arguments, interpreter: &interpreter, endless: endless.as_ref() };
+    let mut claim = match (&endless, &native) {
+        (Some(endless), _) => job.check(endless as &dyn System, selected),
+        (None, Some(native)) => job.check(native, selected),
+        (None, None) => job.check(plain, selected),
     }?;
     claim.statistics.compile_seconds = seconds;
     if let Some(violation) = &claim.violation {
         notes.extend(truncations_along(&interpreter, &violation.trace.raw));
     }
     claim.notes.splice(0..0, notes);
-    Ok(claim)
+    Ok((selected, claim))
+}
+
+/// Whether a process may be at an accept label.
+fn has_accept_labels(program: &Program) -> bool {
+    program.proctypes.iter().flat_map(|proctype| &proctype.states).any(|state| state.is_accept)
 }
 
 /// Whether a reduction will rely on `xr` and `xs`: under a bound or fairness only steps that touch
@@ -231,6 +254,8 @@ struct Job<'a> {
     model: &'a Model,
     arguments: &'a CheckArguments,
     interpreter: &'a Interpreter,
+    /// What is searched, if indivisible sequences may never end.
+    endless: Option<&'a Endless<'a>>,
 }
 
 impl Job<'_> {
@@ -294,6 +319,7 @@ impl Job<'_> {
             scheme: self.scheme(),
             notes: Vec::new(),
             arguments: self.arguments,
+            endless: self.endless,
         };
         if is_bounded(self.arguments) {
             question.reduce_not("under a bound, a switch that is put off may become a preemption");
@@ -333,7 +359,7 @@ impl Job<'_> {
             let normal = converted
                 .and_then(|(buchi, propositions)| StutterInvariant::new(&buchi, propositions));
             match normal {
-                Some(_) if self.has_accept_labels() => {
+                Some(_) if has_accept_labels(self.interpreter.program()) => {
                     question.reduce_not("processes have accept labels besides those of the claim");
                 }
                 Some(normal)
@@ -372,8 +398,28 @@ impl Job<'_> {
         }
         let claim_property: &dyn Property = raw;
         let fast = Product::new(system, claim_property, Stutter::Extend);
-        let reference = Product::new(self.interpreter, claim_property, Stutter::Extend);
-        let mut claim = safety::check(&fast, &reference, options, self.arguments)?;
+        let never = || false;
+        let endless = endless::around(self.interpreter, self.interpreter, &never);
+        let plain = Product::new(self.interpreter, claim_property, Stutter::Extend);
+        let with_endless = Product::new(&endless, claim_property, Stutter::Extend);
+        let reference: &dyn System = if self.endless.is_some() { &with_endless } else { &plain };
+        let start = Instant::now();
+        let claim = safety::check(&fast, reference, options, self.arguments)?;
+        let mut claim = endless::shown(claim);
+        if let Some(mut finding) = safety::reopen(&claim) {
+            finding.cut = fast.is_cut();
+            let left = self.arguments.time.map(|time| time.saturating_sub(start.elapsed()));
+            let question = self.question(claim.property.clone());
+            let violated =
+                assertions::complete(system, self.interpreter, &question, &mut finding, left)?;
+            endless::weaken(self.endless, &mut finding);
+            let is_open = matches!(claim.verdict, Verdict::Inconclusive(_));
+            claim = match violated {
+                Some(violated) => violated,
+                None if is_open => claim,
+                None => conclude(reference, &claim.property, finding).claim,
+            };
+        }
         if reduces {
             claim.notes.push(
                 "no partial-order reduction: a never claim may tell executions apart that differ in repetitions only".into(),
@@ -391,11 +437,6 @@ impl Job<'_> {
     fn can_fault(&self, mut propositions: impl Iterator<Item = usize>) -> bool {
         let program = self.interpreter.program();
         propositions.any(|index| program.can_fault(program.propositions[index]))
-    }
-
-    fn has_accept_labels(&self) -> bool {
-        let mut states = self.interpreter.program().proctypes.iter().flat_map(|p| &p.states);
-        states.any(|state| state.is_accept)
     }
 
     fn check_formula<S: System + ?Sized>(
