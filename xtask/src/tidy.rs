@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LONGEST_FILE: usize = 800;
 
 /// Which workspace crates each crate may name in `[dependencies]`.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("preempt-core", &[]),
     ("preempt-ltl", &["preempt-core"]),
     ("preempt-report", &["preempt-core"]),
@@ -21,6 +21,8 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("preempt-explore", &["preempt-core"]),
     ("preempt-macros", &[]),
     ("preempt", &["preempt-core", "preempt-explore", "preempt-macros", "preempt-report"]),
+    ("preempt-loom", &["preempt"]),
+    ("preempt-shuttle", &["preempt"]),
     ("preempt-bool", &["preempt-core", "preempt-check"]),
     (
         "preempt-cli",

@@ -1,8 +1,10 @@
 //! Searches for infinite executions: acceptance cycles, non-progress cycles, LTL.
 
+use super::assertions;
+use super::endless::{self, Sequences};
 use super::verify::{verify, verify_circle};
-use super::{assertions, endless};
 use crate::arguments::CheckArguments;
+use crate::deadline;
 use crate::failure::Failure;
 use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::property::{Endless, Fair, Product, Property, Stutter, Watched, WithinBound};
@@ -31,8 +33,8 @@ pub(super) struct Question<'a> {
     /// Lines for the report.
     pub(super) notes: Vec<String>,
     pub(super) arguments: &'a CheckArguments,
-    /// The system that is searched, if its indivisible sequences may never end.
-    pub(super) endless: Option<&'a Endless<'a>>,
+    /// If indivisible sequences of the system may never end.
+    pub(super) endless: Option<Sequences<'a>>,
 }
 
 impl Question<'_> {
@@ -57,7 +59,7 @@ pub(super) fn check<S: System + ?Sized>(
 ) -> Result<Claim, Failure> {
     let product = Product::new(system, property, question.stutter);
     let target = Product::<S, dyn Property>::target;
-    let deadline = question.arguments.time.map(|time| Instant::now() + time);
+    let deadline = question.arguments.deadline();
     let mut finding = match question.arguments.fair {
         true => {
             let fair: &dyn System = &Watched::new(&product, Fair);
@@ -115,7 +117,7 @@ pub(super) fn check_if_evaluable<S: System + ?Sized>(
         return Ok(None);
     }
     let product = Product::new(system, normal, question.stutter);
-    let deadline = arguments.time.map(|time| Instant::now() + time);
+    let deadline = arguments.deadline();
     let target = Product::<S, dyn Property>::target;
     let (system_part, plain) = (&product, &product as &dyn System);
     let job =
@@ -256,10 +258,20 @@ impl<S: System + ?Sized> Job<'_, S> {
         if !self.question.arguments.first
             && let Some(found) = &finding.counterexample
         {
-            let time = SHORTEN.max(Duration::from_secs_f64(finding.statistics.seconds));
+            deadline::found();
+            let arguments = self.question.arguments;
+            let limit = SHORTEN.max(Duration::from_secs_f64(finding.statistics.seconds));
             let memory = self.memory() / 2;
-            let mut budget = Budget::unlimited().memory(memory).time(time).interrupt(&INTERRUPTED);
-            if let Some(shorter) = shorten_cycle(plain, found, &mut budget) {
+            let mut line = ProgressLine::new(arguments.quiet);
+            let mut listener = |progress: &preempt_check::Progress| line.show(progress);
+            let mut budget = Budget::unlimited().memory(memory).interrupt(&INTERRUPTED);
+            if let Some(left) = self.time_left() {
+                budget = budget.time(left);
+            }
+            let mut budget = budget.listener(&mut listener);
+            let shorter = shorten_cycle(plain, found, &mut budget.simplify(limit));
+            line.clear();
+            if let Some(shorter) = shorter {
                 finding.counterexample = Some(shorter);
             }
         }
@@ -314,8 +326,9 @@ fn answer(
 ) -> Result<Claim, Failure> {
     let plain = Product::new(reference, property, question.stutter);
     let never = || false;
-    let endless = endless::around(reference, reference, &never);
-    let with_endless = Product::new(&endless, property, question.stutter);
+    let none = Endless::new(reference, Vec::new(), &never);
+    let endless = question.endless.map_or(&none, |sequences| sequences.reference);
+    let with_endless = Product::new(endless, property, question.stutter);
     let mut stays = false;
     if let Some(found) = &mut finding.counterexample {
         stays = found.steps.iter().any(|step| Endless::is_stay(*step));

@@ -6,6 +6,15 @@ use preempt_core::{Claim, ProcessId, Stop, System};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{Expr, UnaryOp};
 
+/// A model in which sequences may never end.
+#[derive(Clone, Copy)]
+pub(super) struct Sequences<'a> {
+    /// The system that is searched.
+    pub(super) searched: &'a Endless<'a>,
+    /// The same on the reference interpreter.
+    pub(super) reference: &'a Endless<'a>,
+}
+
 /// The system, with a step for every indivisible sequence that goes on for ever.
 pub(super) fn around<'a>(
     system: &'a dyn System,
@@ -25,9 +34,9 @@ pub(super) fn around<'a>(
 }
 
 /// A search that did not find out of a sequence whether it ends proves nothing.
-pub(super) fn weaken(endless: Option<&Endless<'_>>, finding: &mut Finding) {
-    let open = endless.is_some_and(Endless::gave_up) && finding.counterexample.is_none();
-    if open {
+pub(super) fn weaken(sequences: Option<Sequences<'_>>, finding: &mut Finding) {
+    let gave_up = sequences.is_some_and(|sequences| sequences.searched.gave_up());
+    if gave_up && finding.counterexample.is_none() {
         finding.stop = finding.stop.or(Some(Stop::Memory));
         finding.notes.push(
             "whether an indivisible sequence with very many states inside ever ends was not found out".into(),

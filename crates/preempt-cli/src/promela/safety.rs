@@ -49,7 +49,7 @@ pub(super) fn options(arguments: &CheckArguments, property: String, observed: bo
         max_errors: arguments.max_errors,
         depth: arguments.depth,
         memory: arguments.memory.map(|bytes| bytes as usize),
-        time: arguments.time,
+        time: arguments.time_left(),
         threads: arguments.threads,
     }
 }
