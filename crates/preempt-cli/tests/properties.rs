@@ -8,9 +8,9 @@
 //! is also violated if Spin finds an assertion violated without the claim. With a formula Spin also counts the
 //! `accept` labels of processes, we do not: its twin has none.
 //!
-//! With fairness Spin overlooks executions that end: there a process that goes on for ever is added to both.
-//! And it takes a process that may not run by its `provided` clause for one that is not served: there the twin's
-//! processes leave for good by `unless` instead, which takes them away from their labels, so that only
+//! With fairness Spin overlooks some executions that end: there a process that goes on for ever is added to
+//! both. And it may take a process that its `provided` clause stops for one that is not served: there the
+//! twin's processes leave for good by `unless` instead, which takes them away from their labels, so that only
 //! formulas are compared.
 //!
 //! `PREEMPT_PROPERTY_MODELS` sets how many models are made, `PREEMPT_PROPERTY_SEED` the first seed,
@@ -620,4 +620,45 @@ fn options_change_no_verdict_and_spin_agrees() {
     println!("{runs} answers, {violated} questions violated, {with_spin} compared with Spin");
     assert!(wrong.is_empty(), "{} differences\n{}", wrong.len(), wrong.join("\n\n"));
     assert!(violated > 0);
+}
+
+/// Pairs of models that mean the same, of which Spin finds the second violated only.
+const MISTAKES: [[&str; 2]; 2] = [
+    // An execution that ends; the same beside a process that goes on.
+    [
+        "bit g; active proctype P() { g == 1 } ltl p { <> [] (g == 1) }",
+        "bit g; active proctype P() { g == 1 } active proctype Q() { bit y; do :: y = 0 od }
+         ltl p { <> [] (g == 1) }",
+    ],
+    // A process that another stops for ever; the same in another order.
+    [
+        "byte s; bit g; active proctype Q() provided (s == 0) { g = 1 }
+         active proctype P() { s = 2; do :: s = 2 od } ltl p { <> (g == 1) }",
+        "byte s; bit g; active proctype P() { s = 2; do :: s = 2 od }
+         active proctype Q() provided (s == 0) { g = 1 } ltl p { <> (g == 1) }",
+    ],
+];
+
+#[test]
+fn spin_is_mistaken_about_fairness_and_we_are_not() {
+    let folder =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("mistakes_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for pair in MISTAKES {
+        let path = folder.join("m.pml");
+        let ours = pair.map(|text| {
+            std::fs::write(&path, text).unwrap();
+            ours(&path, Kind::Formulas, &["--fair"])[0].verdict == "violated"
+        });
+        assert_eq!(ours, [true, true], "{pair:?}");
+        // Where its depth is used up Spin says that it found nothing, and nothing about the depth.
+        let spins = pair.map(|text| {
+            let pan = verifier(&folder, "pan", text, &[])?;
+            spin_finds(&pan, &folder, &["-a", "-f"])
+        });
+        if let [Some(first), Some(second)] = spins {
+            assert_eq!([first, second], [false, true], "{pair:?}");
+        }
+    }
+    let _ = std::fs::remove_dir_all(folder);
 }
