@@ -543,9 +543,9 @@ fn options_change_no_verdict_and_spin_agrees() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("properties_{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let first = setting("PREEMPT_PROPERTY_SEED", 1);
-    let models = setting("PREEMPT_PROPERTY_MODELS", 12);
-    let spins = setting("PREEMPT_PROPERTY_SPIN", models.min(4));
+    let first = setting("PREEMPT_PROPERTY_SEED", 7);
+    let models = setting("PREEMPT_PROPERTY_MODELS", 8);
+    let spins = setting("PREEMPT_PROPERTY_SPIN", models.min(1));
     let (mut runs, mut violated, mut with_spin) = (0, 0, 0);
     let mut wrong = Vec::new();
     for seed in first..first + models {

@@ -19,8 +19,8 @@
 
 use super::inside::{Circles, Inside, Sequences};
 use preempt_core::{
-    Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, Successors,
-    System, Unreached, Value,
+    Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome, ProcessId, Step,
+    Successors, System, Unreached, Value,
 };
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,6 +43,7 @@ thread_local! {
     static STEPS: RefCell<Enabled> = RefCell::default();
     static SUCCESSORS: RefCell<Successors> = RefCell::default();
     static INSIDE: RefCell<Inside> = RefCell::default();
+    static BRIEF: RefCell<(Vec<Lead>, Vec<u8>)> = RefCell::default();
 }
 
 /// What lies behind the vector of the system.
@@ -111,6 +112,50 @@ impl<'a> Endless<'a> {
                 None
             }
         }
+    }
+
+    /// Puts a mark behind each of the successors from `first` on, whose bytes begin at `base`, and adds the
+    /// steps into endless states. The successors are those of a state of the system, process by process.
+    fn mark_briefly(
+        &self,
+        state: &[u8],
+        (leads, first): (&mut Leads, usize),
+        (bytes, base): (&mut Vec<u8>, usize),
+    ) {
+        BRIEF.with_borrow_mut(|(list, marked)| {
+            list.clear();
+            marked.clear();
+            let mut add = |lead: Lead, vector: &[u8], mark: &Mark| {
+                let start = (base + marked.len()) as u32;
+                marked.extend_from_slice(vector);
+                marked.extend_from_slice(mark);
+                list.push(Lead { start, length: (vector.len() + WIDTH) as u32, ..lead });
+            };
+            let is_inside = self.system.is_transient(state);
+            let found = &leads.list[first..];
+            for group in found.chunk_by(|a, b| a.step().process == b.step().process) {
+                for lead in group {
+                    // What a step that could not be completed leaves behind means nothing.
+                    let vector = bytes.get(lead.range()).unwrap_or_default();
+                    add(*lead, vector, &OUTSIDE);
+                }
+                let process = group[0].step().process;
+                if is_inside || !self.system.may_stay_inside(state, process) {
+                    continue;
+                }
+                let steps: Vec<Step> = group.iter().map(Lead::step).collect();
+                if let Some(stay) = self.staying(state, process, &steps) {
+                    let (who, transition) = (u32::from(process.0), stay.transition);
+                    let partner_transition = stay.partner_transition;
+                    let lead = Lead { who, transition, partner_transition, ..Lead::default() };
+                    add(lead, state, &mark_of(stay));
+                }
+            }
+            leads.list.truncate(first);
+            leads.list.extend_from_slice(list);
+            bytes.truncate(base);
+            bytes.extend_from_slice(marked);
+        });
     }
 
     /// The real steps of an execution that ends in an endless state: how `step`, taken in `state`, gets into
@@ -227,6 +272,37 @@ impl System for Endless<'_> {
             });
         }
         state.extend_from_slice(&mark);
+    }
+
+    fn expand_briefly(&self, state: &mut Vec<u8>, leads: &mut Leads, bytes: &mut Vec<u8>) -> bool {
+        let mark = detach(state);
+        let (first, base) = (leads.list.len(), bytes.len());
+        let told = mark == OUTSIDE && self.system.expand_briefly(state, leads, bytes);
+        if told {
+            self.mark_briefly(state, (leads, first), (bytes, base));
+        }
+        state.extend_from_slice(&mark);
+        told
+    }
+
+    fn expand_process_briefly(
+        &self,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> Option<bool> {
+        let mark = detach(state);
+        let (first, base) = (leads.list.len(), bytes.len());
+        let told = match mark == OUTSIDE {
+            true => self.system.expand_process_briefly(state, process, leads, bytes),
+            false => None,
+        };
+        if told.is_some() {
+            self.mark_briefly(state, (leads, first), (bytes, base));
+        }
+        state.extend_from_slice(&mark);
+        told
     }
 
     fn depth_of(&self, step: Step) -> u32 {
