@@ -236,7 +236,8 @@ impl<'a> Builder<'a> {
     /// Where a thread has its wanted top: whether everything else is as it should be.
     fn test(&self, class: &Class<'_>, top: Top) -> Option<(String, Vec<Statement>)> {
         let target = self.target.filter(|_| class.wants(top))?;
-        let counters = self.classes.iter().map(|c| equal(&c.counter, Expr::number(c.members.into())));
+        let counters =
+            self.classes.iter().map(|c| equal(&c.counter, Expr::number(c.members.into())));
         let state = equal(STATE, Expr::number(target.into()));
         let all = Expr::all(std::iter::once(state).chain(counters));
         let mut reached = Statement::made(StatementKind::Skip);

@@ -43,10 +43,10 @@ fn run(cli: Cli) -> ExitCode {
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Check(arguments) => match arguments.model.file.extension() {
-            Some(extension) if extension == "bp" => boolean::run(&arguments),
-            _ => promela::check::run(&arguments),
-        },
+        Command::Check(arguments) if boolean::reads(&arguments.model.file) => {
+            boolean::run(&arguments)
+        }
+        Command::Check(arguments) => promela::check::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
