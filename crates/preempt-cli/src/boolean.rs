@@ -2,6 +2,7 @@
 //! `preempt sequentialize`.
 
 use crate::arguments::{CheckArguments, Method, SequentializeArguments, Switch, Translation};
+use crate::deadline;
 use crate::failure::Failure;
 use crate::output::{self, Report, print};
 use crate::terminal::{self, INTERRUPTED};
@@ -21,8 +22,8 @@ const MOST_FRAMES: usize = 64;
 /// How many switches are tried when nothing is said.
 const DEFAULT_SWITCHES: u32 = 8;
 
-/// Recursion over diagrams is as deep as there are bits, whatever `ulimit -s` says.
-const STACK: usize = 512 << 20;
+/// Recursion over diagrams is as deep as there are bits.
+const STACK: usize = 256 << 20;
 
 /// Whether a file is read here.
 pub(crate) fn reads(path: &Path) -> bool {
@@ -35,6 +36,7 @@ fn is_pushdown(path: &Path) -> bool {
 
 /// Checks a program, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    deadline::start(arguments);
     std::thread::scope(|scope| {
         let work = std::thread::Builder::new().stack_size(STACK);
         match work.spawn_scoped(scope, || run_here(arguments)) {
@@ -48,16 +50,28 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
 fn run_here(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let file = &arguments.model.file;
     let (program, text) = if is_pushdown(file) {
+        if arguments.dialect.is_some() {
+            let message = "--dialect is for Boolean programs; pushdown systems have none";
+            return Err(Failure::Input(message.into()));
+        }
         load_pushdown(file, arguments.target.as_deref())?
     } else {
         load(file, arguments.dialect.as_deref(), arguments.quiet)?
     };
-    let claim = match arguments.bound {
+    let mut claim = match arguments.bound {
         Some(bound) => within_bound(&program, arguments, bound, &text)?,
         None => within_switches(&program, arguments, &text)?,
     };
+    output::account_for_time(arguments, &mut claim, 0.0);
+    deadline::answer();
     let sources = [Source { file: file.to_string_lossy().into_owned(), text }];
-    output::report(&Report { arguments, claims: &[claim], sources: &sources, headings: &[] })
+    output::report(&Report {
+        arguments,
+        claims: &[claim],
+        sources: &sources,
+        headings: &[],
+        selectors: &[],
+    })
 }
 
 /// LMP09's question: at most so many context switches of any kind.
@@ -96,7 +110,7 @@ fn within_switches(
         target: arguments.target.as_deref().filter(|_| !is_pushdown(&arguments.model.file)),
         limits: Limits {
             memory_bytes: arguments.memory,
-            time: arguments.time,
+            time: arguments.time_left(),
             interrupt: Some(&INTERRUPTED),
             progress: Some(&show),
         },
@@ -112,6 +126,9 @@ fn within_switches(
     })?;
     let mut claim = report.claim;
     claim.notes.insert(0, format!("method {}: {}", report.method.name(), report.why));
+    if arguments.threads > 1 {
+        claim.notes.push("one thread was used: only --bound uses several here".into());
+    }
     Ok(claim)
 }
 
@@ -141,7 +158,7 @@ fn within_bound(
             _ => Reduction::Full,
         },
         memory: arguments.memory.map(|bytes| bytes as usize),
-        time: arguments.time,
+        time: arguments.time_left(),
         threads: arguments.threads,
         ..preempt_check::Options::default()
     };
@@ -159,7 +176,11 @@ fn method(method: Method) -> preempt_bool::Method {
 
 /// Runs `preempt sequentialize`.
 pub(crate) fn sequentialize(arguments: &SequentializeArguments) -> Result<ExitCode, Failure> {
-    let (program, text) = load(&arguments.file, arguments.dialect.as_deref(), true)?;
+    let (program, text) = if is_pushdown(&arguments.file) {
+        load_pushdown(&arguments.file, None)?
+    } else {
+        load(&arguments.file, arguments.dialect.as_deref(), true)?
+    };
     let method = match arguments.method {
         Translation::Lazy => preempt_bool::Method::Lazy,
         Translation::Eager => preempt_bool::Method::Eager,
@@ -244,7 +265,7 @@ fn show_all(diagnostics: &[Diagnostic], text: &str) {
         }
         let colour = terminal::colour_on_stderr();
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        eprintln!("{}\n", renderer.render(&[group]));
+        output::complain(&format!("{}\n", renderer.render(&[group])));
     }
 }
 

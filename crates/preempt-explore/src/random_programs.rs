@@ -334,7 +334,7 @@ fn tally_with(
         keep_going: true,
         ..Limits::default()
     };
-    let rules = Rules { watch: true, ..Rules::default() };
+    let rules = Rules { watch: true, patience: 5, ..Rules::default() };
     let mut session = Session::new(&mut interpreter, limits, rules, Names::default());
     let halt = explore(&mut session);
     (halt, session.tally)
@@ -387,10 +387,10 @@ fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
             return Some(Err("sleep sets: more executions than graphs".into()));
         }
     }
-    if bound.is_none()
-        && let Some(Err(message)) = optimal_difference(seed, &oracle)
-    {
-        return Some(Err(message));
+    if bound.is_none() {
+        if let Some(Err(message)) = optimal_difference(seed, &oracle) {
+            return Some(Err(message));
+        }
     }
     let (halt, cached) = tally(seed, bound, caching::explore);
     if halt == Halt::Done && cached.graphs != oracle.graphs {

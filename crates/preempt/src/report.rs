@@ -284,9 +284,8 @@ impl Failure {
             "\nfound after {} in {seconds:.2} s",
             plural(report.executions, "execution", "executions")
         ));
-        if let Some(row) = report.per_bound.last()
-            && row.preemptions < self.preemptions
-        {
+        let last = report.per_bound.last();
+        if let Some(row) = last.filter(|row| row.preemptions < self.preemptions) {
             text.push_str(&format!(
                 "; of the {} with at most {} none fails",
                 plural(row.partial_orders, "partial order", "partial orders"),
@@ -464,6 +463,9 @@ fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
             (Action::Reacquire, None) => "to be notified".into(),
             (Action::TakeToken, None) => "to be unparked".into(),
             (Action::Yield, None) => "in a loop that yields".into(),
+            (Action::ReadLock, None) => {
+                "to read a lock that it already reads, behind a writer that waits".into()
+            }
             (action, None) => format!("at {}", action.name()),
         };
         message.push_str(&format!(
