@@ -29,7 +29,7 @@ const TURNS: [Turn; 6] = [
     },
     Turn {
         method: Method::Direct,
-        size: 1 << 18,
+        size: SMALL_DIAGRAMS,
         why: "the program has many states and small diagrams",
     },
     Turn {
@@ -50,6 +50,14 @@ const TURNS: [Turn; 6] = [
     Turn { method: Method::Direct, size: u64::MAX, why: "the program has too many states to list" },
 ];
 
+/// What the direct engine may use before the lazy translation gets its turn.
+const SMALL_DIAGRAMS: u64 = 1 << 18;
+
+/// Diagrams for all threads of a long program at once are seldom small.
+fn is_long(program: &Program) -> bool {
+    program.functions.iter().map(|f| f.edges.len()).sum::<usize>() > 3000
+}
+
 /// Tries what is fastest for such programs first.
 pub(crate) fn choose(
     program: &Program,
@@ -67,7 +75,8 @@ pub(crate) fn choose(
     }
     let [first @ .., last] = &TURNS;
     for Turn { method, size, why } in first {
-        if *method == Method::Lazy && options.switches.counts_rounds() {
+        let rounds = *method == Method::Lazy && options.switches.counts_rounds();
+        if rounds || *size == SMALL_DIAGRAMS && is_long(program) {
             continue;
         }
         let finding = by(*method, program, targets, *size, options, watch);
