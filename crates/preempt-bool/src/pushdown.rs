@@ -150,7 +150,7 @@ impl<'a> Builder<'a> {
                 branch.push(call(prefix, *symbol));
                 branch.extend(class.arrives(pushed.get(i + 1).copied()));
             }
-            branch.push(jump(&[empty.clone()]));
+            branch.push(jump(std::slice::from_ref(&empty)));
             branches.push((format!("rule{at}"), branch));
         }
         branches.extend(self.test(class, None));
