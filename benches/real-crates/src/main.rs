@@ -1,13 +1,14 @@
 //! The loom tests of published crates, run through preempt-loom and through loom.
 //!
 //! ```text
-//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom] [--write FILE] [--project DIR] [CRATE[=TEST]…]
+//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom | --table] [--write FILE] [--project DIR] [CRATE[=TEST]…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/real-crates/`; only the line of their manifests that
 //! names loom is changed. Without names all crates of the catalogue are run. `--write` writes the
 //! table to a file; `benches/REAL-CRATES.md` is the one that is kept. `--project` takes preempt's
-//! crates from another checkout. `--seeds` puts bugs into some crates instead and says who finds them.
+//! crates from another checkout. What is not run this time (`--ours`, `--loom`, `--table`) is taken from the last
+//! run that did. `--seeds` puts bugs into some crates instead and says who finds them.
 
 mod catalogue;
 mod runner;
@@ -28,6 +29,8 @@ struct Arguments {
     seconds: u64,
     release: bool,
     seeds: bool,
+    /// Run nothing: put the table together from what earlier runs kept.
+    table_only: bool,
     tools: Vec<Tool>,
     write: Option<PathBuf>,
     project: Option<PathBuf>,
@@ -46,10 +49,16 @@ fn main() -> Result<()> {
     let mut sections = Vec::new();
     for (krate, part) in selected(&arguments)? {
         let side = |tool: Tool| {
-            if !arguments.tools.contains(&tool) {
-                return Ok(Vec::new());
+            if !arguments.tools.contains(&tool) || arguments.table_only {
+                return workspace.kept(tool, krate.name).ok_or_else(|| "not run".to_string());
             }
             let rows = run_crate(&workspace, tool, krate, (part, None), &arguments);
+            let rows = rows.and_then(|rows| {
+                if part.is_empty() {
+                    workspace.keep(tool, krate.name, &rows)?;
+                }
+                Ok(rows)
+            });
             rows.map_err(|error| {
                 eprintln!("{} with {}: {error:#}", krate.name, tool.name());
                 format!("{error:#}")
@@ -180,6 +189,7 @@ fn arguments() -> Result<Arguments> {
         seconds: 3,
         release: false,
         seeds: false,
+        table_only: false,
         tools: vec![Tool::Preempt, Tool::Loom],
         write: None,
         project: None,
@@ -192,6 +202,7 @@ fn arguments() -> Result<Arguments> {
                 arguments.seconds = words.next().context("--seconds needs a number")?.parse()?;
             }
             "--release" => arguments.release = true,
+            "--table" => arguments.table_only = true,
             "--seeds" => arguments.seeds = true,
             "--ours" => arguments.tools = vec![Tool::Preempt],
             "--loom" => arguments.tools = vec![Tool::Loom],

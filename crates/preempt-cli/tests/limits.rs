@@ -107,7 +107,7 @@ fn constrained(variables: usize) -> String {
     let pairs: Vec<String> =
         names.windows(2).map(|pair| format!("('{} | {})", pair[0], pair[1])).collect();
     format!(
-        "decl {list};\nthread one() begin while (*) do {list} := {stars} constrain ({}); od; end\n\
+        "decl {list};\nvoid init() begin {list} := {stars}; end\nthread one() begin while (*) do {list} := {stars} constrain ({}); od; end\n\
          thread two() begin while (*) do {list} := {stars}; od; assert(v0 | !v0); end\n",
         pairs.join(" & ")
     )
@@ -115,7 +115,7 @@ fn constrained(variables: usize) -> String {
 
 /// A chain of so many procedures, each of which calls the next.
 fn call_chain(length: usize) -> String {
-    let mut text = String::from("decl g;\n");
+    let mut text = String::from("decl g;\nvoid init() begin g := F; end\n");
     for number in 0..length {
         let next =
             if number + 1 == length { "g := !g;".into() } else { format!("p{}();", number + 1) };
