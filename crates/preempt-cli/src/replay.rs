@@ -21,7 +21,9 @@ use std::process::ExitCode;
 
 /// What a trail file of Spin says about the check that wrote it; its steps are read later.
 fn trail_of_spin(text: &str) -> SavedTrace {
-    let kind = if has_claim(text) { "trail" } else { "" };
+    // A cycle is a matter of the model's claim, also where the trail leaves out its moves.
+    let has_cycle = text.lines().any(|line| line.starts_with("-1:"));
+    let kind = if has_claim(text) || has_cycle { "trail" } else { "" };
     SavedTrace { property: "a trail of Spin".into(), kind: kind.into(), ..SavedTrace::default() }
 }
 

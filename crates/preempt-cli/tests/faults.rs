@@ -166,7 +166,7 @@ fn a_long_d_step_is_no_violation_and_obeys_the_time_limit() {
     // Counting to the end of 32 bits takes much longer than that.
     let longer = model(
         "longer_step.pml",
-        "byte x; int i; active proctype P() { x++; d_step { do :: i++ od } }
+        "byte x; int i; active proctype P() { x++; d_step { do :: i != -1 -> i++ :: else -> break od } }
          active proctype Q() { x++; x++; assert(x < 9) }",
     );
     let ways: [&[&str]; 6] = [

@@ -23,7 +23,7 @@ const MODELS: [(&str, &str, &str); 7] = [
     (
         "deadlock",
         "chan a = [0] of { byte, bool }; chan b = [1] of { byte };
-         proctype P(byte n) { byte x; if :: a!n, 1; b?x :: b!n; a?x, _ fi }
+         proctype P(byte n) { byte x; if :: a!n, 1; b?x :: a?x, _; b?x :: b!n; a?x, _ fi }
          init { atomic { run P(1); run P(2) } }",
         "invalid end state",
     ),
@@ -37,7 +37,7 @@ const MODELS: [(&str, &str, &str); 7] = [
         "inlines",
         "byte x; inline twice(v) { v++; if :: v > 3 -> v = 0 :: else fi; v++ }
          inline thrice(v) { twice(v); byte t = v; v = t + 1 }
-         active [2] proctype P() { thrice(x); twice(x); atomic { x > 2; x = x + 10 }; assert(x < 20) }",
+         active [2] proctype P() { thrice(x); twice(x); atomic { x < 9; x = x + 10 }; assert(x < 10) }",
         "assertion violated",
     ),
     (
@@ -96,7 +96,11 @@ fn spin_follows_our_trails() {
     }
     for (name, text, words) in MODELS {
         let folder = folder(name, text);
-        let said = run(&folder, PREEMPT, &["spin", "-run", "-a", "m.pml"]);
+        let mut line = vec!["spin", "-run", "m.pml"];
+        if words.contains("cycle") {
+            line.insert(2, "-a");
+        }
+        let said = run(&folder, PREEMPT, &line);
         assert!(said.contains(words), "{name}: {said}");
         let trail = fs::read_to_string(folder.join("m.pml.trail")).expect("a trail is saved");
         let steps = trail.lines().filter(|line| !line.starts_with('-')).count();
@@ -111,7 +115,9 @@ fn spin_follows_our_trails() {
         }
         // And so do we.
         let again = run(&folder, PREEMPT, &["replay", "m.pml", "m.pml.trail"]);
-        assert!(!again.contains("error"), "{name}: {again}");
+        if words != "end state in claim reached" {
+            assert!(again.contains("violated: "), "{name}: {again}");
+        }
         let _ = fs::remove_dir_all(&folder);
     }
 }
@@ -126,7 +132,7 @@ fn we_follow_spins_trails() {
         let folder = folder(&format!("spin {name}"), text);
         run(&folder, "spin", &["-a", "m.pml"]);
         run(&folder, &compiler(), &["-w", "-O0", "-o", "pan", "pan.c"]);
-        let said = run(&folder, "./pan", &["-a"]);
+        let said = run(&folder, "./pan", if words.contains("cycle") { &["-a"] } else { &[] });
         assert!(said.contains("wrote m.pml.trail"), "{name}: {said}");
         let trail = fs::read_to_string(folder.join("m.pml.trail")).expect("Spin saves a trail");
         let followed = run(&folder, PREEMPT, &["spin", "-t", "m.pml"]);

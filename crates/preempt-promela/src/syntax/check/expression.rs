@@ -361,10 +361,9 @@ impl Checker<'_> {
             }
         }
         if let Some(fields) = self.message_fields(channel) {
-            let length = fields.len();
-            self.check_message_length(channel, length, result.len(), last_span, "received")?;
+            let given = result.len();
+            self.check_message_length(channel, fields.len(), given, last_span, "received")?;
             self.check_received(&fields, &result);
-            result.resize(length, ReceiveArgument::Ignore);
         }
         Ok(result)
     }

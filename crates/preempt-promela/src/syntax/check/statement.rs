@@ -4,7 +4,7 @@ use super::super::ast;
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, count};
 use super::super::suggest;
-use super::place::{Use, constant, shape_of};
+use super::place::{Use, shape_of};
 use super::types::Way;
 use super::{Checked, Checker};
 use crate::model::{Branch, ExprKind, LabelName, Place, Selector, Stmt, StmtKind, Type};
@@ -209,7 +209,6 @@ impl Checker<'_> {
             for (field, value) in fields.iter().zip(&flat) {
                 self.check_fit(field, value, Way::Sent)?;
             }
-            flat.resize(fields.len(), constant(0, place.span));
         }
         Ok(StmtKind::Send { channel: place, sorted, values: flat })
     }

@@ -130,7 +130,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Too many values are an error, too few a warning, as in Spin.
+    /// Too many values are an error, too few a warning; when the message is sent or received they are one,
+    /// too, as in Spin.
     pub(super) fn check_message_length(
         &mut self,
         channel: &Place,
