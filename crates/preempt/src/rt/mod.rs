@@ -387,6 +387,11 @@ pub(crate) fn current() -> Option<&'static mut Runtime> {
     unsafe { CURRENT.get().as_mut() }
 }
 
+/// Whether allocations can be followed.
+pub(crate) fn follows_addresses() -> bool {
+    Heap::is_installed()
+}
+
 /// Whether the caller runs under control.
 pub(crate) fn is_controlled() -> bool {
     !CURRENT.get().is_null()
