@@ -33,13 +33,9 @@ fn binding_in(line: &str, column: usize) -> Option<String> {
         return (after.starts_with('=') || after.starts_with(':')).then(|| name.to_string());
     }
     // A field of a struct that is being made: the last `name:` with a single colon.
-    let (head, _) = before
-        .match_indices(':')
-        .filter_map(|(at, _)| {
-            let single = !before[at + 1..].starts_with(':') && !before[..at].ends_with(':');
-            single.then(|| (&before[..at], at))
-        })
-        .last()?;
+    let is_single = |at: usize| !before[at + 1..].starts_with(':') && !before[..at].ends_with(':');
+    let (at, _) = before.rmatch_indices(':').find(|&(at, _)| is_single(at))?;
+    let head = &before[..at];
     let start = head.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
     identifier(&head[start..]).filter(|name| start + name.len() == head.len()).map(str::to_string)
 }
