@@ -33,9 +33,18 @@ const PLAIN: Crate = Crate {
 /// loom itself: its own integration tests, over either tool.
 pub(crate) const LOOM: &str = "loom";
 
+/// shuttle itself, likewise.
+pub(crate) const SHUTTLE: &str = "shuttle";
+
 /// In the order of the table.
 pub(crate) const CRATES: &[Crate] = &[
-    Crate { name: "tokio", version: "1.53.1", features: &["full"], prefixes: &["sync::"], ..PLAIN },
+    Crate {
+        name: "tokio",
+        version: "1.53.1",
+        features: &["full", "test-util"],
+        prefixes: &["sync::"],
+        ..PLAIN
+    },
     Crate { name: "sharded-slab", version: "0.1.7", features: &["loom"], ..PLAIN },
     Crate {
         name: "concurrent-queue",
@@ -89,4 +98,5 @@ pub(crate) const CRATES: &[Crate] = &[
         ..PLAIN
     },
     Crate { name: LOOM, version: "0.7.2", features: &["futures"], ..PLAIN },
+    Crate { name: SHUTTLE, version: "0.9.9", cfg: "shuttle_tests", ..PLAIN },
 ];

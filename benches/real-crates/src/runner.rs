@@ -1,6 +1,6 @@
 //! Building a crate's tests and running them one by one, each in a process of its own.
 
-use crate::workspace::{Tool, Workspace};
+use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -29,6 +29,10 @@ pub(crate) enum Outcome {
         preemptions: Option<u64>,
         expected: bool,
     },
+    /// The test failed, but no model of it did: it asked for more than its models' verdicts.
+    TestFailed,
+    /// A test without models of its own passed.
+    Passed,
     /// The process died, or did not end.
     Crashed(String),
 }
@@ -56,6 +60,8 @@ pub(crate) struct Target<'a> {
     pub(crate) features: &'a [&'a str],
     pub(crate) tests: Tests,
     pub(crate) release: bool,
+    /// Whether to run those tests that compile if others do not.
+    pub(crate) keep_going: bool,
 }
 
 /// Both tools are optimised in either profile, and assertions of the crates are on.
@@ -72,13 +78,12 @@ const SETTINGS: [&str; 9] = [
 ];
 
 /// Builds the tests; returns the executables with the names of their targets.
-pub(crate) fn build(
-    workspace: &Workspace,
-    tool: Tool,
-    target: &Target<'_>,
-) -> Result<Vec<(String, PathBuf)>> {
+pub(crate) fn build(workspace: &Workspace, target: &Target<'_>) -> Result<Vec<(String, PathBuf)>> {
     let mut command = Command::new("cargo");
     command.args(["test", "--no-run", "--message-format", "json"]);
+    if target.keep_going {
+        command.arg("--keep-going");
+    }
     if target.release {
         command.arg("--release");
     }
@@ -96,7 +101,7 @@ pub(crate) fn build(
     let output = command
         .current_dir(target.folder)
         .env("RUSTFLAGS", format!("--cfg {} --cap-lints allow", target.cfg))
-        .env("CARGO_TARGET_DIR", workspace.build_folder(tool))
+        .env("CARGO_TARGET_DIR", workspace.build_folder())
         .output()
         .context("cargo test --no-run")?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -114,7 +119,9 @@ pub(crate) fn build(
             errors.push_str(message["message"]["rendered"].as_str().unwrap_or_default());
         }
     }
-    if !output.status.success() {
+    if !output.status.success() && target.keep_going {
+        eprintln!("{errors}");
+    } else if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let tail: Vec<&str> = stderr.lines().rev().take(8).collect();
         bail!(
@@ -174,23 +181,66 @@ pub(crate) fn run(
     let text = fs::read_to_string(&report).unwrap_or_default();
     let mut rows: Vec<Row> = text.lines().filter_map(|line| row(test, line, passed)).collect();
     let failed = rows.iter().any(|row| matches!(row.outcome, Outcome::Failed { .. }));
-    if !passed && !failed {
-        let how = match status {
-            None => "did not end".to_string(),
-            Some(status) => match status.signal() {
-                Some(signal) => format!("signal {signal}"),
-                None => "failed outside a model".to_string(),
-            },
-        };
-        let seconds = begin.elapsed().as_secs_f64();
-        rows.push(Row {
-            test: test.into(),
-            outcome: Outcome::Crashed(how),
-            executions: 0,
-            seconds,
-        });
+    let (executions, seconds) = (0, begin.elapsed().as_secs_f64());
+    let outcome = match status {
+        _ if passed && rows.is_empty() => Outcome::Passed,
+        _ if passed || failed => return Ok(rows),
+        None => Outcome::Crashed("did not end".to_string()),
+        Some(status) => match status.signal() {
+            Some(signal) => Outcome::Crashed(format!("signal {signal}")),
+            None => Outcome::TestFailed,
+        },
+    };
+    // What its models concluded does not matter if the test as a whole failed.
+    if outcome == Outcome::TestFailed {
+        rows.clear();
     }
+    rows.push(Row { test: test.into(), outcome, executions, seconds });
     Ok(rows)
+}
+
+impl Row {
+    /// As JSON, to be kept for later runs.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let (word, number, expected) = match &self.outcome {
+            Outcome::Holds => ("holds".to_string(), None, false),
+            Outcome::WithinBound(bound) => ("bound".to_string(), *bound, false),
+            Outcome::Failed { kind, preemptions, expected } => {
+                (format!("failed {kind}"), *preemptions, *expected)
+            }
+            Outcome::TestFailed => ("test failed".to_string(), None, false),
+            Outcome::Passed => ("passed".to_string(), None, false),
+            Outcome::Crashed(how) => (format!("crashed {how}"), None, false),
+        };
+        serde_json::json!({
+            "test": self.test, "outcome": word, "number": number, "expected": expected,
+            "executions": self.executions, "seconds": self.seconds,
+        })
+    }
+
+    /// What [`Row::to_json`] wrote.
+    pub(crate) fn from_json(value: &serde_json::Value) -> Option<Row> {
+        let word = value["outcome"].as_str()?;
+        let number = value["number"].as_u64();
+        let outcome = match word.split_once(' ') {
+            None if word == "holds" => Outcome::Holds,
+            None if word == "passed" => Outcome::Passed,
+            Some(("failed", kind)) => Outcome::Failed {
+                kind: kind.to_string(),
+                preemptions: number,
+                expected: value["expected"].as_bool()?,
+            },
+            Some(("crashed", how)) => Outcome::Crashed(how.to_string()),
+            Some(_) => Outcome::TestFailed,
+            None => Outcome::WithinBound(number),
+        };
+        Some(Row {
+            test: value["test"].as_str()?.to_string(),
+            outcome,
+            executions: value["executions"].as_u64()?,
+            seconds: value["seconds"].as_f64()?,
+        })
+    }
 }
 
 fn row(test: &str, line: &str, passed: bool) -> Option<Row> {

@@ -28,7 +28,8 @@ impl Totals {
                 Outcome::Holds => totals.exhausted += 1,
                 Outcome::WithinBound(_) => totals.bounded += 1,
                 Outcome::Failed { expected: true, .. } => totals.expected += 1,
-                Outcome::Failed { .. } => totals.failed += 1,
+                Outcome::Failed { .. } | Outcome::TestFailed => totals.failed += 1,
+                Outcome::Passed => totals.exhausted += 1,
                 Outcome::Crashed(_) => totals.crashed += 1,
             }
         }
@@ -99,6 +100,26 @@ pub(crate) fn render(sections: &[Section], seconds: u64, release: bool) -> Strin
     text
 }
 
+/// The head of the table of bugs.
+pub(crate) const SEEDS: &str = "# Bugs in real crates\n\nWritten by `cargo run -p bench-real-crates -- --seeds`. Each bug \
+    is found by the crate's own loom tests.\n\n| crate | bug | preempt | loom |\n|---|---|---|---|\n";
+
+/// Whether a bug was found, by the model that failed first.
+pub(crate) fn finding(rows: &[Row]) -> String {
+    let failed = rows.iter().find(|row| matches!(row.outcome, Outcome::Failed { .. }));
+    match failed.or(rows.iter().find(|row| matches!(row.outcome, Outcome::Crashed(_)))) {
+        Some(row) => match &row.outcome {
+            Outcome::Failed { kind, preemptions: Some(preemptions), .. } => format!(
+                "{kind}, {preemptions} preemptions, {} executions, {:.3} s",
+                row.executions, row.seconds
+            ),
+            Outcome::Crashed(how) => format!("the process died: {how}"),
+            _ => format!("found, {} executions, {:.3} s", row.executions, row.seconds),
+        },
+        None => format!("**not found** by {} models", rows.len()),
+    }
+}
+
 /// Rows of both sides by test, in the order of their models.
 fn paired<'a>(
     ours: &'a [Row],
@@ -141,6 +162,8 @@ fn cells(row: Option<&Row>) -> String {
                 None => format!("{word}: {kind}"),
             }
         }
+        Outcome::TestFailed => "**test failed**".to_string(),
+        Outcome::Passed => "passes".to_string(),
         Outcome::Crashed(how) => format!("**CRASHED**: {how}"),
     };
     format!("{outcome} | {} | {:.3}", row.executions, row.seconds)

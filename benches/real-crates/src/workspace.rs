@@ -2,6 +2,7 @@
 //!
 //! Everything is below `target/real-crates/`: nothing of it is ever committed.
 
+use crate::runner::Row;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,31 +26,47 @@ impl Tool {
 
 /// Where everything happens.
 pub(crate) struct Workspace {
-    root: PathBuf,
+    /// The project whose crates stand in for loom and shuttle.
+    project: PathBuf,
     folder: PathBuf,
 }
 
 impl Workspace {
-    /// Below the target folder of the project at `root`.
-    pub(crate) fn new(root: &Path) -> Result<Self> {
+    /// Below the target folder of the project at `root`, with the crates of `project`.
+    pub(crate) fn new(root: &Path, project: PathBuf) -> Result<Self> {
         let folder = root.join("target/real-crates");
         fs::create_dir_all(&folder)?;
-        let workspace = Workspace { root: root.to_path_buf(), folder };
+        let workspace = Workspace { project, folder };
         workspace.write_counted_loom()?;
         Ok(workspace)
     }
 
-    /// Where cargo builds for a tool: dependencies are shared between crates.
-    pub(crate) fn build_folder(&self, tool: Tool) -> PathBuf {
-        self.folder.join(format!("build-{}", tool.name()))
+    /// Where cargo builds: dependencies are shared between crates and tools.
+    pub(crate) fn build_folder(&self) -> PathBuf {
+        self.folder.join("build")
     }
 
     /// A file for the reports of one test.
     pub(crate) fn report_file(&self) -> PathBuf {
-        self.folder.join("report.jsonl")
+        self.folder.join(format!("report-{}.jsonl", std::process::id()))
     }
 
-    /// A copy of a published crate whose loom is the tool's; `edit` may change files first.
+    /// Keeps the rows of a crate, so that a table can be put together from several runs.
+    pub(crate) fn keep(&self, tool: Tool, name: &str, rows: &[Row]) -> Result<()> {
+        let rows: Vec<_> = rows.iter().map(Row::to_json).collect();
+        let text = serde_json::to_string_pretty(&rows)?;
+        Ok(fs::write(self.folder.join(format!("{}-{name}.json", tool.name())), text)?)
+    }
+
+    /// The rows that the last run with this tool kept.
+    pub(crate) fn kept(&self, tool: Tool, name: &str) -> Option<Vec<Row>> {
+        let path = self.folder.join(format!("{}-{name}.json", tool.name()));
+        let rows: Vec<serde_json::Value> =
+            serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+        rows.iter().map(Row::from_json).collect()
+    }
+
+    /// A copy of a published crate whose loom is the tool's.
     pub(crate) fn prepare(
         &self,
         tool: Tool,
@@ -69,29 +86,28 @@ impl Workspace {
         Ok(folder)
     }
 
-    /// A package with the integration tests of loom, over the tool's loom.
-    pub(crate) fn prepare_own_tests(&self, tool: Tool, version: &str) -> Result<PathBuf> {
-        let folder = self.folder.join(tool.name()).join("loom-own-tests");
+    /// An empty package below the tool's folder, with these lines in its manifest.
+    pub(crate) fn package(&self, tool: Tool, name: &str, lines: &str) -> Result<PathBuf> {
+        let folder = self.folder.join(tool.name()).join(name);
         let _ = fs::remove_dir_all(&folder);
-        copy_folder(&self.published("loom", version)?.join("tests"), &folder.join("tests"))?;
         fs::create_dir_all(folder.join("src"))?;
         fs::write(folder.join("src/lib.rs"), "")?;
-        let (path, package) = self.loom(tool);
         let manifest = format!(
-            "[package]\nname = \"loom-own-tests\"\nversion = \"0.0.0\"\nedition = \"2018\"\n\n\
-             [workspace]\n\n[features]\nfutures = [\"loom/futures\"]\n\n\
-             [dependencies]\nfutures-util = \"0.3\"\n\
-             loom = {{ package = \"{package}\", path = {:?} }}\n",
-            path.display().to_string()
+            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n{lines}"
         );
         fs::write(folder.join("Cargo.toml"), manifest)?;
         Ok(folder)
     }
 
+    /// The folder of a crate of this project.
+    pub(crate) fn our_crate(&self, name: &str) -> PathBuf {
+        self.project.join("crates").join(name)
+    }
+
     /// The folder of the package that is to be called `loom`, and its name.
     pub(crate) fn loom(&self, tool: Tool) -> (PathBuf, &'static str) {
         match tool {
-            Tool::Preempt => (self.root.join("crates/preempt-loom"), "preempt-loom"),
+            Tool::Preempt => (self.our_crate("preempt-loom"), "preempt-loom"),
             Tool::Loom => (self.folder.join("counted-loom"), "counted-loom"),
         }
     }
@@ -173,7 +189,7 @@ fn with_loom(manifest: &str, package: &str, path: &Path) -> String {
     text
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -20,6 +20,7 @@ mod identity;
 pub mod iterative;
 mod mix;
 mod mutation;
+mod objects;
 mod operation;
 pub mod optimal;
 pub mod partial_order;

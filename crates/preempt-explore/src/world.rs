@@ -11,6 +11,7 @@
 
 use crate::identity::Loops;
 use crate::mix::{mix, mix3};
+use crate::objects::Objects;
 use crate::polling::{Rounds, Watch};
 use crate::race::{Clocks, Race};
 use crate::virtual_time::Times;
@@ -105,7 +106,7 @@ impl Default for Rules {
 #[derive(Debug)]
 pub struct World {
     pub(crate) threads: Vec<Thread>,
-    pub(crate) objects: Vec<Object>,
+    pub(crate) objects: Objects,
     pub(crate) watches: Vec<Watch>,
     /// Who holds which lock for reading.
     pub(crate) reading: Vec<(ThreadId, ObjectId)>,
@@ -135,7 +136,7 @@ impl Clone for World {
 
     fn clone_from(&mut self, source: &Self) {
         self.threads.clone_from(&source.threads);
-        self.objects.clone_from(&source.objects);
+        self.objects.copy_from(&source.objects);
         self.watches.clone_from(&source.watches);
         self.reading.clone_from(&source.reading);
         self.hash = source.hash;
@@ -163,7 +164,7 @@ impl World {
     pub fn new(rules: Rules) -> Self {
         let mut world = World {
             threads: Vec::new(),
-            objects: Vec::new(),
+            objects: Objects::default(),
             watches: Vec::new(),
             reading: Vec::new(),
             hash: 0,
@@ -438,9 +439,7 @@ impl World {
     pub(crate) fn effect(&mut self, thread: ThreadId, effect: Effect) {
         match effect {
             Effect::Create(object, value) => {
-                if self.objects.len() <= object.index() {
-                    self.objects.resize(object.index() + 1, Object::default());
-                }
+                self.objects.grow(object.index() + 1);
                 let version = mix(self.threads[thread.index()].history, u64::from(object.0));
                 self.objects[object.index()] = Object { value, version, ..Object::default() };
             }

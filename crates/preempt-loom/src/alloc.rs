@@ -3,17 +3,19 @@
 use preempt::facade::{Tracked, per_execution};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::mem::ManuallyDrop;
 
 #[doc(no_inline)]
 pub use std::alloc::Layout;
 
-/// The blocks of one execution, by address.
+/// The blocks of one execution, by address. Those that are left when it ends are leaks, so the end
+/// of the map must not be the end of their tracking.
 #[derive(Default)]
-struct Blocks(RefCell<HashMap<usize, Tracked>>);
+struct Blocks(RefCell<HashMap<usize, ManuallyDrop<Tracked>>>);
 
 static BLOCKS: u8 = 0;
 
-fn blocks() -> Option<&'static RefCell<HashMap<usize, Tracked>>> {
+fn blocks() -> Option<&'static RefCell<HashMap<usize, ManuallyDrop<Tracked>>>> {
     per_execution::<Blocks, _>(&BLOCKS).map(|blocks| &blocks.0)
 }
 
@@ -21,7 +23,7 @@ fn blocks() -> Option<&'static RefCell<HashMap<usize, Tracked>>> {
 fn track(pointer: *mut u8) {
     let tracked = Tracked::new();
     if let Some(blocks) = blocks().filter(|_| !pointer.is_null()) {
-        blocks.borrow_mut().insert(pointer.addr(), tracked);
+        blocks.borrow_mut().insert(pointer.addr(), ManuallyDrop::new(tracked));
     }
 }
 
@@ -61,6 +63,7 @@ pub unsafe fn dealloc(pointer: *mut u8, layout: Layout) {
     if let Some(blocks) = blocks() {
         let tracked = blocks.borrow_mut().remove(&pointer.addr());
         assert!(tracked.is_some(), "pointer not tracked: freed twice, or not allocated by loom");
+        drop(tracked.map(ManuallyDrop::into_inner));
     }
     // SAFETY: the caller's promise.
     unsafe { std::alloc::dealloc(pointer, layout) };

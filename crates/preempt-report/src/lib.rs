@@ -50,6 +50,7 @@ pub mod summary;
 mod xml;
 
 pub use cast::{Cast, CastMember};
+pub use fit::visible;
 pub use look::Look;
 pub use message::{Event, Message, messages};
 pub use moment::{Moment, MomentKind, moments};
