@@ -387,6 +387,11 @@ pub(crate) fn current() -> Option<&'static mut Runtime> {
     unsafe { CURRENT.get().as_mut() }
 }
 
+/// Whether allocations can be followed.
+pub(crate) fn follows_addresses() -> bool {
+    Heap::is_installed()
+}
+
 /// Whether the caller runs under control.
 pub(crate) fn is_controlled() -> bool {
     !CURRENT.get().is_null()
@@ -550,9 +555,9 @@ pub(crate) fn spawn(
     stack: usize,
     body: Body,
 ) -> ThreadId {
+    leave_test();
     // SAFETY: callers pass the runtime in `CURRENT`; each borrow ends with its statement, and
     // none is alive while the child runs.
-    leave_test();
     unsafe {
         let parent = (*runtime).run().current;
         (*runtime).flush();
