@@ -550,9 +550,9 @@ pub(crate) fn spawn(
     stack: usize,
     body: Body,
 ) -> ThreadId {
+    leave_test();
     // SAFETY: callers pass the runtime in `CURRENT`; each borrow ends with its statement, and
     // none is alive while the child runs.
-    leave_test();
     unsafe {
         let parent = (*runtime).run().current;
         (*runtime).flush();
