@@ -72,6 +72,22 @@ pub struct Finding {
     pub unreached: Vec<Unreached>,
     /// Lines worth knowing.
     pub notes: Vec<String>,
+    /// The property automaton stopped following some execution: what comes later was not explored.
+    pub cut: bool,
+    /// For a search of a temporal property or never claim: what it says of assertions. It never says
+    /// anything of invalid end states.
+    pub assertions: Option<Assertions>,
+}
+
+/// What a search of a temporal property or never claim says of assertions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assertions {
+    /// No execution violates one.
+    Checked,
+    /// No execution violates one; so many states were explored for that alone.
+    CheckedApart(u64),
+    /// Nothing.
+    Ignored,
 }
 
 /// A claim, and the raw steps behind its counterexample for whoever wants to replay them.
@@ -107,6 +123,8 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         coverage,
         mut unreached,
         mut notes,
+        cut: _,
+        assertions,
     } = finding;
     statistics.complete &= stop.is_none();
     if let Some(found) = &counterexample {
@@ -122,7 +140,7 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         (None, None, Some(bound)) => Verdict::HoldsWithinBound(bound),
         (None, None, None) => Verdict::Holds,
     };
-    let sentence = sentence(verdict, violation.as_ref(), bound, &statistics, coverage);
+    let sentence = sentence(verdict, violation.as_ref(), bound, &statistics, coverage, assertions);
     Answer {
         claim: Claim {
             property: property.to_owned(),
@@ -201,12 +219,19 @@ fn sentence(
     bound: Option<u32>,
     numbers: &Statistics,
     coverage: Option<String>,
+    assertions: Option<Assertions>,
 ) -> String {
     let states = count(numbers.states, "state");
+    let scope = assertions.map_or(String::new(), scope);
     match verdict {
-        Verdict::Holds => format!("holds: no violation in any execution ({states}, all explored)"),
+        Verdict::Holds if numbers.states == 0 && assertions.is_some() => format!(
+            "holds of every execution whatsoever: nothing that can follow the first state violates it, so no state was explored for it{scope}"
+        ),
+        Verdict::Holds => {
+            format!("holds: no violation in any execution ({states}, all explored{scope})")
+        }
         Verdict::HoldsWithinBound(bound) => format!(
-            "No violation with at most {} (all {states} within that bound explored). Any violation needs at least {}.",
+            "No violation with at most {} (all {states} within that bound explored{scope}). Any violation needs at least {}.",
             count(bound.into(), "preemption"),
             bound + 1
         ),
@@ -241,6 +266,18 @@ fn sentence(
                 way_on(stop)
             )
         }
+    }
+}
+
+/// What the search of a property says beyond the property.
+fn scope(assertions: Assertions) -> String {
+    match assertions {
+        Assertions::Checked => "; assertions included, invalid end states not".into(),
+        Assertions::CheckedApart(states) => format!(
+            "; assertions included ({} explored for them alone), invalid end states not",
+            count(states, "state")
+        ),
+        Assertions::Ignored => "; neither assertions nor invalid end states included".into(),
     }
 }
 
@@ -283,7 +320,8 @@ mod tests {
     #[test]
     fn sentences_never_claim_more_than_was_searched() {
         let numbers = Statistics { states: 10, depth: 4, ..Statistics::default() };
-        let say = |verdict, bound, coverage| sentence(verdict, None, bound, &numbers, coverage);
+        let say =
+            |verdict, bound, coverage| sentence(verdict, None, bound, &numbers, coverage, None);
         assert_eq!(
             say(Verdict::Holds, None, None),
             "holds: no violation in any execution (10 states, all explored)"
@@ -303,6 +341,26 @@ mod tests {
                 Some("expected coverage 99 %".into())
             ),
             "no violation found in 10 states, but the store does not keep states exactly: expected coverage 99 %"
+        );
+    }
+
+    #[test]
+    fn sentences_about_properties_say_what_else_was_looked_at() {
+        let say = |states, assertions| {
+            let numbers = Statistics { states, ..Statistics::default() };
+            sentence(Verdict::Holds, None, None, &numbers, None, Some(assertions))
+        };
+        assert_eq!(
+            say(10, Assertions::Checked),
+            "holds: no violation in any execution (10 states, all explored; assertions included, invalid end states not)"
+        );
+        assert_eq!(
+            say(10, Assertions::Ignored),
+            "holds: no violation in any execution (10 states, all explored; neither assertions nor invalid end states included)"
+        );
+        assert_eq!(
+            say(0, Assertions::CheckedApart(1234)),
+            "holds of every execution whatsoever: nothing that can follow the first state violates it, so no state was explored for it; assertions included (1,234 states explored for them alone), invalid end states not"
         );
     }
 }

@@ -213,6 +213,19 @@ impl<'a> Budget<'a> {
 /// The memory that the operating system can give to this process now, in bytes; a guess where it does
 /// not say. A limit on its address space (`ulimit -v`) counts: beyond it, allocations fail.
 pub fn available_memory() -> usize {
+    available_memory_beside(1)
+}
+
+/// Address space that an allocator reserves for each thread, and its stack.
+const THREAD_SPACE: usize = 72 << 20;
+
+/// How many threads a limit on the address space leaves room for, if there is one.
+pub(crate) fn threads_that_fit() -> Option<usize> {
+    address_space_left().map(|left| 1 + left / 2 / THREAD_SPACE)
+}
+
+/// As [`available_memory`] for a process that is going to have this many threads.
+pub(crate) fn available_memory_beside(threads: usize) -> usize {
     let kibibytes = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()
@@ -220,7 +233,8 @@ pub fn available_memory() -> usize {
     let given = kibibytes.map_or(4 << 30, |kibibytes| kibibytes.saturating_mul(1024));
     // A table that grows takes address space for the old and the new one; threads, stacks and machine
     // code need theirs as well.
-    given.min(address_space_left().map_or(usize::MAX, |left| left / 4))
+    let threads = (threads - 1).saturating_mul(THREAD_SPACE);
+    given.min(address_space_left().map_or(usize::MAX, |left| left.saturating_sub(threads) / 4))
 }
 
 /// What a limit on the address space leaves, if there is one.

@@ -96,7 +96,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
 }
 
 fn is_boolean(model: &ModelArguments) -> bool {
-    model.file.extension().is_some_and(|extension| extension == "bp")
+    boolean::reads(&model.file)
 }
 
 fn only_promela(command: &str, model: &ModelArguments) -> Result<(), Failure> {

@@ -107,7 +107,7 @@ fn constrained(variables: usize) -> String {
     let pairs: Vec<String> =
         names.windows(2).map(|pair| format!("('{} | {})", pair[0], pair[1])).collect();
     format!(
-        "decl {list};\nthread one() begin while (*) do {list} := {stars} constrain ({}); od; end\n\
+        "decl {list};\nvoid init() begin {list} := {stars}; end\nthread one() begin while (*) do {list} := {stars} constrain ({}); od; end\n\
          thread two() begin while (*) do {list} := {stars}; od; assert(v0 | !v0); end\n",
         pairs.join(" & ")
     )
@@ -115,7 +115,7 @@ fn constrained(variables: usize) -> String {
 
 /// A chain of so many procedures, each of which calls the next.
 fn call_chain(length: usize) -> String {
-    let mut text = String::from("decl g;\n");
+    let mut text = String::from("decl g;\nvoid init() begin g := F; end\n");
     for number in 0..length {
         let next =
             if number + 1 == length { "g := !g;".into() } else { format!("p{}();", number + 1) };
@@ -339,14 +339,12 @@ fn what_was_found_in_time_is_shown() {
         let _ = writeln!(text, "active proctype p{process}() {{ do :: {next} od }}");
     }
     let path = file("found.pml", &text);
-    let output =
-        check(&path, &["--search", "dfs", "--time", "4s", "--memory", "2G"]);
+    let output = check(&path, &["--search", "dfs", "--time", "4s", "--memory", "2G"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("a simpler counterexample may exist"), "{}", said(&output));
     let lines = said(&output).lines().count();
     assert!(lines < 2000, "{lines} lines");
-    let all =
-        ["--search", "dfs", "--time", "4s", "--memory", "2G", "--max-errors", "0"];
+    let all = ["--search", "dfs", "--time", "4s", "--memory", "2G", "--max-errors", "0"];
     let output = check(&path, &all);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("the search is incomplete"), "{}", said(&output));

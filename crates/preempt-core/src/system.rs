@@ -461,6 +461,12 @@ pub trait System: AsSystem + Sync {
         true
     }
 
+    /// Whether an indivisible sequence that `process` begins at its present control state may never end.
+    /// `true` is always a right answer.
+    fn may_stay_inside(&self, _state: &[u8], _process: ProcessId) -> bool {
+        true
+    }
+
     /// What the steps of `process` at its present control state touch, whether they are enabled or
     /// not, with the whole of an indivisible sequence that they may begin; `None` when unknown.
     fn present(&self, _state: &[u8], _process: ProcessId) -> Option<&Footprint> {

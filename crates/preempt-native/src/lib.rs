@@ -570,6 +570,14 @@ impl System for Native<'_> {
         })
     }
 
+    fn may_stay_inside(&self, state: &[u8], process: ProcessId) -> bool {
+        let frame = self.shape.frame(state, process.index());
+        frame.is_some_and(|frame| {
+            let pc = self.control.pc(state, frame);
+            self.reference.endless_sequences().may_begin(usize::from(frame.proctype), pc)
+        })
+    }
+
     fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
         let frame = self.shape.frame(state, process.index())?;
         self.reference.present_at(usize::from(frame.proctype), self.control.pc(state, frame))

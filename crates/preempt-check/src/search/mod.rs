@@ -9,6 +9,7 @@ mod breadth;
 mod brief;
 mod chain;
 mod colours;
+pub(crate) mod components;
 mod depth;
 mod depth_bounded;
 mod end;

@@ -3,18 +3,23 @@
 use super::along::Along;
 use super::claim::{NeverClaim, as_buchi};
 use super::cycles::{self, Question};
+use super::endless::{self, Sequences};
 use super::literals::literals;
-use super::{Beside, add_formula, interpreter, load, observed, safety, sources, truncations_along};
+use super::{
+    Beside, add_formula, assertions, interpreter, load, observed, safety, sources,
+    truncations_along,
+};
 use crate::applicability::{self, Subject};
 use crate::arguments::{Backend, CheckArguments, Compat, StoreKind, Switch};
 use crate::deadline;
 use crate::failure::Failure;
 use crate::output::{self, Report};
-use preempt_check::Reduction;
+use crate::terminal::INTERRUPTED;
 use preempt_check::property::{
     Buchi, NonProgress, Product, Property, PropertyMove, Stutter, StutterInvariant,
 };
 use preempt_check::search::nested::Scheme;
+use preempt_check::{Reduction, conclude};
 use preempt_core::{
     Claim, Fault, FaultKind, Locality, NOTHING_TO_CHECK, ProcessId, Step, System, Trace, Verdict,
     ViolationKind, grouped, replay,
@@ -22,9 +27,11 @@ use preempt_core::{
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::Program;
 use preempt_promela::model::{self, Model};
 use preempt_report::spin::{Cycles, Heading, Never, Store};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// One property to check.
@@ -56,7 +63,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let (mut headings, mut selectors) = (Vec::new(), Vec::new());
     let mut seconds = 0.0;
     for property in selected {
-        let mut claim = check_one(&model, arguments, property)?;
+        let (property, mut claim) = check_one(&model, arguments, property)?;
         claim.notes.extend(applicability::notes(arguments, property.subject(arguments)));
         output::account_for_time(arguments, &mut claim, seconds);
         seconds += claim.statistics.seconds;
@@ -93,7 +100,16 @@ pub(crate) fn check_execution(
     let interpreter = interpreter(model, &arguments.model, property.beside(), promises, false)?
         .end_with_empty_channels(arguments.empty_channels);
     let along = Along::new(&interpreter, steps, cycle_start);
-    Job { model, arguments, interpreter: &interpreter }.check(&along as &dyn System, property)
+    if property == Selected::Safety {
+        let job = Job { model, arguments, interpreter: &interpreter, endless: None };
+        return job.check(&along as &dyn System, property);
+    }
+    // The cycle of the trace may be inside a sequence.
+    let never = || false;
+    let along = &endless::around(&along, &interpreter, &never);
+    let endless = Some(Sequences { searched: along, reference: along });
+    let job = Job { model, arguments, interpreter: &interpreter, endless };
+    job.check(along as &dyn System, property)
 }
 
 impl Selected {
@@ -240,8 +256,8 @@ fn named(model: &Model, name: &str, claim_first: bool) -> Result<Selected, Failu
 fn check_one(
     model: &Model,
     arguments: &CheckArguments,
-    selected: Selected,
-) -> Result<Claim, Failure> {
+    mut selected: Selected,
+) -> Result<(Selected, Claim), Failure> {
     let start = Instant::now();
     let beside = selected.beside();
     let (reduced, as_spin) = (relies_on_promises(arguments), arguments.compat.is_some());
@@ -251,6 +267,12 @@ fn check_one(
     if arguments.compat == Some(Compat::Spin) {
         notes.push(
             "--compat spin: does as Spin 6.5.2 does, also where that is wrong; the guarantee does not hold".into(),
+        );
+    }
+    if selected == Selected::Acceptance && !has_accept_labels(interpreter.program()) {
+        selected = Selected::Safety;
+        notes.push(
+            "no process can get to an accept label, so --acceptance has nothing to look for: assertions and invalid end states are checked".into(),
         );
     }
     let late = arguments.time_left() == Some(Duration::ZERO);
@@ -267,14 +289,23 @@ fn check_one(
         },
     };
     let seconds = start.elapsed().as_secs_f64();
-    let job = Job { model, arguments, interpreter: &interpreter };
-    let mut claim = match &native {
+    let deadline = arguments.deadline();
+    let give_up =
+        || INTERRUPTED.load(Ordering::Relaxed) || deadline.is_some_and(|end| Instant::now() >= end);
+    let plain: &dyn System = native.as_ref().map_or(&interpreter, |native| native);
+    let watched = selected != Selected::Safety && !interpreter.endless_sequences().is_empty();
+    let around = |system| watched.then(|| endless::around(system, &interpreter, &give_up));
+    let (endless, reference) = (around(plain), around(&interpreter));
+    let sequences = endless.as_ref().zip(reference.as_ref());
+    let endless_sequences =
+        sequences.map(|(searched, reference)| Sequences { searched, reference });
+    let job = Job { model, arguments, interpreter: &interpreter, endless: endless_sequences };
+    let mut claim = match (&endless, &native) {
+        (Some(endless), _) => job.check(endless as &dyn System, selected),
         // A search that is compiled for machine code takes long to build and gains a few per cent.
-        #[cfg(debug_assertions)]
-        Some(native) => job.check(native as &dyn System, selected),
         #[cfg(not(debug_assertions))]
-        Some(native) => job.check(native, selected),
-        None => job.check(&interpreter as &dyn System, selected),
+        (None, Some(native)) => job.check(native, selected),
+        (None, _) => job.check(plain, selected),
     }?;
     claim.statistics.compile_seconds = seconds;
     if let Some(violation) = &mut claim.violation {
@@ -285,7 +316,12 @@ fn check_one(
         warn_of_nothing(&interpreter, arguments, &mut claim);
     }
     claim.notes.splice(0..0, notes);
-    Ok(claim)
+    Ok((selected, claim))
+}
+
+/// Whether a process may be at an accept label.
+fn has_accept_labels(program: &Program) -> bool {
+    program.proctypes.iter().flat_map(|proctype| &proctype.states).any(|state| state.is_accept)
 }
 
 /// A search leaves out variables that are never read and resets those that are dead. What the steps
@@ -369,6 +405,8 @@ struct Job<'a> {
     model: &'a Model,
     arguments: &'a CheckArguments,
     interpreter: &'a Interpreter,
+    /// If indivisible sequences may never end.
+    endless: Option<Sequences<'a>>,
 }
 
 impl Job<'_> {
@@ -432,6 +470,7 @@ impl Job<'_> {
             scheme: self.scheme(),
             notes: Vec::new(),
             arguments: self.arguments,
+            endless: self.endless,
         };
         if self.arguments.threads > 1 {
             let note = "one thread was used: infinite executions are looked for depth-first";
@@ -475,7 +514,7 @@ impl Job<'_> {
             let normal = converted
                 .and_then(|(buchi, propositions)| StutterInvariant::new(&buchi, propositions));
             match normal {
-                Some(_) if self.has_accept_labels() => {
+                Some(_) if has_accept_labels(self.interpreter.program()) => {
                     question.reduce_not("processes have accept labels besides those of the claim");
                 }
                 Some(normal)
@@ -514,8 +553,27 @@ impl Job<'_> {
         }
         let claim_property: &dyn Property = raw;
         let fast = Product::new(system, claim_property, Stutter::Extend);
-        let reference = Product::new(self.interpreter, claim_property, Stutter::Extend);
-        let mut claim = safety::check(&fast, &reference, options, self.arguments)?;
+        let plain = Product::new(self.interpreter, claim_property, Stutter::Extend);
+        let with_endless = self
+            .endless
+            .map(|sequences| Product::new(sequences.reference, claim_property, Stutter::Extend));
+        let reference: &dyn System = with_endless.as_ref().map_or(&plain, |product| product);
+        let claim = safety::check(&fast, reference, options, self.arguments)?;
+        let mut claim = endless::shown(claim);
+        if let Some(mut finding) = safety::reopen(&claim) {
+            finding.cut = fast.is_cut();
+            let left = self.arguments.time_left();
+            let question = self.question(claim.property.clone());
+            let violated =
+                assertions::complete(system, self.interpreter, &question, &mut finding, left)?;
+            endless::weaken(self.endless, &mut finding);
+            let is_open = matches!(claim.verdict, Verdict::Inconclusive(_));
+            claim = match violated {
+                Some(violated) => violated,
+                None if is_open => claim,
+                None => conclude(reference, &claim.property, finding).claim,
+            };
+        }
         if reduces {
             claim.notes.push(
                 "no partial-order reduction: a never claim may tell executions apart that differ in repetitions only".into(),
@@ -533,11 +591,6 @@ impl Job<'_> {
     fn can_fault(&self, mut propositions: impl Iterator<Item = usize>) -> bool {
         let program = self.interpreter.program();
         propositions.any(|index| program.can_fault(program.propositions[index]))
-    }
-
-    fn has_accept_labels(&self) -> bool {
-        let mut states = self.interpreter.program().proctypes.iter().flat_map(|p| &p.states);
-        states.any(|state| state.is_accept)
     }
 
     fn check_formula<S: System + ?Sized>(

@@ -1,9 +1,11 @@
 //! Promela models: from a file to an interpreter, and what is asked of it.
 
 mod along;
+mod assertions;
 pub(crate) mod check;
 mod claim;
 mod cycles;
+mod endless;
 mod literals;
 mod safety;
 mod truncations;
@@ -94,9 +96,10 @@ pub(crate) fn add_formula(model: &mut Model, text: &str) -> Result<(), Failure> 
 pub(crate) enum Beside {
     /// Nothing.
     Nothing,
-    /// A claim, which Spin's `_nr_pr` counts.
+    /// A claim, which `_nr_pr` counts, as in Spin.
     Claim,
-    /// The search for cycles without progress: the last proposition says where there is none.
+    /// The search for cycles without progress: the last proposition says where there is none. For Spin that
+    /// is a claim, too.
     NonProgress,
 }
 
@@ -113,7 +116,7 @@ pub(crate) fn interpreter(
         merge: !arguments.no_merge,
         reset_dead: !arguments.no_reset,
         hide_unread: !arguments.no_hide,
-        count_claim: beside == Beside::Claim,
+        count_claim: beside != Beside::Nothing,
         safe_as_spin: as_spin,
     };
     let mut program = lower(model, options).map_err(|error| {

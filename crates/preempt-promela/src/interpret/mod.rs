@@ -11,7 +11,7 @@ mod footprint;
 mod show;
 mod touch;
 
-use crate::ir::{ControlState, MoveId, Pc, Proctype, Program, ValueKind};
+use crate::ir::{ControlState, EndlessSequences, MoveId, Pc, Proctype, Program, ValueKind};
 pub use apply::Truncation;
 use apply::Witness;
 use evaluate::{Process, View};
@@ -26,6 +26,7 @@ pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
 pub struct Interpreter {
     program: Program,
     footprints: Footprints,
+    endless: EndlessSequences,
     checks_promises: bool,
     empties_channels: bool,
 }
@@ -34,7 +35,14 @@ impl Interpreter {
     /// Prepares a program for execution.
     pub fn new(program: Program) -> Self {
         let footprints = Footprints::of(&program);
-        Interpreter { program, footprints, checks_promises: false, empties_channels: false }
+        let endless = EndlessSequences::of(&program);
+        Interpreter {
+            program,
+            footprints,
+            endless,
+            checks_promises: false,
+            empties_channels: false,
+        }
     }
 
     /// Whether a send or receive that breaks another process's `xr` or `xs` is a violation. Needed
@@ -91,6 +99,11 @@ impl Interpreter {
     #[inline]
     pub fn is_visible_at(&self, proctype: usize, pc: Pc) -> bool {
         self.footprints.is_visible(proctype, pc.0)
+    }
+
+    /// Where indivisible sequences may begin that never end.
+    pub fn endless_sequences(&self) -> &EndlessSequences {
+        &self.endless
     }
 
     /// Whether the `trace` automaton may rest where it is. Nobody asks once all processes are gone, as
@@ -184,6 +197,11 @@ impl System for Interpreter {
             Some(process) => self.footprints.is_visible(process.proctype, process.pc),
             None => true,
         }
+    }
+
+    fn may_stay_inside(&self, state: &[u8], process: ProcessId) -> bool {
+        Process::find(&self.program, state, process.index())
+            .is_some_and(|found| self.endless.may_begin(found.proctype, Pc(found.pc)))
     }
 
     fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {

@@ -47,6 +47,7 @@
 mod expr;
 mod layout;
 mod lower;
+mod sequences;
 
 pub use expr::{
     ArgumentRange, BinaryOp, ChannelRef, ChannelTest, Expr, ExprId, Index, Pattern, PatternRange,
@@ -54,6 +55,7 @@ pub use expr::{
 };
 pub use layout::{ChannelSlot, ChannelType, Frame, Layout, Named, NamedValue, ValueKind, Width};
 pub use lower::{LowerError, LowerOptions, lower};
+pub use sequences::EndlessSequences;
 
 use crate::model::Mtype;
 use crate::syntax::span::{SourceMap, Span};
