@@ -81,7 +81,10 @@ fn main() -> Result<()> {
 /// Runs the crates with bugs in them and writes which tool found which.
 fn run_seeds(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     let mut text = String::from(table::SEEDS);
-    for seed in SEEDS {
+    let names = &arguments.names;
+    let chosen =
+        |seed: &&Seed| names.is_empty() || names.iter().any(|(name, _)| name == seed.krate);
+    for seed in SEEDS.iter().filter(chosen) {
         let mut cells = Vec::new();
         for &tool in &arguments.tools {
             let rows =

@@ -461,7 +461,8 @@ impl Runtime {
 
     fn before(&mut self, operation: Operation) -> Step {
         if self.closing {
-            return Step::Go(outside_of_time(operation.action));
+            let seen = self.run().world.after_the_end(&operation);
+            return Step::Go(seen.unwrap_or_else(|| outside_of_time(operation.action)));
         }
         self.before_operation();
         let me = self.run().current;
@@ -539,7 +540,8 @@ pub(crate) fn yield_now(runtime: &mut Runtime, site: Site) {
     operation(runtime, Action::Yield, ObjectId::NONE, sleeps, 0, site);
 }
 
-/// What an operation in a destructor sees after the last thread has ended: success.
+/// What an operation in a destructor sees after the last thread has ended, if it is not one on a
+/// number: success.
 fn outside_of_time(action: Action) -> u64 {
     match action {
         Action::TryLock | Action::TryReadLock | Action::TryWriteLock => 1,
