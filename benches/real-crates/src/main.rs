@@ -1,15 +1,17 @@
 //! The loom tests of published crates, run through preempt-loom and through loom.
 //!
 //! ```text
-//! cargo run -p bench-real-crates -- [--release] [--seconds N] [--ours | --loom] [--write FILE] [CRATE[=TEST]…]
+//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom] [--write FILE] [--project DIR] [CRATE[=TEST]…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/real-crates/`; only the line of their manifests that
 //! names loom is changed. Without names all crates of the catalogue are run. `--write` writes the
-//! table to a file; `benches/REAL-CRATES.md` is the one that is kept.
+//! table to a file; `benches/REAL-CRATES.md` is the one that is kept. `--project` takes preempt's
+//! crates from another checkout. `--seeds` puts bugs into some crates instead and says who finds them.
 
 mod catalogue;
 mod runner;
+mod seeds;
 mod suites;
 mod table;
 mod workspace;
@@ -17,6 +19,7 @@ mod workspace;
 use anyhow::{Context, Result, bail};
 use catalogue::{CRATES, Crate, LOOM, SHUTTLE};
 use runner::{Options, Outcome, Row, Target, Tests};
+use seeds::{SEEDS, Seed};
 use std::path::{Path, PathBuf};
 use table::Section;
 use workspace::{Tool, Workspace};
@@ -24,8 +27,10 @@ use workspace::{Tool, Workspace};
 struct Arguments {
     seconds: u64,
     release: bool,
+    seeds: bool,
     tools: Vec<Tool>,
     write: Option<PathBuf>,
+    project: Option<PathBuf>,
     /// Names of crates, each with a part of the names of its tests.
     names: Vec<(String, String)>,
 }
@@ -33,14 +38,18 @@ struct Arguments {
 fn main() -> Result<()> {
     let arguments = arguments()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
-    let workspace = Workspace::new(&root)?;
+    let project = arguments.project.clone().unwrap_or_else(|| root.clone());
+    let workspace = Workspace::new(&root, project)?;
+    if arguments.seeds {
+        return run_seeds(&workspace, &arguments);
+    }
     let mut sections = Vec::new();
     for (krate, part) in selected(&arguments)? {
         let side = |tool: Tool| {
             if !arguments.tools.contains(&tool) {
                 return Ok(Vec::new());
             }
-            let rows = run_crate(&workspace, tool, krate, part, &arguments);
+            let rows = run_crate(&workspace, tool, krate, (part, None), &arguments);
             rows.map_err(|error| {
                 eprintln!("{} with {}: {error:#}", krate.name, tool.name());
                 format!("{error:#}")
@@ -60,11 +69,35 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+/// Runs the crates with bugs in them and writes which tool found which.
+fn run_seeds(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
+    let mut text = String::from(table::SEEDS);
+    for seed in SEEDS {
+        let mut cells = Vec::new();
+        for &tool in &arguments.tools {
+            let rows =
+                run_crate(workspace, tool, seed.krate()?, (seed.test, Some(seed)), arguments)?;
+            cells.push(table::finding(&rows));
+        }
+        text.push_str(&format!(
+            "| {} | {} | {} |\n",
+            seed.krate()?.name,
+            seed.what,
+            cells.join(" | ")
+        ));
+    }
+    match &arguments.write {
+        Some(path) => std::fs::write(path, text).with_context(|| path.display().to_string())?,
+        None => println!("{text}"),
+    }
+    Ok(())
+}
+
 fn run_crate(
     workspace: &Workspace,
     tool: Tool,
     krate: &Crate,
-    part: &str,
+    (part, seed): (&str, Option<&Seed>),
     arguments: &Arguments,
 ) -> Result<Vec<Row>> {
     let own = krate.name == LOOM || krate.name == SHUTTLE;
@@ -73,6 +106,9 @@ fn run_crate(
         SHUTTLE => suites::prepare_shuttle(workspace, tool, krate.version)?,
         name => workspace.prepare(tool, name, krate.version, krate.with)?,
     };
+    if let Some(seed) = seed {
+        seed.plant(workspace, tool, &folder)?;
+    }
     let tests = match krate.test {
         _ if own => Tests::All,
         Some(test) => Tests::One(test),
@@ -88,7 +124,7 @@ fn run_crate(
     };
     let options = Options { seconds: arguments.seconds, ignored_too: krate.name == LOOM };
     let mut rows = Vec::new();
-    for (file, executable) in runner::build(workspace, tool, &target)? {
+    for (file, executable) in runner::build(workspace, &target)? {
         for test in runner::list(&executable)? {
             let chosen =
                 krate.prefixes.is_empty() || krate.prefixes.iter().any(|p| test.starts_with(p));
@@ -143,8 +179,10 @@ fn arguments() -> Result<Arguments> {
     let mut arguments = Arguments {
         seconds: 3,
         release: false,
+        seeds: false,
         tools: vec![Tool::Preempt, Tool::Loom],
         write: None,
+        project: None,
         names: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -154,10 +192,15 @@ fn arguments() -> Result<Arguments> {
                 arguments.seconds = words.next().context("--seconds needs a number")?.parse()?;
             }
             "--release" => arguments.release = true,
+            "--seeds" => arguments.seeds = true,
             "--ours" => arguments.tools = vec![Tool::Preempt],
             "--loom" => arguments.tools = vec![Tool::Loom],
             "--write" => {
                 arguments.write = Some(words.next().context("--write needs a file")?.into())
+            }
+            "--project" => {
+                let folder = words.next().context("--project needs a folder")?;
+                arguments.project = Some(Path::new(&folder).canonicalize()?);
             }
             option if option.starts_with('-') => bail!("unknown option {option}"),
             name => {

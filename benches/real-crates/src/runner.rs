@@ -1,6 +1,6 @@
 //! Building a crate's tests and running them one by one, each in a process of its own.
 
-use crate::workspace::{Tool, Workspace};
+use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -78,11 +78,7 @@ const SETTINGS: [&str; 9] = [
 ];
 
 /// Builds the tests; returns the executables with the names of their targets.
-pub(crate) fn build(
-    workspace: &Workspace,
-    tool: Tool,
-    target: &Target<'_>,
-) -> Result<Vec<(String, PathBuf)>> {
+pub(crate) fn build(workspace: &Workspace, target: &Target<'_>) -> Result<Vec<(String, PathBuf)>> {
     let mut command = Command::new("cargo");
     command.args(["test", "--no-run", "--message-format", "json"]);
     if target.keep_going {
@@ -105,7 +101,7 @@ pub(crate) fn build(
     let output = command
         .current_dir(target.folder)
         .env("RUSTFLAGS", format!("--cfg {} --cap-lints allow", target.cfg))
-        .env("CARGO_TARGET_DIR", workspace.build_folder(tool))
+        .env("CARGO_TARGET_DIR", workspace.build_folder())
         .output()
         .context("cargo test --no-run")?;
     let text = String::from_utf8_lossy(&output.stdout);

@@ -100,6 +100,26 @@ pub(crate) fn render(sections: &[Section], seconds: u64, release: bool) -> Strin
     text
 }
 
+/// The head of the table of bugs.
+pub(crate) const SEEDS: &str = "# Bugs in real crates\n\nWritten by `cargo run -p bench-real-crates -- --seeds`. Each bug \
+    is found by the crate's own loom tests.\n\n| crate | bug | preempt | loom |\n|---|---|---|---|\n";
+
+/// Whether a bug was found, by the model that failed first.
+pub(crate) fn finding(rows: &[Row]) -> String {
+    let failed = rows.iter().find(|row| matches!(row.outcome, Outcome::Failed { .. }));
+    match failed.or(rows.iter().find(|row| matches!(row.outcome, Outcome::Crashed(_)))) {
+        Some(row) => match &row.outcome {
+            Outcome::Failed { kind, preemptions: Some(preemptions), .. } => format!(
+                "{kind}, {preemptions} preemptions, {} executions, {:.3} s",
+                row.executions, row.seconds
+            ),
+            Outcome::Crashed(how) => format!("the process died: {how}"),
+            _ => format!("found, {} executions, {:.3} s", row.executions, row.seconds),
+        },
+        None => format!("**not found** by {} models", rows.len()),
+    }
+}
+
 /// Rows of both sides by test, in the order of their models.
 fn paired<'a>(
     ours: &'a [Row],

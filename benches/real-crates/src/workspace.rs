@@ -25,23 +25,24 @@ impl Tool {
 
 /// Where everything happens.
 pub(crate) struct Workspace {
-    root: PathBuf,
+    /// The project whose crates stand in for loom and shuttle.
+    project: PathBuf,
     folder: PathBuf,
 }
 
 impl Workspace {
-    /// Below the target folder of the project at `root`.
-    pub(crate) fn new(root: &Path) -> Result<Self> {
+    /// Below the target folder of the project at `root`, with the crates of `project`.
+    pub(crate) fn new(root: &Path, project: PathBuf) -> Result<Self> {
         let folder = root.join("target/real-crates");
         fs::create_dir_all(&folder)?;
-        let workspace = Workspace { root: root.to_path_buf(), folder };
+        let workspace = Workspace { project, folder };
         workspace.write_counted_loom()?;
         Ok(workspace)
     }
 
-    /// Where cargo builds for a tool: dependencies are shared between crates.
-    pub(crate) fn build_folder(&self, tool: Tool) -> PathBuf {
-        self.folder.join(format!("build-{}", tool.name()))
+    /// Where cargo builds: dependencies are shared between crates and tools.
+    pub(crate) fn build_folder(&self) -> PathBuf {
+        self.folder.join("build")
     }
 
     /// A file for the reports of one test.
@@ -84,13 +85,13 @@ impl Workspace {
 
     /// The folder of a crate of this project.
     pub(crate) fn our_crate(&self, name: &str) -> PathBuf {
-        self.root.join("crates").join(name)
+        self.project.join("crates").join(name)
     }
 
     /// The folder of the package that is to be called `loom`, and its name.
     pub(crate) fn loom(&self, tool: Tool) -> (PathBuf, &'static str) {
         match tool {
-            Tool::Preempt => (self.root.join("crates/preempt-loom"), "preempt-loom"),
+            Tool::Preempt => (self.our_crate("preempt-loom"), "preempt-loom"),
             Tool::Loom => (self.folder.join("counted-loom"), "counted-loom"),
         }
     }

@@ -218,7 +218,9 @@ pub fn available_memory() -> usize {
         line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()
     });
     let given = kibibytes.map_or(4 << 30, |kibibytes| kibibytes.saturating_mul(1024));
-    given.min(address_space_left().unwrap_or(usize::MAX))
+    // A table that grows takes address space for the old and the new one; threads, stacks and machine
+    // code need theirs as well.
+    given.min(address_space_left().map_or(usize::MAX, |left| left / 4))
 }
 
 /// What a limit on the address space leaves, if there is one.

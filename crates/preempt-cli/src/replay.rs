@@ -10,7 +10,10 @@ use crate::output::{complain, print, print_exactly, write};
 use crate::promela;
 use crate::simulate::interactive;
 use crate::terminal;
-use preempt_core::{Claim, ProcessId, Step, Trace, Verdict, ViolationKind, replay};
+use preempt_core::{
+    Claim, Outcome, ProcessId, ReplayError, Step, Trace, Verdict, ViolationKind, replay,
+};
+use preempt_promela::interpret::Interpreter;
 use preempt_report::{Page, SavedTrace, lanes, page};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -25,9 +28,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let mut model = promela::load(&check.model, true)?;
     let interpreter = promela::observed(&model, &check.model)?;
     let is_own = |step: &&Step| step.process != ProcessId::PROPERTY;
-    let steps: Vec<Step> =
+    let mut steps: Vec<Step> =
         saved.trace.raw.iter().filter(is_own).map(|step| Step { choice: 0, ..*step }).collect();
-    let (mut trace, _, _) = replay(&interpreter, &steps).map_err(|error| {
+    let saved_steps = steps.len();
+    let mut trace = follow(&interpreter, &mut steps).map_err(|error| {
         Failure::Input(format!(
             "{} is no execution of {}: {error} (has the model changed?)",
             path.display(),
@@ -41,11 +45,11 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     for truncation in promela::truncations_along(&interpreter, &steps) {
         complain(&truncation);
     }
-    trace.cycle_start = cycle_start(&saved);
+    trace.cycle_start = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
     let promises = saved.kind == ViolationKind::Exclusivity.name();
     let execution = (steps.as_slice(), trace.cycle_start);
     let mut claim = promela::check::check_execution(&mut model, &check, execution, promises)?;
-    let sentence = judgement(&saved, &claim, trace.steps.len());
+    let sentence = judgement(&saved, &claim, saved_steps);
     if arguments.json {
         let found = claim.violation.as_ref();
         let saved = SavedTrace {
@@ -68,6 +72,22 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         write(path, &page(&Page { title: &title, claim: &claim, trace, sources: &sources }))?;
     }
     Ok(code)
+}
+
+/// Takes the steps one by one. A step that fails ends the execution: what was saved behind it is cut
+/// off.
+fn follow(system: &Interpreter, steps: &mut Vec<Step>) -> Result<Trace, ReplayError> {
+    let error = match replay(system, steps) {
+        Ok((trace, ..)) => return Ok(trace),
+        Err(error) => error,
+    };
+    match replay(system, &steps[..error.at]) {
+        Ok((trace, _, Outcome::Broken(_))) => {
+            steps.truncate(error.at);
+            Ok(trace)
+        }
+        _ => Err(error),
+    }
 }
 
 /// The options of `check` that a saved trace may bring with it: what the file means, which property,

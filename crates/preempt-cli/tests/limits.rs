@@ -67,6 +67,19 @@ fn counters(processes: usize, more: &str) -> String {
     text
 }
 
+/// So many different statements in one process: much to translate, and then much to explore.
+fn large_program(statements: usize) -> String {
+    let mut text = String::from("int a, b, c;\nactive proctype p() { do\n");
+    for number in 0..statements {
+        let _ = writeln!(
+            text,
+            ":: (a + {number}) % 7 != b -> a = (a * {number} + c) % 1009; b = a % 5; c = c + {number}"
+        );
+    }
+    text.push_str("od }\nactive proctype q() { do :: c = c ^ a od }\n");
+    text
+}
+
 /// A loop of four thousand million steps inside a sequence of this kind.
 fn long_sequence(kind: &str, width: usize) -> String {
     let step = "i = i + 1; ".repeat(width);
@@ -192,6 +205,12 @@ fn slow_inputs() -> Vec<Slow> {
             }
         }
     }
+    for statements in [1_000, 8_000] {
+        for options in ["", "--por off", "--bound 3", "--formula [](a<9999)"] {
+            let name = format!("{statements} statements {options}");
+            all.push(Slow::new(name, large_program(statements), options));
+        }
+    }
     for depth in [6, 8, 10, 12] {
         let text = format!(
             "byte x, y;\nltl large {{ {} }}\nactive proctype p() {{ do :: x++ :: y++ od }}\n",
@@ -312,14 +331,20 @@ fn signals_end_what_cannot_be_interrupted() {
 /// With a violation in hand, the time limit only cuts the search for a simpler one.
 #[test]
 fn what_was_found_in_time_is_shown() {
-    let text = counters(6, "active proctype q() { assert(x[0] + x[1] + x[2] < 40) }");
+    // The tenth counter, at its highest while the two behind it are: two preemptions in the right moments.
+    let mut text = String::from("byte x[12];\n");
+    for process in 0..12 {
+        let last = if process == 9 { "assert(x[9] + x[10] + x[11] < 6)" } else { "skip" };
+        let next = format!("x[{process}] = (x[{process}] + 1) % 3; {last}");
+        let _ = writeln!(text, "active proctype p{process}() {{ do :: {next} od }}");
+    }
     let path = file("found.pml", &text);
-    let output = check(&path, &["--search", "dfs", "--time", "2s", "--memory", "2G"]);
+    let output = check(&path, &["--search", "dfs", "--time", "4s", "--memory", "2G"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("a simpler counterexample may exist"), "{}", said(&output));
     let lines = said(&output).lines().count();
     assert!(lines < 2000, "{lines} lines");
-    let all = ["--search", "dfs", "--time", "1s", "--memory", "2G", "--max-errors", "0"];
+    let all = ["--search", "dfs", "--time", "4s", "--memory", "2G", "--max-errors", "0"];
     let output = check(&path, &all);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("the search is incomplete"), "{}", said(&output));
@@ -369,7 +394,7 @@ fn check_under(limit: &str, path: &Path, options: &[&str]) -> Output {
 #[test]
 fn a_small_stack_is_enough() {
     let nested =
-        format!("byte x; active proctype p() {{ x = {}1{} }}\n", "(".repeat(200), ")".repeat(200));
+        format!("byte x; active proctype p() {{ x = {}1{} }}\n", "(".repeat(100), ")".repeat(100));
     for (name, text) in [("small_stack.pml", SMALL), ("nested.pml", &nested)] {
         let path = file(name, text);
         for options in [&[][..], &["--threads", "4"], &["--formula", "[] (x < 9)"]] {

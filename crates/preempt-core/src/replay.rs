@@ -4,8 +4,8 @@
 //! is enabled where it is taken, on a system other than the one that found it.
 
 use crate::{
-    Change, Enabled, Outcome, Position, ProcessId, Step, Switch, System, Trace, TraceStep, Value,
-    classify,
+    Change, Enabled, Outcome, Position, ProcessId, Step, Switch, SwitchCount, System, Trace,
+    TraceStep, Value, classify,
 };
 
 /// The steps do not form an execution.
@@ -66,6 +66,26 @@ pub fn replay<S: System + ?Sized>(
         trace.rest = positions(system, &state);
     }
     Ok((trace, state, outcome))
+}
+
+/// What the steps of an execution cost. Takes them as [`replay`] does, but describes nothing.
+pub fn cost<S: System + ?Sized>(system: &S, steps: &[Step]) -> Result<SwitchCount, ReplayError> {
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    let mut outcome = system.initial(&mut state);
+    let (mut count, mut last) = (SwitchCount::default(), None);
+    for (at, &step) in steps.iter().enumerate() {
+        enabled.clear();
+        if !matches!(outcome, Outcome::Broken(_)) {
+            system.enabled(&mut state, &mut enabled);
+        }
+        if !enabled.steps().contains(&step) {
+            return Err(ReplayError { at, message: format!("{step:?} is not enabled") });
+        }
+        count.add(classify(last, &enabled, &step));
+        outcome = system.apply(&mut state, step);
+        last = Some(step.mover());
+    }
+    Ok(count)
 }
 
 /// A step taken from `before`, as a trace tells it; what it changed is left out.

@@ -382,17 +382,15 @@ impl World {
         if operation.action == Action::Arrive && object.value as u32 == 0 {
             object.readers = object.version;
         }
-        if let Some(clocks) = &mut self.clocks
-            && (operation.action.is_number() || operation.action == Action::Upgrade)
-        {
+        let Some(clocks) = &mut self.clocks else { return };
+        if operation.action.is_number() || operation.action == Action::Upgrade {
             let writes = publish != Publish::Nothing;
             let compares =
                 matches!(operation.action, Action::CompareExchange | Action::ComparePointer);
             let order = if compares && !writes { operation.failure } else { operation.order };
             let reads = operation.action != Action::Store;
             clocks.number(id, operation.object, order, (reads, writes));
-            clocks.tick(id);
-        } else if let Some(clocks) = &mut self.clocks {
+        } else {
             let acquires = !matches!(
                 operation.action,
                 Action::Unlock
@@ -411,8 +409,8 @@ impl World {
                 Publish::Replace => clocks.release(id, operation.object, true),
                 Publish::Append | Publish::Reader => clocks.release(id, operation.object, false),
             }
-            clocks.tick(id);
         }
+        clocks.tick(id);
     }
 }
 

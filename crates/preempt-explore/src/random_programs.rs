@@ -387,10 +387,10 @@ fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
             return Some(Err("sleep sets: more executions than graphs".into()));
         }
     }
-    if bound.is_none()
-        && let Some(Err(message)) = optimal_difference(seed, &oracle)
-    {
-        return Some(Err(message));
+    if bound.is_none() {
+        if let Some(Err(message)) = optimal_difference(seed, &oracle) {
+            return Some(Err(message));
+        }
     }
     let (halt, cached) = tally(seed, bound, caching::explore);
     if halt == Halt::Done && cached.graphs != oracle.graphs {

@@ -259,10 +259,9 @@ impl Run {
     }
 
     fn note_race(&mut self) {
-        if self.ending.is_none()
-            && let Some(race) = self.world.clocks.as_ref().and_then(|c| c.race())
-        {
-            self.ending = Some(Ending::Race(race));
+        if self.ending.is_none() {
+            let race = self.world.clocks.as_ref().and_then(|c| c.race());
+            self.ending = race.map(Ending::Race);
         }
     }
 
@@ -273,11 +272,10 @@ impl Run {
         let open = self.open(thread);
         let effects = std::mem::take(&mut open.effects);
         // What is done after the end, or to find out that the rules must change, teaches nothing.
-        if self.epilogue.is_none()
-            && self.ending != Some(Ending::Restart)
-            && let Err(mismatch) = driver.segment(thread, history, &effects, next)
-        {
-            self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
+        if self.epilogue.is_none() && self.ending != Some(Ending::Restart) {
+            if let Err(mismatch) = driver.segment(thread, history, &effects, next) {
+                self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
+            }
         }
         self.world.arrive(thread, next);
         let open = self.open(thread);

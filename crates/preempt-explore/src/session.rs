@@ -217,7 +217,7 @@ impl<'p, P: Program> Session<'p, P> {
         if self.tally.executions >= self.limits.executions {
             return Some(Halt::Executions);
         }
-        let look = self.tally.executions.is_multiple_of(64);
+        let look = self.tally.executions % 64 == 0;
         (look && self.is_late()).then_some(Halt::Time)
     }
 

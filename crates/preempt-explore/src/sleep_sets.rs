@@ -79,7 +79,7 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
         }
         ticks += 1;
         session.tally.states += 1;
-        if ticks.is_multiple_of(1024) && session.is_late() {
+        if ticks % 1024 == 0 && session.is_late() {
             return Err(Halt::Time);
         }
         let keeps = top.world.keeps_running(top.step.thread, &top.moves);

@@ -59,12 +59,12 @@ fn function_name(tokens: &[TokenTree]) -> Result<String, Problem> {
     let Some(TokenTree::Ident(name)) = tokens.get(position + 1) else {
         return Err((Span::call_site(), "the function has no name".into()));
     };
-    if let Some(TokenTree::Group(parameters)) = tokens.get(position + 2)
-        && !parameters.stream().is_empty()
-    {
-        return Err((parameters.span(), "a test takes no arguments".into()));
+    match tokens.get(position + 2) {
+        Some(TokenTree::Group(parameters)) if !parameters.stream().is_empty() => {
+            Err((parameters.span(), "a test takes no arguments".into()))
+        }
+        _ => Ok(name.to_string()),
     }
-    Ok(name.to_string())
 }
 
 fn options(arguments: TokenStream) -> Result<String, Problem> {

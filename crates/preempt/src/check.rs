@@ -289,9 +289,7 @@ impl Check {
 
     fn run_saved(&self, body: &(impl Fn() + Sync)) -> Report {
         let name = self.name.as_deref().filter(|_| self.replay.is_none());
-        if let Some(name) = name
-            && let Some(schedule) = saved::load(name)
-        {
+        if let Some((name, schedule)) = name.and_then(|name| Some((name, saved::load(name)?))) {
             let report = self.clone().replay(&schedule).run(body);
             if matches!(report.outcome, Outcome::Failed(_)) {
                 return report;

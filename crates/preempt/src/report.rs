@@ -284,9 +284,8 @@ impl Failure {
             "\nfound after {} in {seconds:.2} s",
             plural(report.executions, "execution", "executions")
         ));
-        if let Some(row) = report.per_bound.last()
-            && row.preemptions < self.preemptions
-        {
+        let last = report.per_bound.last();
+        if let Some(row) = last.filter(|row| row.preemptions < self.preemptions) {
             text.push_str(&format!(
                 "; of the {} with at most {} none fails",
                 plural(row.partial_orders, "partial order", "partial orders"),

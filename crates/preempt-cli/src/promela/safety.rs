@@ -79,7 +79,7 @@ pub(super) fn check<S: System + ?Sized>(
         .options(options.clone())
         .interrupt(&INTERRUPTED)
         .progress(&mut listener)
-        .run();
+        .run_compiled_for(system);
     line.clear();
     let Some(found) = answer.counterexample else { return Ok(answer.claim) };
     let claim = answer.claim;

@@ -258,11 +258,11 @@ pub(crate) mod counts {
 
     /// Notes that an `Arc` is gone.
     pub(crate) fn gone(tag: Option<(u32, u32)>) {
-        if let (Some(runtime), Some((epoch, number))) = (current(), tag)
-            && runtime.registry.epoch == epoch
-            && let Some(entry) = runtime.registry.arcs.get_mut(number as usize)
-        {
-            *entry = None;
+        let (Some(runtime), Some((epoch, number))) = (current(), tag) else { return };
+        if runtime.registry.epoch == epoch {
+            if let Some(entry) = runtime.registry.arcs.get_mut(number as usize) {
+                *entry = None;
+            }
         }
     }
 
@@ -303,6 +303,7 @@ pub(crate) mod raw_tags {
 
     /// Keeps the tag of an `Arc` whose address becomes known.
     pub(crate) fn keep(address: usize, tag: &Arc<impl Any + Send + Sync>) {
+        let _paused = super::Paused::new();
         if let Some(runtime) = current() {
             let _paused = super::Paused::new();
             runtime.registry.raw_tags.insert(address, Arc::clone(tag) as _);
@@ -316,9 +317,7 @@ pub(crate) mod raw_tags {
 
     /// The value is gone.
     pub(crate) fn forget(address: usize) {
-        if let Some(runtime) = current()
-            && !runtime.registry.raw_tags.is_empty()
-        {
+        if let Some(runtime) = current().filter(|r| !r.registry.raw_tags.is_empty()) {
             runtime.registry.raw_tags.remove(&address);
         }
     }

@@ -191,12 +191,11 @@ impl<T> SyncSender<T> {
         let Some(runtime) = rt::current() else { return Ok(()) };
         let object = shared.slot.object(runtime, || 0);
         let ticket = runtime.run().world.messages(object);
-        if shared.operate(Action::AwaitTaken, ticket, 0) == Some(1)
-            && let Some(value) = shared.pop()
-        {
-            return Err(SendError(value));
+        let disconnected = shared.operate(Action::AwaitTaken, ticket, 0) == Some(1);
+        match disconnected.then(|| shared.pop()).flatten() {
+            Some(value) => Err(SendError(value)),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
