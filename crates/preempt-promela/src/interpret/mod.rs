@@ -5,22 +5,27 @@
 
 mod apply;
 mod channel;
+mod compound;
 mod enabled;
 mod enabling;
 mod evaluate;
 mod footprint;
 mod show;
 mod touch;
+pub mod trail;
 
-use crate::ir::{ControlState, EndlessSequences, MoveId, Pc, Proctype, Program, ValueKind};
+use crate::ir::{
+    ControlState, EndlessSequences, FaultId, MoveId, Pc, Proctype, Program, ValueKind,
+};
 pub use apply::Truncation;
 use apply::Witness;
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
-    Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
-    System, Unreached, Value,
+    Cancellation, Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome,
+    ProcessId, Step, System, Unreached, Value,
 };
+use std::sync::Arc;
 pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
 
 /// A model that can be explored.
@@ -30,6 +35,7 @@ pub struct Interpreter {
     endless: EndlessSequences,
     checks_promises: bool,
     empties_channels: bool,
+    cancellation: Arc<Cancellation>,
 }
 
 impl Interpreter {
@@ -43,6 +49,7 @@ impl Interpreter {
             endless,
             checks_promises: false,
             empties_channels: false,
+            cancellation: Arc::default(),
         }
     }
 
@@ -67,6 +74,22 @@ impl Interpreter {
     /// Whether messages left behind make an end invalid.
     pub fn empties_channels(&self) -> bool {
         self.empties_channels
+    }
+
+    /// A `d_step` that is still running when this is requested is given up.
+    pub fn cancel_by(mut self, cancellation: Arc<Cancellation>) -> Self {
+        self.cancellation = cancellation;
+        self
+    }
+
+    /// What a running `d_step` looks at now and then.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+
+    /// The fault of a step that was given up, behind those of the program.
+    fn given_up(&self) -> FaultId {
+        FaultId(self.program.faults.len() as u32 + 1)
     }
 
     /// The program.
