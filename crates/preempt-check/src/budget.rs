@@ -231,10 +231,10 @@ pub(crate) fn available_memory_beside(threads: usize) -> usize {
         line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()
     });
     let given = kibibytes.map_or(4 << 30, |kibibytes| kibibytes.saturating_mul(1024));
-    // A table that grows takes address space for the old and the new one; threads, stacks and machine
-    // code need theirs as well.
+    // A table that grows takes address space for the old and the new one, the one for the search of a
+    // simpler counterexample stands beside them, and stacks and machine code need theirs as well.
     let threads = (threads - 1).saturating_mul(THREAD_SPACE);
-    given.min(address_space_left().map_or(usize::MAX, |left| left.saturating_sub(threads) / 4))
+    given.min(address_space_left().map_or(usize::MAX, |left| left.saturating_sub(threads) / 8))
 }
 
 /// What a limit on the address space leaves, if there is one.
