@@ -19,16 +19,17 @@
 //!
 //! Layers, each using only those before it:
 //!
-//! * `syntax`: text to trees and back, in three dialects;
+//! * `syntax`: text to trees and back, in three dialects; `pushdown`: pushdown systems as trees;
 //! * `flow`: checked programs as flow graphs, without sugar;
 //! * `explicit`: state by state, with stacks; `replay`: the interpreter behind every
 //!   counterexample; `proof`: programs that are safe for every number of switches;
 //! * `symbolic`: decision diagrams, procedure summaries, executions read off backwards;
 //! * `sequentialize`: the eager and lazy translations of [LMP09]; `direct`: context by context
 //!   without a translation; `witness`: from a schedule to statements;
-//! * `check`: the choice between all of them.
+//! * `check`, `choice`: the answer, and the choice between all of them.
 
 mod check;
+mod choice;
 #[cfg(test)]
 mod crosscheck;
 mod diagnostic;
@@ -38,6 +39,7 @@ mod flow;
 mod limits;
 mod promela;
 mod proof;
+mod pushdown;
 mod replay;
 mod sequentialize;
 mod symbolic;
@@ -52,6 +54,7 @@ pub use explicit::Machine;
 pub use flow::{Program, parse};
 pub use limits::{Limits, Progress};
 pub use promela::to_promela;
+pub use pushdown::parse_pushdown;
 pub use replay::Context;
 pub use sequentialize::sequentialize;
 pub use syntax::Dialect;

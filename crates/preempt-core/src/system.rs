@@ -205,7 +205,7 @@ pub struct Leads {
 /// LostUpdate.enabled(&mut state, &mut enabled);
 /// assert_eq!(enabled.steps().len(), 2);
 /// ```
-pub trait System: Sync {
+pub trait System: AsSystem + Sync {
     /// Writes the initial state into the empty `state`.
     fn initial(&self, state: &mut Vec<u8>) -> Outcome;
 
@@ -461,6 +461,12 @@ pub trait System: Sync {
         true
     }
 
+    /// Whether an indivisible sequence that `process` begins at its present control state may never end.
+    /// `true` is always a right answer.
+    fn may_stay_inside(&self, _state: &[u8], _process: ProcessId) -> bool {
+        true
+    }
+
     /// What the steps of `process` at its present control state touch, whether they are enabled or
     /// not, with the whole of an indivisible sequence that they may begin; `None` when unknown.
     fn present(&self, _state: &[u8], _process: ProcessId) -> Option<&Footprint> {
@@ -555,5 +561,17 @@ pub trait System: Sync {
     /// `None` if the variables are not the same ones, or if comparing all of them is the only way.
     fn changed_variables(&self, _before: &[u8], _after: &[u8]) -> Option<Vec<crate::Change>> {
         None
+    }
+}
+
+/// Every [`System`] as one whose type is not known, so that a search need not be compiled for it.
+pub trait AsSystem {
+    /// The system, its type forgotten.
+    fn as_system(&self) -> &dyn System;
+}
+
+impl<S: System> AsSystem for S {
+    fn as_system(&self) -> &dyn System {
+        self
     }
 }

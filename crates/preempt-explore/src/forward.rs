@@ -177,7 +177,11 @@ impl Forward {
         loop {
             match self.search(session) {
                 Ok(()) => return Halt::Done,
-                Err(Halt::Restart) if self.recorded.contradicted => {
+                // If the rules have changed as well, everything begins again.
+                Err(Halt::Restart)
+                    if self.recorded.contradicted
+                        && session.run.ending != Some(Ending::Restart) =>
+                {
                     if let Err(halt) = self.begin_again(session) {
                         return halt;
                     }
@@ -188,7 +192,7 @@ impl Forward {
     }
 
     fn search<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
-        let mut world = World::new(imagined(session));
+        let mut world = session.run.imagined_world(imagined(session));
         self.recorded.begin(session, &mut world)?;
         if let Some(steps) = &mut self.steps {
             steps.initial = world.graph();
@@ -251,9 +255,8 @@ impl Forward {
     /// After a new beginning: executions that an earlier attempt made for higher bounds do not
     /// belong to this one.
     fn correct_row<P>(&self, session: &mut Session<'_, P>) {
-        if let Some(row) = session.tally.rows.last_mut()
-            && let Some(earlier) = self.earlier.get(row.preemptions as usize)
-        {
+        let Some(row) = session.tally.rows.last_mut() else { return };
+        if let Some(earlier) = self.earlier.get(row.preemptions as usize) {
             row.executions = earlier + (row.executions - self.began);
         }
     }
@@ -438,15 +441,14 @@ impl Forward {
         step: Move,
     ) -> Result<bool, Halt> {
         self.ticks += 1;
-        if self.ticks.is_multiple_of(1024) && session.is_late() {
+        if self.ticks % 1024 == 0 && session.is_late() {
             return Err(Halt::Time);
         }
         let nodes = &self.nodes;
         let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
         self.recorded.apply(session, world, step, &path)?;
-        if let Some(crew) = &mut self.crew
-            && !self.recorded.knows(world, step.thread)
-        {
+        let known = self.crew.is_none() || self.recorded.knows(world, step.thread);
+        if let Some(crew) = self.crew.as_mut().filter(|_| !known) {
             let history = world.thread(step.thread).history;
             if self.requested.contains(&history) {
                 return Ok(false);
@@ -503,12 +505,11 @@ impl Forward {
             self.spare.push(world);
             return Ok(());
         };
-        if first
-            && !world.can_go_on(thread)
-            && let Some(visit) = self.visited.get_mut(&Graph::of(hash))
-        {
+        if first && !world.can_go_on(thread) {
             // Known now rather than when it is expanded, so that no other last thread is queued.
-            visit.all = true;
+            if let Some(visit) = self.visited.get_mut(&Graph::of(hash)) {
+                visit.all = true;
+            }
         }
         self.stack.push(Pending { world, node, first });
         Ok(())
@@ -616,7 +617,8 @@ impl Forward {
             steps.terminals.insert(world.graph());
         }
         let mut path = Vec::new();
-        if terminal != Terminal::Complete && !session.limits.keep_going {
+        let fails = terminal != Terminal::Complete;
+        if fails && (!session.limits.keep_going || session.tally.failure.is_none()) {
             path_to(&self.nodes, node, &mut path);
             return self.confirm(session, &path);
         }
@@ -682,7 +684,7 @@ impl Forward {
 
 /// The rules without what only a real or repeated execution needs.
 pub(crate) fn imagined<P>(session: &Session<'_, P>) -> crate::Rules {
-    crate::Rules { clocks: false, ..session.run.rules }
+    crate::Rules { clocks: false, time: false, ..session.run.rules }
 }
 
 /// How a world without moves ended.
@@ -717,7 +719,7 @@ impl Recorded {
         session: &mut Session<'_, P>,
         path: &[Move],
     ) -> Result<bool, Halt> {
-        let mut world = World::new(session.run.rules);
+        let mut world = session.run.imagined_world(session.run.rules);
         self.begin(session, &mut world)?;
         for (index, &step) in path.iter().enumerate() {
             let so_far = |out: &mut Vec<Move>| out.extend_from_slice(&path[..=index]);

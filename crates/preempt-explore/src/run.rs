@@ -5,10 +5,11 @@
 //! [`Run::schedule`] asks the strategy who goes next, executes that operation on the world and
 //! tells the runtime which thread to resume with which result.
 
-use crate::race::Race;
+use crate::epilogue::Epilogue;
+use crate::race::{Access, Race};
 use crate::{
-    Action, Effect, Move, Names, Next, ObjectId, Operation, Rules, Site, Status, Thread, ThreadId,
-    World,
+    Action, Effect, Move, Names, Next, ObjectId, Operation, Order, Rules, Site, Status, Thread,
+    ThreadId, World,
 };
 
 /// Decides who moves, and learns what threads do.
@@ -124,13 +125,22 @@ pub struct Run {
     pub order: Vec<ThreadId>,
     /// Steps, if they are recorded.
     pub events: Option<Vec<Event>>,
+    /// Accesses to plain cells, with the number of steps before each, if steps are recorded.
+    pub accesses: Vec<(usize, ObjectId, Access)>,
     /// The rules in force; a runtime may extend them and ask for a restart.
     pub rules: Rules,
     /// Longest execution allowed, in steps.
     pub step_limit: usize,
-    names: Names,
+    /// Whether the exploration goes on after a failure.
+    pub keep_going: bool,
+    /// Steps until something changed for the last time; the rest only polls.
+    settled: usize,
+    pub(crate) epilogue: Option<Box<Epilogue>>,
+    /// A loop to be tried out: its thread, and what kind of loop it is.
+    pub(crate) probe: Option<(ThreadId, u64)>,
+    pub(crate) names: Names,
     open: Vec<OpenSegment>,
-    moves: Vec<Move>,
+    pub(crate) moves: Vec<Move>,
 }
 
 #[derive(Clone, Default)]
@@ -152,8 +162,10 @@ pub enum Command {
 impl Run {
     /// An execution that uses these names.
     pub fn new(names: Names, rules: Rules, step_limit: usize) -> Self {
+        let mut world = World::new(rules);
+        world.loops = names.loops();
         Run {
-            world: World::new(rules),
+            world,
             path: Vec::new(),
             ending: None,
             preemptions: 0,
@@ -161,19 +173,37 @@ impl Run {
             current: ThreadId::MAIN,
             order: Vec::new(),
             events: None,
+            accesses: Vec::new(),
             rules,
             step_limit,
+            keep_going: false,
+            settled: 0,
+            epilogue: None,
+            probe: None,
             names,
             open: Vec::new(),
             moves: Vec::new(),
         }
     }
 
+    /// A world for a search that imagines executions, under these rules.
+    pub(crate) fn imagined_world(&self, rules: Rules) -> World {
+        let mut world = World::new(rules);
+        world.loops = self.world.loops.clone();
+        world
+    }
+
     /// Back to the beginning, keeping allocations.
     pub fn reset(&mut self) {
         self.world.reset(self.rules);
         self.path.clear();
+        self.settled = 0;
         self.ending = None;
+        self.epilogue = None;
+        if let Some((_, key)) = self.probe.take() {
+            // Nobody has tried it out.
+            self.names.set_loop(key, true);
+        }
         self.preemptions = 0;
         self.last = ThreadId::MAIN;
         self.current = ThreadId::MAIN;
@@ -182,6 +212,7 @@ impl Run {
         if let Some(events) = &mut self.events {
             events.clear();
         }
+        self.accesses.clear();
         for open in &mut self.open {
             open.effects.clear();
             open.created = 0;
@@ -231,11 +262,30 @@ impl Run {
 
     /// The running thread touches a plain cell.
     pub fn touch(&mut self, cell: ObjectId, write: bool, site: Site) {
+        if self.events.is_some() {
+            let access = Access { thread: self.current, write, site };
+            self.accesses.push((self.path.len(), cell, access));
+        }
         self.note(Effect::Access(cell, write, site));
-        if self.ending.is_none()
-            && let Some(race) = self.world.clocks.as_ref().and_then(|c| c.race())
-        {
-            self.ending = Some(Ending::Race(race));
+        self.note_race();
+    }
+
+    /// An access to a plain cell that has begun before the last operation of the running thread
+    /// ends.
+    pub fn touch_end(&mut self, cell: ObjectId, write: bool, site: Site) {
+        self.note(Effect::AccessEnd(cell, write, site));
+        self.note_race();
+    }
+
+    /// The running thread executes a fence.
+    pub fn fence(&mut self, order: Order) {
+        self.note(Effect::Fence(order));
+    }
+
+    fn note_race(&mut self) {
+        if self.ending.is_none() {
+            let race = self.world.clocks.as_ref().and_then(|c| c.race());
+            self.ending = race.map(Ending::Race);
         }
     }
 
@@ -245,12 +295,17 @@ impl Run {
         let history = self.world.thread(thread).history;
         let open = self.open(thread);
         let effects = std::mem::take(&mut open.effects);
-        if let Err(mismatch) = driver.segment(thread, history, &effects, next)
-            && self.ending.is_none()
-        {
-            self.ending = Some(Ending::Nondeterminism(mismatch));
+        // What is done after the end, or to find out that the rules must change, teaches nothing.
+        if self.epilogue.is_none() && self.ending != Some(Ending::Restart) {
+            if let Err(mismatch) = driver.segment(thread, history, &effects, next) {
+                self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
+            }
         }
         self.world.arrive(thread, next);
+        if self.rules.watch && self.ending.is_none() && self.world.is_unknown_loop(thread) {
+            self.probe = Some((thread, self.world.loop_of(thread)));
+            self.ending = Some(Ending::Restart);
+        }
         let open = self.open(thread);
         open.effects = effects;
         open.effects.clear();
@@ -258,6 +313,9 @@ impl Run {
 
     /// Asks who goes next and executes that thread's operation.
     pub fn schedule(&mut self, driver: &mut dyn Driver) -> Command {
+        if self.epilogue.is_some() {
+            return self.schedule_epilogue();
+        }
         if self.ending.is_some() {
             return Command::Stop;
         }
@@ -276,6 +334,11 @@ impl Run {
     fn pick(&mut self, moves: &[Move], driver: &mut dyn Driver) -> Command {
         if moves.is_empty() {
             self.ending = Some(self.stuck());
+            if self.ending == Some(Ending::Livelock) {
+                // Rounds in which nothing changes follow by themselves.
+                self.path.truncate(self.settled);
+                self.events.iter_mut().for_each(|events| events.truncate(self.settled));
+            }
             return Command::Stop;
         }
         if self.path.len() >= self.step_limit {
@@ -299,6 +362,9 @@ impl Run {
         let after = self.value_of(operation.object);
         if let Some(events) = &mut self.events {
             events.push(Event { step, operation, result, before, after, preemption });
+        }
+        if !self.world.is_idle(step.thread) {
+            self.settled = self.path.len();
         }
         self.last = step.thread;
         self.current = step.thread;

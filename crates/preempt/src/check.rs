@@ -1,12 +1,15 @@
 //! `Check`: what to explore, for how long, by which strategy.
 
+use crate::chooser::{self, Chooser};
 use crate::environment::Environment;
 use crate::explore::{Found, Job, explore, replay};
 use crate::html;
-use crate::report::{Bound, Failure, Outcome, Reason, Report};
+use crate::report::{Bound, Failure, FailureKind, Outcome, Reason, Report};
+use crate::rt::Runtime;
 use crate::saved;
-use preempt_explore::{Limits, Schedule};
-use std::sync::Arc;
+use preempt_explore::{Limits, Schedule, Session};
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How to look for failures.
@@ -51,6 +54,8 @@ pub struct Check {
     name: Option<String>,
     bound: Option<u32>,
     unbounded: bool,
+    strict: bool,
+    min_preemptions: Option<u32>,
     time: Duration,
     threads: usize,
     strategy: Strategy,
@@ -58,6 +63,9 @@ pub struct Check {
     stack: usize,
     timeouts: u32,
     require_join: bool,
+    spurious: u32,
+    daemons: bool,
+    reuse_addresses: bool,
     patience: Duration,
     replay: Option<String>,
 }
@@ -75,6 +83,8 @@ impl Check {
             name: None,
             bound: None,
             unbounded: false,
+            strict: false,
+            min_preemptions: None,
             time: Duration::from_secs(10),
             threads: 1,
             strategy: Strategy::Portfolio,
@@ -82,6 +92,9 @@ impl Check {
             stack: 256 << 10,
             timeouts: 1,
             require_join: false,
+            spurious: 0,
+            daemons: false,
+            reuse_addresses: false,
             patience: Duration::from_secs(5),
             replay: None,
         }
@@ -96,7 +109,19 @@ impl Check {
     /// All executions, however many preemptions they need.
     pub fn unbounded(mut self) -> Self {
         self.unbounded = true;
-        self.bound = None;
+        self
+    }
+
+    /// Fail if what was asked for cannot be explored within the limits: an inconclusive check is a
+    /// failure.
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// Fail unless all executions with at most this many preemptions were explored.
+    pub fn min_preemptions(mut self, bound: u32) -> Self {
+        self.min_preemptions = Some(bound);
         self
     }
 
@@ -148,6 +173,20 @@ impl Check {
         self
     }
 
+    /// How many waits per execution may end for no reason: of condition variables, `park`, and polls
+    /// of futures. The default is none.
+    pub fn spurious(mut self, wakes: u32) -> Self {
+        self.spurious = wakes;
+        self
+    }
+
+    /// Executions end when the body has returned, as a process ends with its main thread: threads
+    /// that still run or wait then are no failure.
+    pub fn daemons(mut self) -> Self {
+        self.daemons = true;
+        self
+    }
+
     /// How long the test may go without coming to an operation. If it sleeps that long, blocked by
     /// something that is not preempt's, it fails. The default is five seconds.
     pub fn patience(mut self, patience: Duration) -> Self {
@@ -158,6 +197,14 @@ impl Check {
     /// Fail if a thread is still running when the body has returned.
     pub fn require_join(mut self) -> Self {
         self.require_join = true;
+        self
+    }
+
+    /// Explore what happens if memory that a thread has freed is used again for its next allocation
+    /// of the same layout, as an allocator may do: the cause of ABA. Without this no address is used
+    /// twice in an execution. Needs the feature `allocator`.
+    pub fn reuse_addresses(mut self) -> Self {
+        self.reuse_addresses = true;
         self
     }
 
@@ -182,6 +229,9 @@ impl Check {
     /// Explores and returns what was found. Never panics, and does not look at the environment.
     pub fn run(&self, body: impl Fn() + Sync) -> Report {
         let begin = Instant::now();
+        if let Some(message) = self.contradiction() {
+            return Report::failed(Failure::of_input(message), begin.elapsed());
+        }
         let job = self.job(&body, begin);
         if let Some(text) = &self.replay {
             return match text.parse::<Schedule>() {
@@ -196,6 +246,60 @@ impl Check {
         self.report(found, begin)
     }
 
+    /// Options that cannot be met together, in words.
+    fn contradiction(&self) -> Option<String> {
+        let strategy = format!("{:?}", self.strategy);
+        let samples = matches!(
+            self.strategy,
+            Strategy::Random { .. } | Strategy::Pct { .. } | Strategy::Sampling { .. }
+        );
+        let unbounded = matches!(self.strategy, Strategy::Optimal | Strategy::SleepSets);
+        if self.unbounded && self.bound.is_some() {
+            return Some("a check cannot be unbounded and have a bound on preemptions".into());
+        }
+        if self.bound.is_some() && (samples || unbounded) {
+            return Some(format!("the strategy {strategy} knows no bound on preemptions"));
+        }
+        if self.min_preemptions.is_some() && samples {
+            return Some(format!("the strategy {strategy} completes no bound on preemptions"));
+        }
+        if self.strict && samples {
+            return Some(format!(
+                "the strategy {strategy} samples, so a strict check always fails"
+            ));
+        }
+        if let (Some(least), Some(most)) = (self.min_preemptions, self.bound)
+            && least > most
+        {
+            return Some(format!(
+                "at least {least} and at most {most} preemptions cannot both be met"
+            ));
+        }
+        if self.daemons && self.require_join {
+            return Some("threads must be joined, or may outlive the body, but not both".into());
+        }
+        (self.reuse_addresses && !crate::rt::follows_addresses()).then(|| {
+            "addresses can be used again only if preempt::Allocator is the global allocator".into()
+        })
+    }
+
+    /// Explores the executions that a chooser wants.
+    pub(crate) fn run_by(
+        &self,
+        chooser: &mut (dyn Chooser + Send),
+        body: &(dyn Fn() + Sync),
+    ) -> Report {
+        let begin = Instant::now();
+        let chooser = Mutex::new(chooser);
+        let search = |session: &mut Session<'_, Runtime>| {
+            let mut chooser = chooser.lock().unwrap_or_else(PoisonError::into_inner);
+            chooser::explore(session, &mut **chooser)
+        };
+        let job = Job { search: Some(&search), threads: 1, ..self.job(body, begin) };
+        let found = explore(&job);
+        self.report(found, begin)
+    }
+
     /// Explores as a test does: reads the environment, tries a saved schedule first, prints what
     /// was covered, panics on failure.
     #[track_caller]
@@ -203,6 +307,9 @@ impl Check {
         let environment = Environment::read();
         let check = self.with_environment(&environment);
         let report = check.run_saved(&body);
+        if let Some(path) = &environment.report {
+            saved::append(path, &report.to_json_line(check.name.as_deref()));
+        }
         if let Outcome::Failed(failure) = &report.outcome {
             let mut text = failure.full(&report, check.name.as_deref());
             if let Some(name) = &check.name {
@@ -214,8 +321,10 @@ impl Check {
             }
             panic!("{text}");
         }
-        if environment.log {
-            eprintln!("{}{report}", check.prefix());
+        let weaker = matches!(report.outcome, Outcome::Inconclusive(_)) || !report.notes.is_empty();
+        if environment.log || weaker {
+            // Not by a macro, whose output the test harness captures.
+            let _ = writeln!(std::io::stderr(), "{}{report}", check.prefix());
         } else {
             println!("{}{report}", check.prefix());
         }
@@ -225,11 +334,13 @@ impl Check {
         self.name.as_ref().map(|name| format!("preempt: {name}: ")).unwrap_or_default()
     }
 
-    fn with_environment(&self, environment: &Environment) -> Self {
+    pub(crate) fn with_environment(&self, environment: &Environment) -> Self {
         let mut check = self.clone();
         if let Some(bound) = environment.preemptions {
             check.bound = Some(bound);
             check.unbounded = false;
+            // The environment has the last word.
+            check.min_preemptions = check.min_preemptions.filter(|&least| least <= bound);
         }
         check.time = environment.time.unwrap_or(check.time);
         check.threads = environment.threads.unwrap_or(check.threads);
@@ -239,9 +350,7 @@ impl Check {
 
     fn run_saved(&self, body: &(impl Fn() + Sync)) -> Report {
         let name = self.name.as_deref().filter(|_| self.replay.is_none());
-        if let Some(name) = name
-            && let Some(schedule) = saved::load(name)
-        {
+        if let Some((name, schedule)) = name.and_then(|name| Some((name, saved::load(name)?))) {
             let report = self.clone().replay(&schedule).run(body);
             if matches!(report.outcome, Outcome::Failed(_)) {
                 return report;
@@ -263,10 +372,14 @@ impl Check {
             stack: self.stack,
             timeouts: self.timeouts,
             require_join: self.require_join,
+            spurious: self.spurious,
+            daemons: self.daemons,
+            reuse_addresses: self.reuse_addresses,
             begin,
             name: self.name.clone(),
             pulse: Arc::default(),
             patience: self.patience,
+            search: None,
         }
     }
 
@@ -291,7 +404,7 @@ impl Check {
             }
             _ => Outcome::Inconclusive(found.reason.unwrap_or(Reason::Sampling)),
         };
-        Report {
+        let mut report = Report {
             outcome,
             executions: tally.executions,
             partial_orders: tally.graphs.len() as u64,
@@ -306,11 +419,54 @@ impl Check {
                     states: row.states,
                 })
                 .collect(),
+            delays: tally.delays,
             samples: tally.samples,
             unseen: (tally.samples > 0).then(|| tally.singletons as f64 / tally.samples as f64),
             time: begin.elapsed(),
             notes: found.notes,
             graphs: tally.graphs,
+        };
+        if let Some(message) = self.unmet(&report, finished) {
+            report.outcome = Outcome::Failed(Failure::of(FailureKind::Inconclusive, message));
+        }
+        report
+    }
+
+    /// What the check insists on and was not achieved, in words.
+    fn unmet(&self, report: &Report, finished: Option<u32>) -> Option<String> {
+        let explored = match &report.outcome {
+            Outcome::Failed(_) | Outcome::Holds => return None,
+            _ if self.replay.is_some() => return None,
+            Outcome::HoldsWithinBound(_) => false,
+            Outcome::Inconclusive(_) => self.strict,
+        };
+        if explored {
+            return Some(format!("strict, and {}", report.covered()));
+        }
+        let least = self.min_preemptions.filter(|&least| finished.is_none_or(|b| b < least))?;
+        Some(format!(
+            "all executions with at most {least} preemptions were asked for; {}",
+            report.covered()
+        ))
+    }
+}
+
+/// What the body of a `#[preempt::test]` may return.
+#[doc(hidden)]
+pub trait Returned {
+    /// Panics if it is an error.
+    fn check(self);
+}
+
+impl Returned for () {
+    fn check(self) {}
+}
+
+impl<E: std::fmt::Debug> Returned for Result<(), E> {
+    #[track_caller]
+    fn check(self) {
+        if let Err(error) = self {
+            panic!("the test returned an error: {error:?}");
         }
     }
 }

@@ -22,6 +22,11 @@
 //! assert_eq!(failure.preemptions, 1);
 //! ```
 //!
+//! preempt sees what goes through [`sync`], [`thread`], [`cell`], [`time`] and [`hint`], and nothing else: a
+//! `std::sync::atomic` or `std::sync::Mutex` in the code under test is invisible to it, and so are the
+//! interleavings at its operations. Values kept in `std` types between executions (a static counter) make a
+//! test nondeterministic, which is reported where it shows.
+//!
 //! In a test suite write `#[preempt::test]` instead of `#[test]`. Code that ships uses the same
 //! paths: without the feature `check` (on by default; switch it off in `[dependencies]` and on in
 //! `[dev-dependencies]`) they are plain re-exports of the standard library.
@@ -33,9 +38,14 @@ mod check;
 #[cfg(feature = "check")]
 mod choice;
 #[cfg(feature = "check")]
+mod chooser;
+#[cfg(feature = "check")]
 mod environment;
 #[cfg(feature = "check")]
 mod explore;
+#[cfg(feature = "check")]
+#[doc(hidden)]
+pub mod facade;
 #[cfg(feature = "check")]
 pub mod future;
 #[cfg(feature = "check")]
@@ -45,6 +55,8 @@ mod html;
 #[cfg(feature = "check")]
 mod lanes;
 #[cfg(feature = "check")]
+mod naming;
+#[cfg(feature = "check")]
 mod parallel;
 #[cfg(not(feature = "check"))]
 mod plain;
@@ -52,6 +64,8 @@ mod plain;
 mod pulse;
 #[cfg(feature = "check")]
 mod report;
+#[cfg(feature = "check")]
+mod report_line;
 #[cfg(feature = "check")]
 mod rt;
 #[cfg(feature = "check")]
@@ -65,6 +79,9 @@ pub mod thread;
 pub mod time;
 
 #[cfg(feature = "check")]
+#[doc(hidden)]
+pub use check::Returned;
+#[cfg(feature = "check")]
 pub use check::{Check, Strategy, check};
 #[cfg(feature = "check")]
 pub use choice::{choose, choose_bool};
@@ -75,4 +92,9 @@ pub use preempt_macros::test;
 #[cfg(feature = "check")]
 pub use report::{Bound, Failure, FailureKind, Outcome, Reason, Report};
 #[cfg(feature = "check")]
-pub use rt::Static;
+pub use rt::{Allocator, Static};
+
+/// See [`Allocator`].
+#[cfg(all(feature = "check", feature = "allocator"))]
+#[global_allocator]
+static GLOBAL: Allocator = Allocator(std::alloc::System);

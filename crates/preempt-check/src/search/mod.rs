@@ -9,6 +9,7 @@ mod breadth;
 mod brief;
 mod chain;
 mod colours;
+pub(crate) mod components;
 mod depth;
 mod depth_bounded;
 mod end;
@@ -43,6 +44,7 @@ mod visited;
 mod visits;
 mod ways;
 mod window;
+mod workers;
 
 pub(crate) use breadth::breadth_first;
 pub(crate) use depth::depth_first;

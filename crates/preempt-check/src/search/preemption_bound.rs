@@ -15,7 +15,7 @@ use super::visited::{Marked, Replicated, Visited};
 use crate::reduce::Signalled;
 use crate::store::{Adaptive, Exact, Store, Tree};
 use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage};
-use preempt_core::{System, replay};
+use preempt_core::{System, cost};
 
 /// Searches the executions that `options.preemptions` allows.
 pub(crate) fn bounded<S: System + ?Sized, T: Store>(
@@ -164,7 +164,7 @@ fn keep_to_the_bound<S: System + ?Sized>(
     finding: Finding,
 ) -> Finding {
     let Some(found) = &finding.counterexample else { return finding };
-    let needs = replay(system, &found.steps).map_or(0, |(trace, ..)| trace.cost().preemptions);
+    let needs = cost(system, &found.steps).map_or(0, |cost| cost.preemptions);
     if needs <= bound {
         return finding;
     }

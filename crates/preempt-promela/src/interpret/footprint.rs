@@ -201,7 +201,7 @@ impl<'p> Objects<'p> {
                 self.receive(channel, usage, *pattern, proctype, &mut out);
                 out.precision = Precision::Static;
             }
-            MoveKind::Compound { blocks } => {
+            MoveKind::Compound { blocks, .. } => {
                 out.precision = Precision::Static;
                 self.blocks(blocks, proctype, &mut out);
             }
@@ -388,7 +388,7 @@ impl<'p> Objects<'p> {
             Expr::ChannelTest(ChannelTest::Full | ChannelTest::NotFull, channel) => {
                 self.channel(channel, Usage::IsFull, out);
             }
-            Expr::Poll { channel, pattern, random } => {
+            Expr::Poll { channel, pattern, random, .. } => {
                 let usage = if *random { Usage::Length } else { Usage::First };
                 self.channel(channel, usage, out);
                 for part in &self.program.patterns[pattern.indices()] {

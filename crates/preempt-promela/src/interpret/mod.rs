@@ -5,37 +5,52 @@
 
 mod apply;
 mod channel;
+mod compound;
 mod enabled;
 mod enabling;
 mod evaluate;
 mod footprint;
 mod show;
 mod touch;
+pub mod trail;
 
-use crate::ir::{ControlState, MoveId, Pc, Proctype, Program, ValueKind};
+use crate::ir::{
+    ControlState, EndlessSequences, FaultId, MoveId, Pc, Proctype, Program, ValueKind,
+};
 pub use apply::Truncation;
 use apply::Witness;
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
-    Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
-    System, Unreached, Value,
+    Cancellation, Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome,
+    ProcessId, Step, System, Unreached, Value,
 };
+use std::sync::Arc;
 pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
 
 /// A model that can be explored.
 pub struct Interpreter {
     program: Program,
     footprints: Footprints,
+    endless: EndlessSequences,
     checks_promises: bool,
     empties_channels: bool,
+    cancellation: Arc<Cancellation>,
 }
 
 impl Interpreter {
     /// Prepares a program for execution.
     pub fn new(program: Program) -> Self {
         let footprints = Footprints::of(&program);
-        Interpreter { program, footprints, checks_promises: false, empties_channels: false }
+        let endless = EndlessSequences::of(&program);
+        Interpreter {
+            program,
+            footprints,
+            endless,
+            checks_promises: false,
+            empties_channels: false,
+            cancellation: Arc::default(),
+        }
     }
 
     /// Whether a send or receive that breaks another process's `xr` or `xs` is a violation. Needed
@@ -59,6 +74,22 @@ impl Interpreter {
     /// Whether messages left behind make an end invalid.
     pub fn empties_channels(&self) -> bool {
         self.empties_channels
+    }
+
+    /// A `d_step` that is still running when this is requested is given up.
+    pub fn cancel_by(mut self, cancellation: Arc<Cancellation>) -> Self {
+        self.cancellation = cancellation;
+        self
+    }
+
+    /// What a running `d_step` looks at now and then.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+
+    /// The fault of a step that was given up, behind those of the program.
+    fn given_up(&self) -> FaultId {
+        FaultId(self.program.faults.len() as u32 + 1)
     }
 
     /// The program.
@@ -102,6 +133,11 @@ impl Interpreter {
     #[inline]
     pub fn is_visible_at(&self, proctype: usize, pc: Pc) -> bool {
         self.footprints.is_visible(proctype, pc.0)
+    }
+
+    /// Where indivisible sequences may begin that never end.
+    pub fn endless_sequences(&self) -> &EndlessSequences {
+        &self.endless
     }
 
     /// Whether the `trace` automaton may rest where it is. Nobody asks once all processes are gone, as
@@ -195,6 +231,11 @@ impl System for Interpreter {
             Some(process) => self.footprints.is_visible(process.proctype, process.pc),
             None => true,
         }
+    }
+
+    fn may_stay_inside(&self, state: &[u8], process: ProcessId) -> bool {
+        Process::find(&self.program, state, process.index())
+            .is_some_and(|found| self.endless.may_begin(found.proctype, Pc(found.pc)))
     }
 
     fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {

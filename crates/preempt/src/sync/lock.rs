@@ -16,6 +16,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
+    #[track_caller]
     pub(super) fn new() -> Self {
         Lock { slot: Slot::new(0), poisoned: AtomicBool::new(false) }
     }
@@ -30,6 +31,22 @@ impl Lock {
         let runtime = self.slot.runtime()?;
         let object = self.object(runtime);
         Some(rt::operation(runtime, action, object, 0, 0, Location::caller()))
+    }
+
+    /// A thread that reads already asks to read again: from now on it matters who waits to write.
+    pub(super) fn note_recursion(&self) {
+        if let Some(runtime) = rt::current() {
+            let object = self.object(runtime);
+            rt::note_recursion(runtime, object);
+        }
+    }
+
+    /// Announces a writer, where that matters.
+    #[track_caller]
+    pub(super) fn request_write(&self) {
+        if rt::current().is_some_and(|runtime| runtime.run().rules.recursive) {
+            self.operate(Action::RequestWrite);
+        }
     }
 
     /// Acquires, waiting if need be: under control, or by `outside`.
@@ -63,12 +80,20 @@ impl Lock {
     }
 
     /// Releases under control. A lock held by a thread that began to panic since `panicking` is
-    /// poisoned; together with the operation, so that nobody runs in between.
-    pub(super) fn leave(&self, action: Option<Action>, site: Place, panicking: bool) {
+    /// poisoned; together with the operation, so that nobody runs in between. `mutated` tells whether
+    /// what it protects may have changed.
+    pub(super) fn leave(
+        &self,
+        action: Option<Action>,
+        site: Place,
+        panicking: bool,
+        mutated: bool,
+    ) {
         let poisons = !panicking && std::thread::panicking();
         if let (Some(action), Some(runtime)) = (action, rt::current()) {
             let object = self.object(runtime);
-            rt::operation(runtime, action, object, 0, 0, site);
+            let unchanged = u64::from(!mutated && !poisons);
+            rt::operation(runtime, action, object, unchanged, 0, site);
         }
         if poisons {
             self.poisoned.store(true, SeqCst);

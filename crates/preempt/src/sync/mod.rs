@@ -1,6 +1,7 @@
 //! Synchronisation, with the shapes of `std::sync`.
 
 mod arc;
+mod arc_raw;
 pub mod atomic;
 mod barrier;
 mod lock;
@@ -8,6 +9,7 @@ pub mod mpsc;
 mod mutex;
 mod once;
 mod rwlock;
+mod unwind;
 
 pub use arc::{Arc, Weak};
 pub use barrier::{Barrier, BarrierWaitResult};

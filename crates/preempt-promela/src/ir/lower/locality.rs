@@ -259,7 +259,7 @@ fn may_be_one(a: &ChannelRef, b: &ChannelRef) -> bool {
 /// The process types that a move starts, once for each `run`.
 fn started(step: &Move) -> impl Iterator<Item = ProctypeIndex> + '_ {
     let blocks = match &step.kind {
-        MoveKind::Compound { blocks } => blocks.as_slice(),
+        MoveKind::Compound { blocks, .. } => blocks.as_slice(),
         _ => &[],
     };
     let inside = blocks.iter().flat_map(|block| &block.options).flat_map(|option| &option.ops);
@@ -317,7 +317,7 @@ fn receives(program: &Program, moves: &[MoveId]) -> bool {
 fn is_receive(step: &Move) -> bool {
     match &step.kind {
         MoveKind::Receive { .. } => true,
-        MoveKind::Compound { blocks } => blocks.first().is_some_and(|block| {
+        MoveKind::Compound { blocks, .. } => blocks.first().is_some_and(|block| {
             block.options.iter().any(|option| matches!(option.kind, BlockGuard::Receive { .. }))
         }),
         _ => false,
