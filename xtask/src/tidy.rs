@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LONGEST_FILE: usize = 800;
 
 /// Which workspace crates each crate may name in `[dependencies]`.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("preempt-core", &[]),
     ("preempt-ltl", &["preempt-core"]),
     ("preempt-report", &["preempt-core"]),
@@ -22,6 +22,8 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("preempt-macros", &[]),
     ("preempt", &["preempt-core", "preempt-explore", "preempt-macros", "preempt-report"]),
     ("preempt-bool", &["preempt-core", "preempt-check"]),
+    ("preempt-c-runtime", &["preempt-explore"]),
+    ("preempt-run", &["preempt-core", "preempt-report"]),
     (
         "preempt-cli",
         &[
@@ -32,6 +34,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
             "preempt-native",
             "preempt-check",
             "preempt-bool",
+            "preempt-run",
         ],
     ),
 ];

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod boolean;
+mod cc;
 mod explain;
 mod failure;
 mod graph;
@@ -12,6 +13,7 @@ mod ltl;
 mod output;
 mod promela;
 mod replay;
+mod run;
 mod simulate;
 mod spin_flags;
 mod terminal;
@@ -51,6 +53,9 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
+        Command::Cc { arguments } => cc::run(preempt_run::Language::C, &arguments),
+        Command::CPlusPlus { arguments } => cc::run(preempt_run::Language::CPlusPlus, &arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Spin { arguments } => {
             let line = spin_flags::translate(&arguments)

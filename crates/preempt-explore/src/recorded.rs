@@ -115,6 +115,10 @@ impl Recorded {
         path(&mut steps);
         let ending = follow(session, &steps, self);
         self.path = steps;
+        if ending == Ending::Restart {
+            // The program is explored anew, by another search: what this one relied on is gone.
+            self.contradicted = false;
+        }
         match session.check(ending).or_else(|| session.limit()) {
             Some(halt) => Err(halt),
             None if self.contradicted => Err(Halt::Restart),
@@ -222,6 +226,7 @@ fn describe(effects: &[Effect], next: &Next) -> String {
         Next::Operation(o) => format!("{} at {}", o.action.name(), o.site),
         Next::End => "the end of the thread".into(),
         Next::Panic => "a panic".into(),
+        Next::Exit => "the end of the program".into(),
     };
     let spawns = effects.iter().filter(|e| matches!(e, Effect::Spawn(..))).count();
     let creates = effects.iter().filter(|e| matches!(e, Effect::Create(..))).count();

@@ -96,6 +96,8 @@ pub struct World {
     pub(crate) last_timeout: u64,
     pub(crate) rules: Rules,
     pub(crate) panicked: Option<ThreadId>,
+    /// Whether some thread has ended the whole program.
+    pub(crate) exited: bool,
     pub(crate) urgent: Option<ThreadId>,
     pub(crate) clocks: Option<Box<Clocks>>,
     /// Outcome of the next comparison of pointers, when values are not at hand.
@@ -118,6 +120,7 @@ impl Clone for World {
         self.last_timeout = source.last_timeout;
         self.rules = source.rules;
         self.panicked = source.panicked;
+        self.exited = source.exited;
         self.urgent = source.urgent;
         self.clocks.clone_from(&source.clocks);
         self.hint = source.hint;
@@ -140,6 +143,7 @@ impl World {
             last_timeout: 0,
             rules,
             panicked: None,
+            exited: false,
             urgent: None,
             clocks: None,
             hint: None,
@@ -158,6 +162,7 @@ impl World {
         self.last_timeout = 0;
         self.rules = rules;
         self.panicked = None;
+        self.exited = false;
         self.urgent = None;
         self.hint = None;
         self.clocks = rules.clocks.then(Box::default);
@@ -192,9 +197,10 @@ impl World {
         object.readers + u64::from(Channel::from_value(object.value).length)
     }
 
-    /// Whether every thread has ended.
+    /// Whether every thread has ended, or one of them has ended the program.
     pub fn is_finished(&self) -> bool {
-        self.threads.iter().all(|t| matches!(t.status, Status::Done | Status::Absent))
+        self.exited
+            || self.threads.iter().all(|t| matches!(t.status, Status::Done | Status::Absent))
     }
 
     /// The thread that panicked.
@@ -217,7 +223,7 @@ impl World {
     /// All moves that are possible now, in order of thread, then choice.
     pub fn moves(&self, out: &mut Vec<Move>) {
         out.clear();
-        if self.panicked.is_some() {
+        if self.panicked.is_some() || self.exited {
             return;
         }
         if let Some(thread) = self.urgent {
@@ -246,6 +252,7 @@ impl World {
         thread.status == Status::Ready
             && !thread.operation.action.is_voluntary()
             && self.panicked.is_none()
+            && !self.exited
             && self.urgent.is_none_or(|urgent| urgent == id)
             && self.is_enabled(id, thread)
     }
@@ -275,7 +282,11 @@ impl World {
                 Action::Reacquire => {
                     thread.waiting != ObjectId::NONE && self.object(operation.object).value == 0
                 }
-                Action::TakeToken | Action::Receive => !self.is_enabled(id, thread),
+                Action::TakeToken
+                | Action::Receive
+                | Action::Lock
+                | Action::ReadLock
+                | Action::WriteLock => !self.is_enabled(id, thread),
                 _ => false,
             };
             if possible {
@@ -412,6 +423,10 @@ impl World {
                 }
             }
             Next::End => state.status = Status::Done,
+            Next::Exit => {
+                state.status = Status::Done;
+                self.exited = true;
+            }
             Next::Panic => {
                 state.status = Status::Done;
                 self.panicked = Some(thread);
