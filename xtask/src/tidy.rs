@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 const LONGEST_FILE: usize = 800;
 
 /// Which workspace crates each crate may name in `[dependencies]`.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-core", &[]),
     ("preempt-ltl", &["preempt-core"]),
+    ("preempt-model", &["preempt-core"]),
     ("preempt-report", &["preempt-core"]),
     ("preempt-promela", &["preempt-core", "preempt-ltl"]),
     ("preempt-native", &["preempt-core", "preempt-promela"]),
@@ -21,6 +22,8 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("preempt-explore", &["preempt-core"]),
     ("preempt-macros", &[]),
     ("preempt", &["preempt-core", "preempt-explore", "preempt-macros", "preempt-report"]),
+    ("preempt-loom", &["preempt"]),
+    ("preempt-shuttle", &["preempt"]),
     ("preempt-bool", &["preempt-core", "preempt-check"]),
     ("preempt-c-runtime", &["preempt-explore"]),
     ("preempt-run", &["preempt-core", "preempt-report"]),

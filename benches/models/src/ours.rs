@@ -133,7 +133,7 @@ pub(crate) fn one(arguments: &[String]) -> Result<()> {
     let before = measure::own_processor_time();
     let answer = match mode {
         Mode::Interpreted => Check::new(&reference).options(options).run(),
-        _ => Check::new(&native).options(options).run(),
+        _ => Check::new(&native).options(options).run_compiled_for(&native),
     };
     let seconds = measure::own_processor_time() - before;
     let numbers = &answer.claim.statistics;

@@ -124,10 +124,42 @@ pub(crate) struct Finding {
     pub(crate) notes: Vec<String>,
 }
 
-/// Answers the question. Fails only when the target label does not exist.
+/// Most threads that are made for `start_thread`s that may run more than once.
+const MAX_INSTANCES: u32 = 16;
+
+/// Answers the question. Fails when the target label does not exist, and when the question is about
+/// rounds and the program starts any number of threads.
 pub fn check(program: &Program, options: &Options<'_>) -> Result<Report, Diagnostic> {
-    let targets = program.targets(options.target)?;
     let watch = Watch::new(options.limits);
+    if program.instances.is_none() {
+        return answer_about(program, options, watch);
+    }
+    let (most, kind): (u32, fn(u32) -> Switches) = match options.switches {
+        Switches::AtMost(most) => (most, Switches::AtMost),
+        Switches::Iterate(most) => (most, Switches::Iterate),
+        Switches::Rounds(_) => return Err(program.not_fixed()),
+    };
+    let searched = most.min(MAX_INSTANCES);
+    let more = program.with_threads_for(searched as usize)?;
+    let options = Options { switches: kind(searched), ..*options };
+    let mut report = answer_about(more.as_ref().unwrap_or(program), &options, watch)?;
+    let claim = &mut report.claim;
+    if searched < most && matches!(claim.verdict, Verdict::HoldsWithinBound(_)) {
+        claim.verdict = Verdict::Inconclusive(Stop::Depth);
+        claim.sentence = format!(
+            "{}; more switches are not searched, because the number of threads is not fixed",
+            claim.sentence
+        );
+    }
+    Ok(report)
+}
+
+fn answer_about(
+    program: &Program,
+    options: &Options<'_>,
+    watch: Watch<'_>,
+) -> Result<Report, Diagnostic> {
+    let targets = program.targets(options.target)?;
     let (method, why, mut finding) = match options.method {
         Some(Method::Lazy | Method::Eager) if options.switches.counts_rounds() => {
             let finding = by(Method::Direct, program, &targets, u64::MAX, options, &watch);
@@ -139,6 +171,10 @@ pub fn check(program: &Program, options: &Options<'_>) -> Result<Report, Diagnos
         }
         None => choose(program, &targets, options, &watch),
     };
+    if program.instances.is_some() && std::mem::take(&mut finding.exhausted) {
+        // With more switches there are more threads.
+        finding.covered = Some(options.switches.most());
+    }
     finding.statistics.seconds = watch.seconds();
     Ok(report(program, finding, method, why, options))
 }
@@ -209,7 +245,9 @@ fn by(
     watch: &Watch<'_>,
 ) -> Finding {
     watch.method.set(method.name());
-    let open = matches!(options.switches, Switches::Iterate(_)) && method != Method::Explicit;
+    let open = matches!(options.switches, Switches::Iterate(_))
+        && method != Method::Explicit
+        && program.instances.is_none();
     // Without recursion, the search itself ends with a proof if the program is that small.
     if open && (program.is_recursive() || method != Method::Direct) {
         match holds_for_every_number(program, targets, QUICK_PROOF, watch) {

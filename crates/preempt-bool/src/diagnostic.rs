@@ -46,7 +46,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("B0008", "the number of values on both sides differs"),
     ("B0009", "an expression has another type than its place needs"),
     ("B0010", "a label that does not exist"),
-    ("B0011", "a label is defined twice in one function"),
+    ("B0011", "a jump to a label that stands at several places of the function"),
     ("B0012", "a concurrent program without a function `init`"),
     ("B0013", "nothing to run: no thread and no function `main`"),
     ("B0014", "`start_thread` may run more than once, so the number of threads is not fixed"),
@@ -56,6 +56,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("B0018", "a thread function, `init` or `main` with a signature it cannot have"),
     ("B0019", "the target label does not exist"),
     ("B0020", "`init`, which is no thread, uses a variable of which every thread has its own"),
+    ("B0021", "a pushdown system does not follow its format at this place"),
+    ("B0022", "an initial configuration or target is not written `state|stack,stack`"),
     ("B0101", "`=` beside `&`, `|` or `^` without parentheses: dialects group it differently"),
     ("B0102", "`int` without a width"),
 ];

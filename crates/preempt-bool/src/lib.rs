@@ -19,7 +19,7 @@
 //!
 //! Layers, each using only those before it:
 //!
-//! * `syntax`: text to trees and back, in three dialects;
+//! * `syntax`: text to trees and back, in three dialects; `pushdown`: pushdown systems as trees;
 //! * `flow`: checked programs as flow graphs, without sugar;
 //! * `explicit`: state by state, with stacks; `replay`: the interpreter behind every
 //!   counterexample; `proof`: programs that are safe for every number of switches;
@@ -38,6 +38,7 @@ mod flow;
 mod limits;
 mod promela;
 mod proof;
+mod pushdown;
 mod replay;
 mod sequentialize;
 mod symbolic;
@@ -52,6 +53,7 @@ pub use explicit::Machine;
 pub use flow::{Program, parse};
 pub use limits::{Limits, Progress};
 pub use promela::to_promela;
+pub use pushdown::parse_pushdown;
 pub use replay::Context;
 pub use sequentialize::sequentialize;
 pub use syntax::Dialect;

@@ -11,7 +11,8 @@ fn mistakes_have_codes_and_places() {
         ("B0001", 1, "/* no end"),
         ("B0001", 1, "decl {a; void main() begin end"),
         ("B0002", 2, "decl a;\nvoid main() begin a = T; end"),
-        ("B0002", 1, "void main() begin skip end"),
+        ("B0002", 1, "void main() begin skip skip; end"),
+        ("B0002", 1, "void main() begin skip; : end"),
         ("B0002", 1, "void main() begin if (T) then skip; end"),
         ("B0002", 1, "void main("),
         ("B0004", 1, "decl int<99> n; void main() begin end"),
@@ -29,15 +30,18 @@ fn mistakes_have_codes_and_places() {
         ("B0009", 1, "decl int<3> n; decl int<4> m; void main() begin n := m; end"),
         ("B0009", 1, "decl int<3> n; void main() begin assume(n); end"),
         ("B0010", 1, "void main() begin goto L; end"),
-        ("B0011", 1, "void main() begin L: skip; L: skip; end"),
+        ("B0011", 1, "void main() begin L: skip; L: skip; goto L; end"),
         ("B0012", 1, "decl g; thread a() begin g := T; end thread b() begin end"),
         ("B0013", 1, "decl g; void f() begin end"),
-        ("B0014", 1, "void f() begin end void main() begin while (*) do start_thread f(); od end"),
+        ("B0007", 1, "void main() begin ASYNC_1: f(); end"),
+        ("B0008", 1, "void f(a) begin end void main() begin while (*) do start_thread f(); od end"),
+        ("B0010", 1, "void main() begin start_thread goto L; end"),
         ("B0015", 1, "decl int<3> n; void main() begin n := * + 1; end"),
         ("B0016", 1, "decl a; void main() begin a := 'a; end"),
         ("B0017", 1, "decl a; void main() begin a, a := T, F; end"),
         ("B0018", 1, "thread a(x) begin end"),
         ("B0018", 1, "void main(x) begin end"),
+        ("B0018", 1, "bool init() begin return T; end void main() begin end"),
         (
             "B0020",
             2,
@@ -88,7 +92,7 @@ fn long_and_deep_programs_are_read_or_refused() {
     for source in [
         deep("(", ")", 100_000),
         deep("!", "", 100_000),
-        deep("", " & a", 100_000),
+        deep("", " => a", 100_000),
         deep("schoose[", ", a]", 100_000),
         format!("void main() begin {} end", "if (T) then ".repeat(50_000)),
         format!("void main() begin {} end", "while (T) do ".repeat(50_000)),
@@ -101,6 +105,34 @@ fn long_and_deep_programs_are_read_or_refused() {
         assert_eq!(errors[0].code, "B0003", "{}", errors[0]);
     }
     assert!(parse(&deep("(", ")", 100), "deep.bp", Dialect::Slam).is_ok());
+    for operator in ["&", "|", "^"] {
+        let flat = deep("", &format!(" {operator} a"), 100_000);
+        assert!(parse(&flat, "flat.bp", Dialect::Slam).is_ok(), "{operator}");
+    }
+}
+
+/// Long conjunctions over many variables, answered by all methods on a small stack.
+#[test]
+fn flat_conjunctions_need_no_deep_stack() {
+    let names: Vec<String> = (0..5000).map(|i| format!("v{i}")).collect();
+    let source = format!(
+        "decl {}; void main() begin if ({}) then assert({}); fi end",
+        names.join(", "),
+        names.join(" & "),
+        names.join(" & ")
+    );
+    let answer = std::thread::Builder::new().stack_size(16 << 20).spawn(move || {
+        let (program, _) = parse(&source, "flat.bp", Dialect::Slam).unwrap();
+        for method in [None, Some(Method::Direct), Some(Method::Lazy)] {
+            let switches = Switches::AtMost(0);
+            let report =
+                check(&program, &Options { method, switches, ..Options::default() }).unwrap();
+            let holds =
+                matches!(report.claim.verdict, Verdict::Holds | Verdict::HoldsWithinBound(0));
+            assert!(holds, "{method:?}: {}", report.claim.sentence);
+        }
+    });
+    answer.unwrap().join().unwrap();
 }
 
 #[test]
@@ -131,6 +163,10 @@ fn broken_text_never_panics() {
         "int<",
         "decl",
         "start_thread goto L;",
+        "ASYNC_1:",
+        "start_thread",
+        "$x",
+        "_ := T;",
         "99999999999999999999",
         "/*",
     ];

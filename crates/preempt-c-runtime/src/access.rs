@@ -21,6 +21,9 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
     }
     inside(|runtime| {
         runtime.arena.check(address, pc);
+        if write {
+            runtime.me().writes += 1;
+        }
         // Piece by piece, each within eight aligned bytes.
         let end = address.saturating_add(size);
         let mut at = address;
@@ -69,13 +72,20 @@ pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use,
         return;
     }
     let keep = runtime.places.is_some() || !runtime.options.races;
+    let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
     let touched = &mut runtime.touched;
     let mut touch = |cell: u32, write: bool| {
         let cell = ObjectId(CELLS + cell);
         if keep {
             touched.push((cell, me, write, pc));
         }
-        run.touch(cell, write, Location::caller());
+        if atomic {
+            // It was made by the operation that has just been executed: whoever acquires what that
+            // has released comes after it.
+            run.touch_end(cell, write, Location::caller());
+        } else {
+            run.touch(cell, write, Location::caller());
+        }
     };
     // Atomic accesses do not race with each other: to plain ones they all look like reads.
     runtime.shadow.cells(address, size, how == Use::Write, |cell| touch(cell.0, how == Use::Write));

@@ -1,17 +1,17 @@
 //! Atomic operations: visible operations that this library also performs.
 //!
 //! The strategy keeps the value of each atomic number, because whether a loop that waits may go on
-//! and whether a comparison succeeds depend on it; the memory of the program is what counts. All
-//! orderings are executed as sequentially consistent: the ordering is passed to [`Atomic::operate`],
-//! which is where a weaker memory would begin.
+//! and whether a comparison succeeds depend on it; the memory of the program is what counts. Values are
+//! those of sequential consistency; which plain accesses an operation orders is what its memory order
+//! says.
 
 use crate::access;
-use crate::control::{Place, Runtime, operation, runtime, yield_now};
+use crate::control::{Place, Runtime, ordered, runtime, yield_now};
 use crate::entry::{entry, inside, is_program};
 use crate::objects::{Kind, fold, read};
 use crate::shadow::Use;
 use crate::trouble::Trouble;
-use preempt_explore::{Action, Update};
+use preempt_explore::{Action, Order, Update};
 
 /// The object of an atomic number.
 pub(crate) fn object(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
@@ -48,54 +48,61 @@ fn refuse_overlap(runtime: &mut Runtime, address: usize, size: u8, index: u32) {
 pub(crate) fn before_read(pc: usize, address: usize, place: Place) {
     if runtime().me().spinning.is_due(pc, address) {
         runtime().me().spinning.clear();
-        yield_now(false, place);
+        yield_now(place);
     }
 }
 
-/// What the operation is.
-#[derive(Clone, Copy)]
-enum Kind2 {
-    Load,
-    Store,
-    Update,
-    Compare,
+/// The compiler's numbers for memory orders.
+fn order(number: i32) -> Order {
+    match number {
+        0 => Order::Relaxed,
+        1 | 2 => Order::Acquire,
+        3 => Order::Release,
+        4 => Order::AcquireRelease,
+        _ => Order::SequentiallyConsistent,
+    }
+}
+
+/// An operation on an atomic number, as the program calls it.
+struct Atomic {
+    address: usize,
+    size: u8,
+    action: Action,
+    operands: (u64, u64),
+    /// Also of a comparison that fails.
+    orders: (i32, i32),
+    pc: usize,
 }
 
 /// Announces an operation and returns when it may be performed.
 #[inline(never)]
-fn before(address: usize, size: u8, action: Action, first: u64, second: u64, pc: usize) {
+fn before(atomic: Atomic) {
+    let Atomic { address, size, action, operands, orders, pc } = atomic;
     // Fault here, as the program, if there is no memory.
     let _ = read(address, size);
     inside(|runtime| {
         if address & (usize::from(size) - 1) != 0 {
-            let message = format!("an atomic access of {size} bytes that is not aligned");
+            let message =
+                format!("an atomic access of {size} bytes is not aligned, which is not modelled");
             runtime.stop(Trouble::unsupported(pc, message));
         }
-        let index = object(runtime, address, size);
-        let id = runtime.objects.id(index);
         let place = Place { pc, address };
-        let kind = match action {
-            Action::Load => Kind2::Load,
-            Action::Store => Kind2::Store,
-            Action::CompareExchange => Kind2::Compare,
-            _ => Kind2::Update,
-        };
-        if matches!(kind, Kind2::Load | Kind2::Compare | Kind2::Update) {
+        if action != Action::Store {
             before_read(pc, address, place);
         }
         let runtime = crate::control::runtime();
-        if !runtime.alone && !matches!(kind, Kind2::Load) {
-            access::note(runtime, address, usize::from(size).min(8), Use::AtomicWrite, pc);
-        }
-        let seen = operation(action, id, first, second, place);
+        let index = object(runtime, address, size);
+        let id = runtime.objects.id(index);
+        let seen = ordered(action, id, operands, (order(orders.0), order(orders.1)), place);
         let runtime = crate::control::runtime();
-        if !runtime.alone && matches!(kind, Kind2::Load) {
-            access::note(runtime, address, usize::from(size).min(8), Use::AtomicRead, pc);
+        if !runtime.alone {
+            let how = if action == Action::Load { Use::AtomicRead } else { Use::AtomicWrite };
+            access::note(runtime, address, usize::from(size).min(8), how, pc);
         }
         let unchanged = match action {
             Action::Load => true,
-            Action::CompareExchange => seen != first,
-            Action::Update(update, bits) => update.compute(seen, first, bits) == seen,
+            Action::CompareExchange => seen != operands.0,
+            Action::Update(update, bits) => update.compute(seen, operands.0, bits) == seen,
             _ => false,
         };
         let spinning = &mut runtime.me().spinning;
@@ -115,15 +122,25 @@ macro_rules! atomics {
                 // SAFETY: the program accesses this number atomically.
                 unsafe { &*address.cast() }
             }
-            extern "C" fn load(address: *mut $type, _: i32, pc: usize) -> $type {
+            fn announce(
+                address: *mut $type,
+                action: Action,
+                operands: (u64, u64),
+                orders: (i32, i32),
+                pc: usize,
+            ) {
+                let (address, size) = (address as usize, $bits / 8);
+                before(Atomic { address, size, action, operands, orders, pc });
+            }
+            extern "C" fn load(address: *mut $type, order: i32, pc: usize) -> $type {
                 if is_program() {
-                    before(address as usize, $bits / 8, Action::Load, 0, 0, pc);
+                    announce(address, Action::Load, (0, 0), (order, order), pc);
                 }
                 cell(address).load(SeqCst)
             }
-            extern "C" fn store(address: *mut $type, value: $type, _: i32, pc: usize) {
+            extern "C" fn store(address: *mut $type, value: $type, order: i32, pc: usize) {
                 if is_program() {
-                    before(address as usize, $bits / 8, Action::Store, value.into(), 0, pc);
+                    announce(address, Action::Store, (value.into(), 0), (order, order), pc);
                 }
                 cell(address).store(value, SeqCst);
             }
@@ -134,18 +151,29 @@ macro_rules! atomics {
             atomics!(@update $type, $bits, or, fetch_or, Or);
             atomics!(@update $type, $bits, xor, fetch_xor, Xor);
             atomics!(@update $type, $bits, nand, fetch_nand, Nand);
-            fn compare(address: *mut $type, expected: $type, new: $type, pc: usize) -> Result<$type, $type> {
+            fn compare(
+                address: *mut $type,
+                expected: $type,
+                new: $type,
+                orders: (i32, i32),
+                pc: usize,
+            ) -> Result<$type, $type> {
                 if is_program() {
-                    let (first, second) = (expected.into(), new.into());
-                    before(address as usize, $bits / 8, Action::CompareExchange, first, second, pc);
+                    let operands = (expected.into(), new.into());
+                    announce(address, Action::CompareExchange, operands, orders, pc);
                 }
                 cell(address).compare_exchange(expected, new, SeqCst, SeqCst)
             }
             extern "C" fn strong(
-                address: *mut $type, expected: *mut $type, new: $type, _: i32, _: i32, pc: usize,
+                address: *mut $type,
+                expected: *mut $type,
+                new: $type,
+                order: i32,
+                failure: i32,
+                pc: usize,
             ) -> i32 {
                 // SAFETY: the program's own variable.
-                match compare(address, unsafe { *expected }, new, pc) {
+                match compare(address, unsafe { *expected }, new, (order, failure), pc) {
                     Ok(_) => 1,
                     Err(found) => {
                         // SAFETY: as above.
@@ -155,9 +183,14 @@ macro_rules! atomics {
                 }
             }
             extern "C" fn val(
-                address: *mut $type, expected: $type, new: $type, _: i32, _: i32, pc: usize,
+                address: *mut $type,
+                expected: $type,
+                new: $type,
+                order: i32,
+                failure: i32,
+                pc: usize,
             ) -> $type {
-                compare(address, expected, new, pc).unwrap_or_else(|found| found)
+                compare(address, expected, new, (order, failure), pc).unwrap_or_else(|found| found)
             }
             entry! {
                 $load / 2 => load;
@@ -176,10 +209,10 @@ macro_rules! atomics {
         }
     )*};
     (@update $type:ty, $bits:literal, $name:ident, $method:ident, $update:ident) => {
-        extern "C" fn $name(address: *mut $type, value: $type, _: i32, pc: usize) -> $type {
+        extern "C" fn $name(address: *mut $type, value: $type, order: i32, pc: usize) -> $type {
             if is_program() {
                 let action = Action::Update(Update::$update, $bits);
-                before(address as usize, $bits / 8, action, value.into(), 0, pc);
+                announce(address, action, (value.into(), 0), (order, order), pc);
             }
             cell(address).$method(value, SeqCst)
         }
@@ -228,7 +261,15 @@ atomics! {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_atomic_thread_fence(_: i32) {}
+extern "C" fn __tsan_atomic_thread_fence(number: i32) {
+    if is_program() {
+        inside(|runtime| {
+            runtime.run().fence(order(number));
+            // What follows is ordered otherwise than what was recorded before.
+            runtime.shadow.next_segment();
+        });
+    }
+}
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic_signal_fence(_: i32) {}
 
@@ -248,29 +289,32 @@ fn number([low, high]: [u64; 2]) -> u128 {
     u128::from(low) | u128::from(high) << 64
 }
 
-fn wide_before(address: *mut [u64; 2], action: Action, first: u64, second: u64) {
+const STRONGEST: i32 = 5;
+
+fn wide_before(address: *mut [u64; 2], action: Action, operands: (u64, u64)) {
     if !is_program() {
         crate::raw::fail("preempt: atomic numbers of 16 bytes need `preempt run`\n");
     }
     let pc = crate::signals::caller();
-    before(address as usize, 16, action, first, second, pc);
+    let orders = (STRONGEST, STRONGEST);
+    before(Atomic { address: address as usize, size: 16, action, operands, orders, pc });
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic128_load(address: *mut [u64; 2], _: i32) -> u128 {
-    wide_before(address, Action::Load, 0, 0);
+    wide_before(address, Action::Load, (0, 0));
     number(*wide_cell(address))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic128_store(address: *mut [u64; 2], value: u128, _: i32) {
-    wide_before(address, Action::Store, fold(pair(value)), 0);
+    wide_before(address, Action::Store, (fold(pair(value)), 0));
     *wide_cell(address) = pair(value);
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_atomic128_exchange(address: *mut [u64; 2], value: u128, _: i32) -> u128 {
-    wide_before(address, Action::Update(Update::Swap, 64), fold(pair(value)), 0);
+    wide_before(address, Action::Update(Update::Swap, 64), (fold(pair(value)), 0));
     number(std::mem::replace(wide_cell(address), pair(value)))
 }
 
@@ -282,8 +326,8 @@ extern "C" fn __tsan_atomic128_compare_exchange_val(
     _: i32,
     _: i32,
 ) -> u128 {
-    let (first, second) = (fold(pair(expected)), fold(pair(new)));
-    wide_before(address, Action::CompareExchange, first, second);
+    let operands = (fold(pair(expected)), fold(pair(new)));
+    wide_before(address, Action::CompareExchange, operands);
     let found = number(*wide_cell(address));
     if found == expected {
         *wide_cell(address) = pair(new);

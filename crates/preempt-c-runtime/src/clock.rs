@@ -92,13 +92,13 @@ unsafe extern "C" fn clock() -> libc::clock_t {
     now.tv_sec * 1_000_000 + now.tv_nsec / 1000
 }
 
-/// Sleeps: others may run for free, and the thread goes on by itself.
+/// Sleeps: others may run for free.
 fn sleep_under_control(nanoseconds: u64, pc: usize) {
     inside(|runtime| {
         let me = runtime.me();
         me.time = me.time.saturating_add(nanoseconds);
         me.spinning.clear();
-        yield_now(true, Place { pc, address: 0 });
+        yield_now(Place { pc, address: 0 });
     });
 }
 
@@ -168,7 +168,7 @@ unsafe extern "C" fn give_way(pc: usize) -> c_int {
     }
     inside(|runtime| {
         runtime.me().spinning.clear();
-        yield_now(false, Place { pc, address: 0 });
+        yield_now(Place { pc, address: 0 });
     });
     0
 }

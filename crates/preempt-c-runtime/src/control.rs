@@ -14,7 +14,8 @@ use crate::shadow::Shadow;
 use crate::task::Task;
 use crate::trouble::Trouble;
 use preempt_explore::{
-    Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Status, ThreadId,
+    Action, Command, Driver, Ending, Next, ObjectId, Operation, Order, Program, Run, Status,
+    ThreadId,
 };
 use std::panic::Location;
 use std::ptr::null_mut;
@@ -267,6 +268,18 @@ pub(crate) fn operation(
     step(Operation::new(action, object, first, second, Location::caller()), place)
 }
 
+/// As [`operation`], on a number, with memory orders.
+pub(crate) fn ordered(
+    action: Action,
+    object: ObjectId,
+    (first, second): (u64, u64),
+    (order, failure): (Order, Order),
+    place: Place,
+) -> u64 {
+    let operation = Operation::new(action, object, first, second, Location::caller());
+    step(operation.with_order(order, failure), place)
+}
+
 /// As [`operation`], and no other thread runs before it.
 pub(crate) fn urgently(
     action: Action,
@@ -306,15 +319,15 @@ fn uses_memory(action: Action) -> bool {
     !matches!(action, Action::Reacquire | Action::Leave | Action::Receive | Action::Yield)
 }
 
-/// Lets other threads run. A thread that waits in a loop goes on when something it has read
-/// changes; one that sleeps goes on by itself.
-pub(crate) fn yield_now(sleeps: bool, place: Place) {
+/// Lets other threads run. A thread that waits in a loop goes on when something it has read changes,
+/// or when nobody else can; so does one that sleeps, for how long it sleeps is nobody's business.
+pub(crate) fn yield_now(place: Place) {
     let run = runtime().run();
-    if !run.rules.watch && !sleeps {
+    if !run.rules.watch {
         run.rules.watch = true;
         runtime().learnt = true;
     }
-    operation(Action::Yield, ObjectId::NONE, u64::from(sleeps), 0, place);
+    operation(Action::Yield, ObjectId::NONE, 0, 0, place);
 }
 
 /// Makes a thread and runs it up to its first operation. The task must be prepared afterwards by

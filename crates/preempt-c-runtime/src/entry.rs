@@ -66,7 +66,7 @@ pub(crate) use entry;
 
 /// The function of this name that would have been called without us.
 macro_rules! real {
-    ($name:literal, fn($($type:ty),*) $(-> $result:ty)?) => {{
+    ($name:literal, fn($($type:ty),* $(,)?) $(-> $result:ty)?) => {{
         static AT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let at = $crate::entry::next(&AT, $name);
         // Some callers are inside of a block for the call itself.

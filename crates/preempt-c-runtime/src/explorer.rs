@@ -115,7 +115,14 @@ fn raw_impossible() -> ! {
 
 fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
     let tally = Tally { executions: 1, ..Tally::default() };
-    let (evidence, unsupported) = match schedule.parse::<Schedule>() {
+    let parts = report::without_racy(schedule);
+    if let Some((_, places)) = &parts {
+        for &place in places {
+            runtime().shadow.add_racy(place);
+        }
+    }
+    let text = parts.map_or(schedule, |(text, _)| text);
+    let (evidence, unsupported) = match text.parse::<Schedule>() {
         Ok(schedule) => {
             let evidence = execute(kept, &schedule);
             let unsupported = runtime().trouble.clone().filter(|trouble| !trouble.is_program_s());

@@ -97,12 +97,13 @@ pub(crate) fn destroy_values() {
     // A destructor may set values again; POSIX asks for four rounds.
     for _ in 0..4 {
         let mut any = false;
-        for index in 0..COUNT.load(Ordering::Relaxed) {
+        let count = COUNT.load(Ordering::Relaxed);
+        // SAFETY: one thread runs at a time; a copy, because destructors may make keys.
+        let destructors = unsafe { DESTRUCTORS };
+        for (index, destructor) in destructors.into_iter().take(count).enumerate() {
             let value = inside(|runtime| {
                 runtime.me().keys.get_mut(index).map(std::mem::take).unwrap_or_default()
             });
-            // SAFETY: one thread runs at a time.
-            let destructor = unsafe { DESTRUCTORS[index] };
             if let (Some(destructor), true) = (destructor, value != 0) {
                 any = true;
                 // SAFETY: the program's own destructor and value.

@@ -52,6 +52,9 @@ impl Backend {
 
 /// Set when the search has nothing left to execute.
 static mut OVER: bool = false;
+/// Whether this process was made for one execution. The runtime cannot say: it is shared, and the way
+/// to execute may change in the middle of an execution.
+static mut IS_CHILD: bool = false;
 
 /// Runs the search, which asks for executions, until it is over.
 pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !) {
@@ -104,6 +107,8 @@ unsafe fn one(runtime: *mut Runtime) {
             }
         }
         match (*runtime).backend {
+            // Memory is put back even if the program has just shown that this is not enough: the
+            // next execution begins in a copy of this process.
             Backend::Restart => {
                 begin(runtime);
                 snapshot::restore(&mut (*runtime).arena);
@@ -116,6 +121,7 @@ unsafe fn one(runtime: *mut Runtime) {
                 (*runtime).arena.begin();
                 let child = raw::fork();
                 if child == 0 {
+                    IS_CHILD = true;
                     kernel::watch_this_process((*runtime).options.patience);
                     begin(runtime);
                     raw::exit(0);
@@ -184,14 +190,14 @@ pub(crate) fn switch(runtime: &mut Runtime, from: ThreadId, to: ThreadId) {
 /// Leaves the execution for good.
 pub(crate) fn back(runtime: &mut Runtime) -> ! {
     entry::select(entry::SEARCH);
-    match runtime.backend {
-        Backend::Fork | Backend::Threads => raw::exit(0),
-        // SAFETY: the launcher waits in `begin`.
-        Backend::Restart | Backend::Here => unsafe {
-            context::set_block(runtime.tasks[0].block);
-            let mut unused = 0;
-            context::switch(&raw mut unused, runtime.launcher);
-        },
+    // SAFETY: written before the execution began. The launcher waits in `begin`.
+    unsafe {
+        if IS_CHILD {
+            raw::exit(0);
+        }
+        context::set_block(runtime.tasks[0].block);
+        let mut unused = 0;
+        context::switch(&raw mut unused, runtime.launcher);
     }
     raw::fail("preempt: an execution was resumed after its end\n")
 }

@@ -143,7 +143,11 @@ fn acquire(mutex: *mut pthread_mutex_t, action: Action, timed: u64, pc: usize) -
         let spinning = &mut crate::control::runtime().me().spinning;
         match (acquired, action) {
             (true, _) => {
-                spinning.clear();
+                if action == Action::TryLock {
+                    spinning.clear();
+                }
+                let runtime = crate::control::runtime();
+                runtime.objects.details(index).writes = runtime.me().writes;
                 0
             }
             (false, Action::TryLock) => {
@@ -218,9 +222,14 @@ pub(crate) unsafe extern "C" fn unlock(mutex: *mut pthread_mutex_t, pc: usize) -
             details.depth -= 1;
             return 0;
         }
-        runtime.me().spinning.clear();
+        let writes = runtime.me().writes;
+        let unchanged = runtime.objects.details(index).writes == writes;
+        if !unchanged {
+            runtime.me().spinning.clear();
+        }
         let id = runtime.objects.id(index);
-        operation(Action::Unlock, id, 0, 0, Place { pc, address: mutex as usize });
+        let place = Place { pc, address: mutex as usize };
+        operation(Action::Unlock, id, u64::from(unchanged), 0, place);
         0
     })
 }

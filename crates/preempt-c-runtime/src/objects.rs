@@ -38,6 +38,8 @@ pub(crate) struct Details {
     pub(crate) depth: u32,
     /// Participants of a barrier.
     pub(crate) count: u32,
+    /// How many writes its holder had made when it acquired it.
+    pub(crate) writes: u64,
     /// Whether it was used in this execution.
     pub(crate) used: bool,
 }

@@ -87,7 +87,7 @@ impl Evidence {
             }
         }
         Evidence {
-            schedule: Schedule::of(&run).to_string(),
+            schedule: with_racy(&Schedule::of(&run), &runtime.shadow.racy()),
             preemptions: run.preemptions,
             ending: run.ending,
             diverged,
@@ -111,6 +111,25 @@ impl Evidence {
             _ => "none",
         }
     }
+}
+
+/// A schedule counts operations, so it means something only together with the places of plain
+/// accesses that are operations: `p1.0x3@11d4+1200`, relative to the program's address.
+fn with_racy(schedule: &Schedule, places: &[usize]) -> String {
+    let base = snapshot::modules().first().map_or(0, |module| module.base);
+    let mut text = schedule.to_string();
+    for (nth, place) in places.iter().enumerate() {
+        let _ = write!(text, "{}{:x}", if nth == 0 { '@' } else { '+' }, place - base);
+    }
+    text
+}
+
+/// The two parts of a schedule with places.
+pub(crate) fn without_racy(text: &str) -> Option<(&str, Vec<usize>)> {
+    let base = snapshot::modules().first().map_or(0, |module| module.base);
+    let Some((schedule, places)) = text.split_once('@') else { return Some((text, Vec::new())) };
+    let place = |part: &str| usize::from_str_radix(part, 16).ok().map(|offset| base + offset);
+    Some((schedule, places.split('+').map(place).collect::<Option<_>>()?))
 }
 
 fn halt_name(halt: Halt) -> &'static str {

@@ -130,7 +130,9 @@ impl Shadow {
         let write = matches!(how, Use::Write | Use::AtomicWrite);
         // Cells must divide every access.
         let offset = address & 7;
-        while offset % granule.cell as usize != 0 || size % granule.cell as usize != 0 {
+        let divides =
+            |cell: u8| offset.is_multiple_of(cell.into()) && size.is_multiple_of(cell.into());
+        while !divides(granule.cell) {
             granule.cell /= 2;
             new |= granule.user == SEVERAL;
         }
@@ -233,6 +235,13 @@ impl Shadow {
         self.racy.insert(pc);
     }
 
+    /// The places that were found to race, in order.
+    pub(crate) fn racy(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = self.racy.iter().copied().collect();
+        places.sort_unstable();
+        places
+    }
+
     /// How many places were found to race.
     pub(crate) fn racy_places(&self) -> usize {
         self.racy.len()
@@ -244,7 +253,7 @@ impl Shadow {
     pub(crate) fn cell_size(&mut self, address: usize, size: usize) -> usize {
         let index = self.granule(address);
         let mut cell = usize::from(self.granules[index as usize].cell);
-        while address % cell != 0 || size % cell != 0 {
+        while !address.is_multiple_of(cell) || !size.is_multiple_of(cell) {
             cell /= 2;
         }
         cell

@@ -107,6 +107,7 @@ unsafe extern "C" fn instead_of_main(
         runtime.backend = Backend::Threads;
         runtime.note("the processor does not let programs switch thread-local blocks, so real threads were used");
     }
+    announce_threads();
     runtime.arena.keep();
     runtime.at_exit_before = runtime.at_exit.len();
     // SAFETY: flushes what constructors have printed, before output is redirected.
@@ -121,6 +122,18 @@ unsafe extern "C" fn instead_of_main(
     }
     launch::serve(runtime, explorer::body);
     raw::exit(0)
+}
+
+/// The C library believes that there is one thread until it has made a second one, and libraries then
+/// count references without atomic operations. It does not make ours, so it has to be told.
+fn announce_threads() {
+    // SAFETY: a variable of the C library, of one byte; no threads exist yet.
+    unsafe {
+        let alone = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr());
+        if !alone.is_null() {
+            alone.cast::<u8>().write(0);
+        }
+    }
 }
 
 /// Executions have no input, and no output unless it is asked for.

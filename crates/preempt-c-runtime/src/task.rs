@@ -40,6 +40,8 @@ pub(crate) struct Task {
     /// Atomic objects that it has written to by plain accesses since its last operation.
     pub(crate) stale: Vec<u32>,
     pub(crate) spinning: Spinning,
+    /// Writes to memory that may be shared.
+    pub(crate) writes: u64,
     /// On real threads: set when it may run.
     pub(crate) turn: u32,
     /// On real threads: what `pthread_self` returns.
@@ -65,6 +67,7 @@ impl Task {
             time: 0,
             stale: Vec::new(),
             spinning: Spinning::default(),
+            writes: 0,
             turn: 0,
             identity: 0,
         }

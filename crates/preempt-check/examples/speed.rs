@@ -45,7 +45,7 @@ fn main() {
 }
 
 fn report<S: System>(system: &S, options: Options) {
-    let answer = Check::new(system).options(options.clone()).run();
+    let answer = Check::new(system).options(options.clone()).run_compiled_for(system);
     let numbers = &answer.claim.statistics;
     println!("{}", answer.claim.sentence);
     for note in &answer.claim.notes {

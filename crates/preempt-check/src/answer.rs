@@ -105,10 +105,16 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         bound,
         mut statistics,
         coverage,
-        unreached,
-        notes,
+        mut unreached,
+        mut notes,
     } = finding;
     statistics.complete &= stop.is_none();
+    if let Some(found) = &counterexample {
+        remove_executed(system, &found.steps, &mut unreached);
+        if let Some(stop @ (Stop::Memory | Stop::Time | Stop::Depth | Stop::Interrupted)) = stop {
+            notes.push(format!("the search is incomplete: {stop}; there may be more violations"));
+        }
+    }
     let violation = counterexample.as_ref().map(|found| violation(system, found, simplest));
     let verdict = match (&violation, stop, bound) {
         (Some(_), _, _) => Verdict::Violated,
@@ -129,6 +135,25 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         },
         counterexample,
     }
+}
+
+/// What the counterexample executes is reached, also where the search that found another one left it
+/// out.
+fn remove_executed<S: System + ?Sized>(system: &S, steps: &[Step], unreached: &mut Vec<Unreached>) {
+    if unreached.is_empty() {
+        return;
+    }
+    let mut taken = vec![false; system.transition_count()];
+    for step in steps {
+        let partner = step.partner.and_then(|_| system.partner_key(*step));
+        for key in [Some(system.transition_key(*step)), partner].into_iter().flatten() {
+            if let Some(taken) = taken.get_mut(key) {
+                *taken = true;
+            }
+        }
+    }
+    let left = system.unreached(&taken);
+    unreached.retain(|place| left.contains(place));
 }
 
 fn violation<S: System + ?Sized>(system: &S, found: &Counterexample, simplest: bool) -> Violation {

@@ -23,6 +23,18 @@ pub struct Progress {
     pub memory: usize,
     /// Since the start.
     pub elapsed: Duration,
+    /// What the search is about.
+    pub phase: Phase,
+}
+
+/// What a search is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Whether there is a violation.
+    #[default]
+    Search,
+    /// Whether there is a simpler counterexample than the one that was found.
+    Simplify,
 }
 
 impl Progress {
@@ -40,12 +52,19 @@ pub struct Budget<'a> {
     listener: Option<&'a mut (dyn FnMut(&Progress) + Send)>,
     start: Instant,
     last_report: Instant,
+    last_check: Instant,
+    /// How much is polled between two looks at the clock.
+    polls_per_check: u32,
     polls: u32,
     peak: usize,
+    phase: Phase,
 }
 
-/// The clock is read once in so many polls.
+/// The clock is read once in so many polls at most; less often where states are quick, more often where
+/// each of them takes long.
 const POLLS_PER_CHECK: u32 = 512;
+/// What may pass between two looks at the clock.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
 impl<'a> Budget<'a> {
@@ -59,8 +78,12 @@ impl<'a> Budget<'a> {
             listener: None,
             start: now,
             last_report: now,
+            last_check: now,
+            // The first poll looks: how long a state takes is not known yet.
+            polls_per_check: 1,
             polls: 0,
             peak: 0,
+            phase: Phase::Search,
         }
     }
 
@@ -76,6 +99,24 @@ impl<'a> Budget<'a> {
         self
     }
 
+    /// The same limits and listener for the search for a simpler counterexample: it ends after `limit`
+    /// at the latest, and with the time of the whole.
+    pub fn simplify(&mut self, limit: Duration) -> Budget<'_> {
+        let now = Instant::now();
+        let own = now.checked_add(limit);
+        let listener = self.listener.as_mut().map(|listener| {
+            let listener: &mut (dyn FnMut(&Progress) + Send) = &mut **listener;
+            listener
+        });
+        Budget {
+            deadline: self.deadline.into_iter().chain(own).min(),
+            interrupt: self.interrupt,
+            listener,
+            phase: Phase::Simplify,
+            ..Budget::unlimited().memory(self.memory)
+        }
+    }
+
     /// Ends when the flag is set.
     pub fn interrupt(mut self, flag: &'a AtomicBool) -> Self {
         self.interrupt = Some(flag);
@@ -86,6 +127,15 @@ impl<'a> Budget<'a> {
     pub fn listener(mut self, listener: &'a mut (dyn FnMut(&Progress) + Send)) -> Self {
         self.listener = Some(listener);
         self
+    }
+
+    /// Tells the listener at once that another phase begins.
+    pub fn announce(&mut self, phase: Phase) {
+        if let Some(listener) = &mut self.listener {
+            let memory = self.peak;
+            let elapsed = self.start.elapsed();
+            listener(&Progress { memory, elapsed, phase, ..Progress::default() });
+        }
     }
 
     /// The memory limit in bytes.
@@ -108,7 +158,7 @@ impl<'a> Budget<'a> {
     #[inline(always)]
     pub fn poll(&mut self, progress: impl FnOnce() -> Progress) -> Option<Stop> {
         self.polls += 1;
-        if self.polls < POLLS_PER_CHECK {
+        if self.polls < self.polls_per_check {
             return None;
         }
         self.check(progress())
@@ -122,7 +172,7 @@ impl<'a> Budget<'a> {
         progress: impl FnOnce() -> Progress,
     ) -> Option<Stop> {
         self.polls += POLLS_PER_CHECK / batches;
-        if self.polls < POLLS_PER_CHECK {
+        if self.polls < self.polls_per_check {
             return None;
         }
         self.check(progress())
@@ -143,10 +193,16 @@ impl<'a> Budget<'a> {
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             return Some(Stop::Time);
         }
+        self.polls_per_check = match now - self.last_check {
+            passed if passed > LOOK_EVERY => (self.polls_per_check / 2).max(1),
+            _ => (self.polls_per_check * 2).min(POLLS_PER_CHECK),
+        };
+        self.last_check = now;
         if now - self.last_report >= REPORT_EVERY {
             self.last_report = now;
             if let Some(listener) = &mut self.listener {
                 progress.elapsed = now - self.start;
+                progress.phase = self.phase;
                 listener(&progress);
             }
         }
@@ -154,13 +210,26 @@ impl<'a> Budget<'a> {
     }
 }
 
-/// The memory that the operating system can give away now, in bytes; a guess where it does not say.
+/// The memory that the operating system can give to this process now, in bytes; a guess where it does
+/// not say. A limit on its address space (`ulimit -v`) counts: beyond it, allocations fail.
 pub fn available_memory() -> usize {
     let kibibytes = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
         line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()
     });
-    kibibytes.map_or(4 << 30, |kibibytes| kibibytes.saturating_mul(1024))
+    let given = kibibytes.map_or(4 << 30, |kibibytes| kibibytes.saturating_mul(1024));
+    given.min(address_space_left().unwrap_or(usize::MAX))
+}
+
+/// What a limit on the address space leaves, if there is one.
+fn address_space_left() -> Option<usize> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit: usize = line.split_whitespace().next()?.parse().ok()?;
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    let used: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(limit.saturating_sub(used.saturating_mul(1024)))
 }
 
 impl std::fmt::Debug for Budget<'_> {
@@ -187,8 +256,7 @@ mod tests {
         assert_eq!(late.check(Progress::default()), Some(Stop::Time));
         let flag = AtomicBool::new(true);
         let mut stopped = Budget::unlimited().interrupt(&flag);
-        let polls = (0..POLLS_PER_CHECK).filter_map(|_| stopped.poll(Progress::default));
-        assert_eq!(polls.collect::<Vec<_>>(), [Stop::Interrupted]);
+        assert_eq!(stopped.poll(Progress::default), Some(Stop::Interrupted));
         let mut reports = 0;
         let mut listener = |_: &Progress| reports += 1;
         {
@@ -197,5 +265,27 @@ mod tests {
             assert_eq!(budget.check(Progress::default()), None);
         }
         assert_eq!(reports, 1);
+    }
+
+    #[test]
+    fn slow_states_are_polled_one_by_one() {
+        let mut budget = Budget::unlimited();
+        while budget.polls_per_check < POLLS_PER_CHECK {
+            assert_eq!(budget.poll(Progress::default), None);
+        }
+        while budget.polls_per_check > 1 {
+            budget.last_check -= 2 * LOOK_EVERY;
+            assert_eq!(budget.check(Progress::default()), None);
+        }
+    }
+
+    #[test]
+    fn the_time_of_the_whole_is_also_that_of_simplification() {
+        let mut budget = Budget::unlimited().time(Duration::ZERO);
+        let mut more = budget.simplify(Duration::from_secs(10));
+        assert_eq!(more.check(Progress::default()), Some(Stop::Time));
+        let mut unlimited = Budget::unlimited();
+        assert_eq!(unlimited.simplify(Duration::ZERO).check(Progress::default()), Some(Stop::Time));
+        assert_eq!(unlimited.simplify(Duration::MAX).check(Progress::default()), None);
     }
 }

@@ -5,8 +5,8 @@ use crate::search::{
 };
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
-    Answer, Budget, Compatibility, Finding, Options, Preemptions, Progress, Reduction, Search,
-    Storage, available_memory, conclude,
+    Answer, Budget, Compatibility, Finding, Options, Phase, Preemptions, Progress, Reduction,
+    Search, Storage, available_memory, conclude,
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
@@ -81,16 +81,17 @@ use std::time::Duration;
 /// let trace = &answer.claim.violation.expect("a violation has a trace").trace;
 /// assert_eq!(trace.cost().preemptions, 1);
 /// ```
-pub struct Check<'a, S: System + ?Sized> {
-    system: &'a S,
+pub struct Check<'a> {
+    system: &'a dyn System,
     options: Options,
     interrupt: Option<&'a AtomicBool>,
     listener: Option<&'a mut (dyn FnMut(&Progress) + Send)>,
 }
 
-impl<'a, S: System + ?Sized> Check<'a, S> {
+impl<'a> Check<'a> {
     /// A check with default options: assertions and deadlocks, all executions.
-    pub fn new(system: &'a S) -> Self {
+    pub fn new<S: System + ?Sized>(system: &'a S) -> Self {
+        let system = system.as_system();
         Check { system, options: Options::default(), interrupt: None, listener: None }
     }
 
@@ -124,7 +125,8 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         self
     }
 
-    /// Tells `listener` about ten times a second how far the search is.
+    /// Tells `listener` about ten times a second how far the search is, and at once when a
+    /// counterexample was found ([`Phase::Simplify`]).
     pub fn progress(mut self, listener: &'a mut (dyn FnMut(&Progress) + Send)) -> Self {
         self.listener = Some(listener);
         self
@@ -132,6 +134,17 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
 
     /// Searches, and says what was found.
     pub fn run(self) -> Answer {
+        let system = self.system;
+        self.run_compiled_for(system)
+    }
+
+    /// As [`Check::run`], with a search that is compiled for the type of `system`, which must be the
+    /// one that the check was made with. It pays where a step takes less time than a few indirect
+    /// calls; every such type makes the program larger and slower to build.
+    pub fn run_compiled_for<S: System + ?Sized>(mut self, system: &S) -> Answer {
+        let useful = useful_threads();
+        let wanted = std::mem::replace(&mut self.options.threads, 1);
+        self.options.threads = wanted.clamp(1, useful);
         let available = available_memory() / 16 * 15;
         let memory = self.options.memory.unwrap_or(available);
         let mut budget = Budget::unlimited().memory(memory.min(available));
@@ -144,26 +157,38 @@ impl<'a, S: System + ?Sized> Check<'a, S> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
-        let mut finding = search(self.system, &self.options, &mut budget);
-        if !self.options.first && self.options.compatibility == Compatibility::None {
-            let mut more = Budget::unlimited()
-                .memory(budget.memory_limit())
-                .time(budget.elapsed().max(SIMPLEST_AT_LEAST));
-            if let Some(flag) = self.interrupt {
-                more = more.interrupt(flag);
-            }
-            simplify(self.system, &self.options, &mut finding, &mut more);
+        let mut finding = search(system, &self.options, &mut budget);
+        if finding.counterexample.is_some() {
+            budget.announce(Phase::Simplify);
         }
-        let mut answer = conclude(self.system, &self.options.property, finding);
+        if !self.options.first && self.options.compatibility == Compatibility::None {
+            let limit = budget.elapsed().max(SIMPLEST_AT_LEAST);
+            simplify(system, &self.options, &mut finding, &mut budget.simplify(limit));
+        }
+        let mut answer = conclude(system, &self.options.property, finding);
         if memory > available {
             answer.claim.notes.push(format!(
                 "the memory limit was lowered to the {} MiB that are available",
                 available >> 20
             ));
         }
+        if wanted > useful {
+            answer.claim.notes.push(format!(
+                "{useful} threads were used: more than that are of no use on this machine"
+            ));
+        }
         answer
     }
 }
+
+/// More threads than this only wait for each other. A few more than the machine runs at once do no harm.
+fn useful_threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (2 * cores).max(AT_LEAST_USEFUL)
+}
+
+/// So many threads are had on any machine.
+const AT_LEAST_USEFUL: usize = 8;
 
 /// How long the search for the simplest counterexample may take at least; at most it takes as long as
 /// the search that found one.
@@ -173,26 +198,37 @@ fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget
     if let Some(seed) = options.swarm {
         return swarm(system, seed, options, budget);
     }
-    if let Search::IterativeDepth { step } = options.search {
-        return iterative_depth(system, step, options, budget);
-    }
     let limit = budget.memory_limit();
     let mut notes = Vec::new();
-    let searches_its_own_way =
-        is_bounded(options) || matches!(options.search, Search::Random { .. });
-    if options.threads > 1 && !searches_its_own_way {
+    if options.threads > 1 {
         match why_not_parallel(options) {
+            None if is_bounded(options) => {}
             None => return search_in_parallel(system, options, budget),
             Some(reason) => notes.push(format!("one thread was used: {reason}")),
         }
     }
-    let mut finding = search_alone(system, options, limit, budget);
+    let mut finding = match options.search {
+        Search::IterativeDepth { step } => iterative_depth(system, step, options, budget),
+        _ => search_alone(system, options, limit, budget),
+    };
     finding.notes.splice(0..0, notes);
     finding
 }
 
 /// What about the options does not go together with several threads.
 fn why_not_parallel(options: &Options) -> Option<&'static str> {
+    if matches!(options.search, Search::Random { .. } | Search::IterativeDepth { .. }) {
+        return Some("several threads explore everything, in no particular order");
+    }
+    if options.compatibility != Compatibility::None {
+        return Some("Spin's rules follow one depth-first search");
+    }
+    if is_bounded(options) {
+        return why_not_iterative_parallel(options);
+    }
+    if options.search == Search::Depth {
+        return Some("several threads explore in no particular order, not depth-first");
+    }
     if !matches!(options.storage, Storage::Auto | Storage::Exact) {
         return Some("several threads share an exact store only");
     }
@@ -200,6 +236,18 @@ fn why_not_parallel(options: &Options) -> Option<&'static str> {
         return Some("several threads explore in no particular order and know no depth");
     }
     None
+}
+
+/// The same under a bound on preemptions; where states are merely hashed, that search says so itself.
+fn why_not_iterative_parallel(options: &Options) -> Option<&'static str> {
+    let lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
+    match options.preemptions {
+        _ if options.search == Search::Depth || options.free_cycles || options.shorten => {
+            Some("a depth-first search under a bound is for one")
+        }
+        Preemptions::AtMost(_) if lossy => Some("a depth-first search under a bound is for one"),
+        _ => None,
+    }
 }
 
 fn search_in_parallel<S: System + ?Sized>(
@@ -212,6 +260,10 @@ fn search_in_parallel<S: System + ?Sized>(
     numbers.seconds = budget.elapsed().as_secs_f64();
     numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
     numbers.memory_bytes = budget.peak_memory().max(bytes) as u64;
+    if options.search == Search::Breadth {
+        let note = "several threads explore in no particular order, not breadth-first";
+        finding.notes.push(note.into());
+    }
     finding
 }
 
@@ -243,6 +295,13 @@ fn search_alone<S: System + ?Sized>(
                 store.expected_omissions()
             ));
             weaken(finding)
+        }
+        // Spin's rules under a bound look states up by their number, which a table of bits has not.
+        Storage::Bitstate { .. } if is_spin_bounded(options) => {
+            let mut finding = search_with(system, &mut Exact::new(limit), options, budget);
+            let note = "states were stored exactly: under a bound, Spin's rules need their numbers";
+            finding.notes.push(note.into());
+            finding
         }
         Storage::Bitstate { bits, hashes } => {
             // Half of the memory is left to the stack.
@@ -299,6 +358,10 @@ fn search_with<S: System + ?Sized, T: Store>(
     numbers.bytes_per_state = store.bytes() as f64 / store.len().max(1) as f64;
     numbers.memory_bytes = budget.peak_memory().max(store.bytes()) as u64;
     finding
+}
+
+fn is_spin_bounded(options: &Options) -> bool {
+    is_bounded(options) && options.compatibility != Compatibility::None
 }
 
 /// Whether executions are explored by their preemptions.

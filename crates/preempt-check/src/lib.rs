@@ -15,7 +15,7 @@ pub mod search;
 pub mod store;
 
 pub use answer::{Answer, Counterexample, Finding, conclude};
-pub use budget::{Budget, Progress, available_memory};
+pub use budget::{Budget, Phase, Progress, available_memory};
 pub use check::Check;
 pub use options::{Compatibility, Options, Reduction, Search, Storage};
 pub use preemptions::Preemptions;

@@ -1,9 +1,10 @@
 //! The command line: one table from which help, man page and completions come.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Finds concurrency bugs by searching executions in the order of the preemptions they need.
 #[derive(Parser, Debug)]
@@ -136,22 +137,16 @@ pub(crate) struct CheckArguments {
     pub(crate) model: ModelArguments,
 
     /// At most N preemptions
-    #[arg(long, value_name = "N", conflicts_with = "iterate", help_heading = "Bounds")]
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub(crate) bound: Option<u32>,
     /// 0, 1, 2, … preemptions until violated, exhausted or MAX
     #[arg(long, value_name = "MAX", num_args = 0..=1, help_heading = "Bounds")]
     pub(crate) iterate: Option<Option<u32>>,
     /// With --iterate: raise the bound by this much more at a time
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 0,
-        requires = "iterate",
-        help_heading = "Bounds"
-    )]
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Bounds")]
     pub(crate) csb: u32,
     /// Do not count a switch away from a process whose every step leads back into the path
-    #[arg(long, requires = "bound", help_heading = "Bounds")]
+    #[arg(long, help_heading = "Bounds")]
     pub(crate) free_cycles: bool,
     /// Explore a state again when it is met at a smaller depth
     #[arg(long, help_heading = "Bounds")]
@@ -181,8 +176,8 @@ pub(crate) struct CheckArguments {
     /// Cut executions after N steps
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) depth: Option<u64>,
-    /// Cores to use
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    /// Threads to use, or `auto` for as many as the machine runs at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_threads, help_heading = "Search")]
     pub(crate) threads: usize,
     /// How steps are executed
     #[arg(long, value_enum, default_value = "native", help_heading = "Search")]
@@ -205,16 +200,16 @@ pub(crate) struct CheckArguments {
     pub(crate) time: Option<Duration>,
 
     /// Check the ltl block of this name
-    #[arg(long, value_name = "NAME", group = "property", help_heading = "Properties")]
+    #[arg(long, value_name = "NAME", help_heading = "Properties")]
     pub(crate) ltl: Option<String>,
     /// Check this LTL formula
-    #[arg(long, value_name = "FORMULA", group = "property", help_heading = "Properties")]
+    #[arg(long, value_name = "FORMULA", help_heading = "Properties")]
     pub(crate) formula: Option<String>,
     /// Check the never claim of this name
-    #[arg(long, value_name = "NAME", group = "property", help_heading = "Properties")]
+    #[arg(long, value_name = "NAME", help_heading = "Properties")]
     pub(crate) claim: Option<String>,
     /// Ignore never claims and ltl blocks
-    #[arg(long, group = "property", help_heading = "Properties")]
+    #[arg(long, help_heading = "Properties")]
     pub(crate) no_claim: bool,
     /// Look for acceptance cycles
     #[arg(long, help_heading = "Properties")]
@@ -239,13 +234,7 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "K", help_heading = "Boolean programs")]
     pub(crate) switches: Option<u32>,
     /// At most R rounds: in each, every thread may run once, in order
-    #[arg(
-        long,
-        value_name = "R",
-        value_parser = clap::value_parser!(u32).range(1..),
-        conflicts_with_all = ["switches", "iterate", "bound"],
-        help_heading = "Boolean programs"
-    )]
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Boolean programs")]
     pub(crate) rounds: Option<u32>,
     /// How to solve it
     #[arg(long, value_enum, help_heading = "Boolean programs")]
@@ -284,6 +273,72 @@ pub(crate) struct CheckArguments {
     /// Only the verdict
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+
+    /// What was given, and when the command began.
+    #[arg(skip)]
+    pub(crate) given: Given,
+}
+
+impl CheckArguments {
+    /// When the whole command has to be over.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.time.and_then(|limit| self.given.start.checked_add(limit))
+    }
+
+    /// How much of the time limit is left.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// Which options stand on the command line, as opposed to those that have their default value, and
+/// when the command began: a time limit is for all of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    options: BTreeSet<String>,
+    start: Instant,
+}
+
+impl Default for Given {
+    fn default() -> Self {
+        Given { options: BTreeSet::new(), start: Instant::now() }
+    }
+}
+
+impl Given {
+    /// Whether the option of this field was given.
+    pub(crate) fn has(&self, field: &str) -> bool {
+        self.options.contains(field)
+    }
+
+    /// The fields of all options that were given.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &str> {
+        self.options.iter().map(String::as_str)
+    }
+
+    /// How long the command has been running.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+/// Reads a command line.
+pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let start = Instant::now();
+    let matches = Cli::command().try_get_matches_from(words)?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if let (Command::Check(arguments), Some((_, matches))) =
+        (&mut cli.command, matches.subcommand())
+    {
+        let is_given = |id: &&clap::Id| {
+            matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
+        };
+        // The groups that clap makes of flattened structs are no options.
+        let options = matches.ids().filter(|id| id.as_str() != "file").filter(is_given);
+        let options = options.map(|id| id.to_string()).filter(|id| !id.ends_with("Arguments"));
+        arguments.given = Given { options: options.collect(), start };
+    }
+    Ok(cli)
 }
 
 #[derive(Args, Debug)]
@@ -291,7 +346,7 @@ pub(crate) struct SimulateArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
     /// Choose each step by hand
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with_all = ["steps", "json"])]
     pub(crate) interactive: bool,
     /// Seed of the random choices; without it a fresh one, printed first
     #[arg(long, value_name = "N")]
@@ -311,7 +366,7 @@ pub(crate) struct ReplayArguments {
     /// A trace written by `check --trace`
     pub(crate) trace: PathBuf,
     /// Step through by hand
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with_all = ["html", "json"])]
     pub(crate) interactive: bool,
     /// Write the trace as one self-contained page
     #[arg(long, value_name = "FILE")]
@@ -380,9 +435,9 @@ pub(crate) struct RunArguments {
     /// Which executions: one per partial order, every schedule, or schedules at random
     #[arg(long, value_enum, default_value = "orders", help_heading = "Search")]
     pub(crate) search: RunSearch,
-    /// Seed of random schedules
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
-    pub(crate) seed: u64,
+    /// With --search random: the seed
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) seed: Option<u64>,
     /// How executions are repeated: in the process where possible, in a forked process each, or there
     /// on real threads
     #[arg(long, value_enum, default_value = "auto", help_heading = "Search")]
@@ -392,7 +447,12 @@ pub(crate) struct RunArguments {
     pub(crate) patience: u64,
 
     /// Execute one schedule, as a report names it
-    #[arg(long, value_name = "SCHEDULE", help_heading = "Replay")]
+    #[arg(
+        long,
+        value_name = "SCHEDULE",
+        conflicts_with_all = ["bound", "iterate", "executions", "search", "seed"],
+        help_heading = "Replay"
+    )]
     pub(crate) replay: Option<String>,
     /// With --replay: in this debugger
     #[arg(long, value_name = "COMMAND", requires = "replay", help_heading = "Replay")]
@@ -429,7 +489,7 @@ pub(crate) struct LtlArguments {
     #[arg(long, group = "form")]
     pub(crate) dot: bool,
     /// Print the automaton in stutter-invariant normal form
-    #[arg(long)]
+    #[arg(long, conflicts_with = "stutter")]
     pub(crate) normal_form: bool,
     /// Say whether the formula is stutter invariant
     #[arg(long, group = "form")]
@@ -507,6 +567,17 @@ pub(crate) enum Translation {
     Eager,
 }
 
+/// `4`, or `auto` for as many as the machine runs at once.
+fn parse_threads(text: &str) -> Result<usize, String> {
+    if text == "auto" {
+        return Ok(std::thread::available_parallelism().map_or(1, usize::from));
+    }
+    match text.parse::<usize>() {
+        Ok(0) | Err(_) => Err("a number of threads from 1 on, or `auto`".into()),
+        Ok(threads) => Ok(threads),
+    }
+}
+
 /// `512M`, `8G`, `1000000`.
 fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
@@ -542,7 +613,6 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_table_of_options_is_consistent() {

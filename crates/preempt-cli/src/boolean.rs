@@ -1,6 +1,7 @@
 //! Boolean programs: `preempt check program.bp` and `preempt sequentialize`.
 
 use crate::arguments::{CheckArguments, Method, SequentializeArguments, Switch, Translation};
+use crate::deadline;
 use crate::failure::Failure;
 use crate::output::{self, Report, print};
 use crate::terminal::{self, INTERRUPTED};
@@ -21,14 +22,23 @@ const DEFAULT_SWITCHES: u32 = 8;
 
 /// Checks a program, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    deadline::start(arguments);
     let file = &arguments.model.file;
     let (program, text) = load(file, arguments.dialect.as_deref(), arguments.quiet)?;
-    let claim = match arguments.bound {
+    let mut claim = match arguments.bound {
         Some(bound) => within_bound(&program, arguments, bound, &text)?,
         None => within_switches(&program, arguments, &text)?,
     };
+    output::account_for_time(arguments, &mut claim, 0.0);
+    deadline::answer();
     let sources = [Source { file: file.to_string_lossy().into_owned(), text }];
-    output::report(&Report { arguments, claims: &[claim], sources: &sources, headings: &[] })
+    output::report(&Report {
+        arguments,
+        claims: &[claim],
+        sources: &sources,
+        headings: &[],
+        selectors: &[],
+    })
 }
 
 /// LMP09's question: at most so many context switches of any kind.
@@ -66,7 +76,7 @@ fn within_switches(
         target: arguments.target.as_deref(),
         limits: Limits {
             memory_bytes: arguments.memory,
-            time: arguments.time,
+            time: arguments.time_left(),
             interrupt: Some(&INTERRUPTED),
             progress: Some(&show),
         },
@@ -82,6 +92,9 @@ fn within_switches(
     })?;
     let mut claim = report.claim;
     claim.notes.insert(0, format!("method {}: {}", report.method.name(), report.why));
+    if arguments.threads > 1 {
+        claim.notes.push("one thread was used: only --bound uses several here".into());
+    }
     Ok(claim)
 }
 
@@ -111,7 +124,7 @@ fn within_bound(
             _ => Reduction::Full,
         },
         memory: arguments.memory.map(|bytes| bytes as usize),
-        time: arguments.time,
+        time: arguments.time_left(),
         threads: arguments.threads,
         ..preempt_check::Options::default()
     };
@@ -188,7 +201,7 @@ fn show_all(diagnostics: &[Diagnostic], text: &str) {
         }
         let colour = terminal::colour_on_stderr();
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        eprintln!("{}\n", renderer.render(&[group]));
+        output::complain(&format!("{}\n", renderer.render(&[group])));
     }
 }
 

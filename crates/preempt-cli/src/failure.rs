@@ -1,5 +1,6 @@
 //! Why a command ends without a verdict.
 
+use crate::output;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -24,12 +25,12 @@ impl Failure {
     pub(crate) fn tell(&self) -> ExitCode {
         match self {
             Failure::Input(message) => {
-                anstream::eprintln!("error: {message}");
+                output::complain(&format!("error: {message}"));
                 ExitCode::from(2)
             }
             Failure::Reported => ExitCode::from(2),
             Failure::Bug(message) => {
-                anstream::eprintln!("bug in preempt, please report it: {message}");
+                output::complain(&format!("bug in preempt, please report it: {message}"));
                 ExitCode::from(101)
             }
         }

@@ -3,9 +3,11 @@
 //! **Invariant:** a process that ends by itself ends with one of the documented exit codes; a panic
 //! is a bug in preempt and ends with 101.
 
+mod applicability;
 mod arguments;
 mod boolean;
 mod cc;
+mod deadline;
 mod explain;
 mod failure;
 mod graph;
@@ -16,10 +18,12 @@ mod replay;
 mod run;
 mod simulate;
 mod spin_flags;
+mod stack;
 mod terminal;
 
-use arguments::{Cli, Command};
-use clap::{CommandFactory, Parser};
+use applicability::Subject;
+use arguments::{Cli, Command, ModelArguments};
+use clap::CommandFactory;
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -30,13 +34,18 @@ const LOST: u8 = 2;
 
 fn main() -> ExitCode {
     terminal::listen_for_interrupts();
-    // A panic is a bug in preempt; the default message stays, the exit code says so.
-    let line = || Cli::parse_from(arguments::with_model_first(std::env::args_os()));
-    match std::panic::catch_unwind(|| run(line())) {
-        Ok(_) if output::is_lost() => ExitCode::from(LOST),
-        Ok(code) => code,
-        Err(_) => ExitCode::from(BUG),
-    }
+    stack::with_room(|| {
+        // A panic is a bug in preempt; the default message stays, the exit code says so.
+        let run = || {
+            let words = arguments::with_model_first(std::env::args_os());
+            run(arguments::parse(words).unwrap_or_else(|error| error.exit()))
+        };
+        match std::panic::catch_unwind(run) {
+            Ok(_) if output::is_lost() => ExitCode::from(LOST),
+            Ok(code) => code,
+            Err(_) => ExitCode::from(BUG),
+        }
+    })
 }
 
 fn run(cli: Cli) -> ExitCode {
@@ -45,12 +54,22 @@ fn run(cli: Cli) -> ExitCode {
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Check(arguments) => match arguments.model.file.extension() {
-            Some(extension) if extension == "bp" => boolean::run(&arguments),
-            _ => promela::check::run(&arguments),
-        },
-        Command::Simulate(arguments) => simulate::run(&arguments),
-        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Check(arguments) if is_boolean(&arguments.model) => {
+            applicability::check(&arguments, Subject::Boolean)?;
+            boolean::run(&arguments)
+        }
+        Command::Check(arguments) => {
+            applicability::check(&arguments, Subject::Promela)?;
+            promela::check::run(&arguments)
+        }
+        Command::Simulate(arguments) => {
+            only_promela("simulate", &arguments.model)?;
+            simulate::run(&arguments)
+        }
+        Command::Replay(arguments) => {
+            only_promela("replay", &arguments.model)?;
+            replay::run(&arguments)
+        }
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
         Command::Cc { arguments } => cc::run(preempt_run::Language::C, &arguments),
@@ -60,13 +79,14 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Spin { arguments } => {
             let line = spin_flags::translate(&arguments)
                 .map_err(|unknown| Failure::Input(unknown.to_string()))?;
-            anstream::eprintln!("{}", line.join(" "));
-            Ok(run(Cli::parse_from(line)))
+            output::complain(&line.join(" "));
+            let words = line.into_iter().map(Into::into).collect();
+            Ok(run(arguments::parse(words).unwrap_or_else(|error| error.exit())))
         }
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "preempt", &mut text);
-            output::print(&String::from_utf8_lossy(&text));
+            output::print_exactly(&String::from_utf8_lossy(&text));
             Ok(ExitCode::SUCCESS)
         }
         Command::Man => {
@@ -74,8 +94,22 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             clap_mangen::Man::new(Cli::command())
                 .render(&mut page)
                 .map_err(|error| Failure::Input(error.to_string()))?;
-            output::print(&String::from_utf8_lossy(&page));
+            output::print_exactly(&String::from_utf8_lossy(&page));
             Ok(ExitCode::SUCCESS)
         }
+    }
+}
+
+fn is_boolean(model: &ModelArguments) -> bool {
+    model.file.extension().is_some_and(|extension| extension == "bp")
+}
+
+fn only_promela(command: &str, model: &ModelArguments) -> Result<(), Failure> {
+    match is_boolean(model) {
+        true => Err(Failure::Input(format!(
+            "`{command}` runs Promela models; {} is a Boolean program",
+            model.file.display()
+        ))),
+        false => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use crate::terminal;
 use preempt_core::Claim;
 use preempt_report::json::{self, Subject};
 use preempt_report::spin::{self, Heading};
-use preempt_report::{Page, SavedTrace, Source, chart, lanes, page, summary};
+use preempt_report::{Page, SavedTrace, Source, chart, lanes, page, summary, visible};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,10 +19,15 @@ pub(crate) struct Report<'a> {
     pub(crate) sources: &'a [Source],
     /// What was asked, claim by claim; for reports in Spin's form.
     pub(crate) headings: &'a [Heading],
+    /// Options that select the property again, claim by claim; for saved traces.
+    pub(crate) selectors: &'a [Vec<String>],
 }
 
 /// Steps of one process in a row that are shown in full.
 const LONGEST_RUN: usize = 40;
+
+/// Steps of a counterexample that are shown.
+const MOST_STEPS: usize = 400;
 
 /// Writes everything that was asked for. A file that cannot be written does not keep the verdict
 /// from being shown.
@@ -39,21 +44,29 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
     let bound = arguments.bound.or(arguments.iterate.flatten());
     let machine = || json::report(Subject { file: &file, bound }, report.claims);
     match &arguments.json {
-        Some(None) => print(&(machine() + "\n")),
+        Some(None) => print_exactly(&(machine() + "\n")),
         Some(Some(path)) => keep(write(path, &(machine() + "\n"))),
         None => {}
     }
     if !matches!(arguments.json, Some(None)) {
         print(&text(report));
     }
-    if let Some(claim) = report.claims.iter().find(|claim| claim.violation.is_some()) {
+    let violated = report.claims.iter().position(|claim| claim.violation.is_some());
+    if let Some(at) = violated {
+        let claim = &report.claims[at];
         if let Some(path) = &arguments.trace {
-            let saved = SavedTrace::of(&file, &options(arguments), claim);
+            let mut options = options(arguments);
+            options.extend(report.selectors.get(at).into_iter().flatten().cloned());
+            let saved = SavedTrace::of(&file, &options, claim);
             keep(write(path, &saved.map_or(String::new(), |saved| saved.to_json())));
         }
         if let Some(path) = &arguments.msc {
             let svg = claim.violation.as_ref().map(|violation| chart::svg(&violation.trace));
             keep(write(path, &svg.unwrap_or_default()));
+        }
+    } else if !arguments.quiet {
+        for path in [&arguments.trace, &arguments.msc].into_iter().flatten() {
+            complain(&format!("{} was not written: there is no counterexample", path.display()));
         }
     }
     if let Some(path) = &arguments.html {
@@ -69,8 +82,15 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The options that change what the file means.
-pub(crate) fn options(arguments: &CheckArguments) -> Vec<String> {
+/// The time of a claim is that of the whole command, less what went to the claims before it.
+pub(crate) fn account_for_time(arguments: &CheckArguments, claim: &mut Claim, before: f64) {
+    let numbers = &mut claim.statistics;
+    numbers.search_seconds = numbers.seconds;
+    numbers.seconds = arguments.given.elapsed().as_secs_f64() - before;
+}
+
+/// The options that change what the file means, and what counts as a violation.
+fn options(arguments: &CheckArguments) -> Vec<String> {
     let model = &arguments.model;
     let mut options: Vec<String> =
         model.define.iter().flat_map(|define| ["-D".to_string(), define.clone()]).collect();
@@ -78,6 +98,9 @@ pub(crate) fn options(arguments: &CheckArguments) -> Vec<String> {
         (model.no_merge, "--no-merge"),
         (model.no_reset, "--no-reset"),
         (model.no_hide, "--no-hide"),
+        (arguments.empty_channels, "--empty-channels"),
+        (arguments.no_deadlock, "--no-deadlock"),
+        (arguments.no_assert, "--no-assert"),
     ] {
         if given {
             options.push(flag.to_string());
@@ -107,7 +130,7 @@ fn text(report: &Report<'_>) -> String {
             continue;
         }
         if let Some(violation) = &claim.violation {
-            let look = look.with_collapse(LONGEST_RUN);
+            let look = look.with_collapse(LONGEST_RUN).with_most_steps(MOST_STEPS);
             text.push_str(&lanes::render(&violation.trace, Some(violation), &look));
             text.push('\n');
         }
@@ -120,17 +143,38 @@ fn text(report: &Report<'_>) -> String {
 /// Whether something could not be printed.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints, and does not mind if nobody listens any more. Any other obstacle is told, and makes the
-/// command [fail](is_lost) in the end.
+/// Prints, and does not mind if nobody listens any more. Any other obstacle is reported, and makes the
+/// command [fail](is_lost) in the end. What comes from a model, a file name or a saved trace may hold
+/// control characters; they are made visible, so that nothing but this command moves the user's cursor.
 pub(crate) fn print(text: &str) {
+    print_exactly(&visible(text, terminal::look().color));
+}
+
+/// As [`print`], for data in a format of its own, which escapes what it has to.
+pub(crate) fn print_exactly(text: &str) {
+    #[cfg(test)]
+    if capture::keep(capture::Stream::Output, text) {
+        return;
+    }
     let mut stdout = std::io::stdout();
     let printed = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     if let Err(error) = printed
         && error.kind() != std::io::ErrorKind::BrokenPipe
         && !LOST.swap(true, Ordering::Relaxed)
     {
-        anstream::eprintln!("error: cannot write to standard output: {error}");
+        complain(&format!("error: cannot write to standard output: {error}"));
     }
+}
+
+/// Writes lines to standard error; as to control characters, see [`print`].
+pub(crate) fn complain(text: &str) {
+    let text = visible(text, terminal::colour_on_stderr());
+    #[cfg(test)]
+    if capture::keep(capture::Stream::Error, &text) {
+        return;
+    }
+    // Nobody is left to be told that standard error is closed.
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Whether a part of the answer could not be printed.
@@ -138,7 +182,66 @@ pub(crate) fn is_lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// Writes a file whole.
+/// Writes a file whole or not at all: into a file beside it, which then takes its name. What is no
+/// regular file (a device, a pipe) is written to as it is.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| Failure::io("write", path, &error))
+    replace(path, text.as_bytes()).map_err(|error| Failure::io("write", path, &error))
+}
+
+fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
+    // A link stays a link.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let known = std::fs::metadata(&target).ok();
+    if known.as_ref().is_some_and(|known| !known.is_file()) {
+        return std::fs::OpenOptions::new().write(true).open(&target)?.write_all(content);
+    }
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut beside = tempfile::Builder::new();
+    #[cfg(unix)]
+    let beside = {
+        use std::os::unix::fs::PermissionsExt;
+        // As for any other new file, the user's mask decides.
+        beside.permissions(std::fs::Permissions::from_mode(0o666))
+    };
+    let mut beside = beside.prefix(".preempt-").tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    beside.write_all(content)?;
+    if let Some(known) = known {
+        beside.as_file().set_permissions(known.permissions())?;
+    }
+    beside.persist(&target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Text for the tests of this crate instead of the terminal.
+#[cfg(test)]
+pub(crate) mod capture {
+    use std::cell::RefCell;
+
+    #[derive(Clone, Copy)]
+    pub(crate) enum Stream {
+        Output,
+        Error,
+    }
+
+    thread_local! {
+        static KEPT: RefCell<Option<[String; 2]>> = const { RefCell::new(None) };
+    }
+
+    /// Keeps a text if this thread collects what is printed.
+    pub(super) fn keep(stream: Stream, text: &str) -> bool {
+        KEPT.with_borrow_mut(|kept| match kept {
+            Some(kept) => {
+                kept[stream as usize].push_str(text);
+                true
+            }
+            None => false,
+        })
+    }
+
+    /// Runs something, and gives back what it printed: standard output, standard error.
+    pub(crate) fn capture<R>(run: impl FnOnce() -> R) -> (R, [String; 2]) {
+        KEPT.set(Some(Default::default()));
+        let result = run();
+        (result, KEPT.take().unwrap_or_default())
+    }
 }

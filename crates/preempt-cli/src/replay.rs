@@ -1,13 +1,18 @@
-//! `preempt replay`: a saved trace, taken again step by step.
+//! `preempt replay`: a saved trace, executed again and judged by what happens now.
+//!
+//! The steps are taken one by one; then the execution that they make is checked for the property that
+//! the trace was saved for. Exit code 1: it violates the property, 0: it does not, 2: the steps are no
+//! execution of the model.
 
-use crate::arguments::ReplayArguments;
+use crate::arguments::{self, CheckArguments, Command, ModelArguments, ReplayArguments};
 use crate::failure::Failure;
-use crate::output::{print, write};
+use crate::output::{complain, print, print_exactly, write};
 use crate::promela;
 use crate::simulate::interactive;
 use crate::terminal;
-use preempt_core::{Claim, ProcessId, Statistics, Step, Stop, Verdict, replay};
+use preempt_core::{Claim, ProcessId, Step, Trace, Verdict, ViolationKind, replay};
 use preempt_report::{Page, SavedTrace, lanes, page};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Runs `preempt replay`.
@@ -16,20 +21,20 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
     let saved = SavedTrace::from_json(&text)
         .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
-    let model = promela::load(&arguments.model, true)?;
-    let interpreter = promela::observed(&model, &arguments.model)?;
-    let steps: Vec<Step> = saved
-        .trace
-        .raw
-        .iter()
-        .filter(|step| step.process != ProcessId::PROPERTY)
-        .map(|step| Step { choice: 0, ..*step })
-        .collect();
+    if let Some(schedule) = &saved.schedule {
+        return crate::run::replay(arguments, &saved, schedule);
+    }
+    let check = as_saved(arguments, &saved)?;
+    let mut model = promela::load(&check.model, true)?;
+    let interpreter = promela::observed(&model, &check.model)?;
+    let is_own = |step: &&Step| step.process != ProcessId::PROPERTY;
+    let steps: Vec<Step> =
+        saved.trace.raw.iter().filter(is_own).map(|step| Step { choice: 0, ..*step }).collect();
     let (mut trace, _, _) = replay(&interpreter, &steps).map_err(|error| {
         Failure::Input(format!(
             "{} is no execution of {}: {error} (has the model changed?)",
             path.display(),
-            arguments.model.file.display()
+            check.model.file.display()
         ))
     })?;
     if arguments.interactive {
@@ -37,32 +42,126 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     }
     for truncation in promela::truncations_along(&interpreter, &steps) {
-        eprintln!("{truncation}");
+        complain(&truncation);
     }
-    trace.cycle_start = saved.trace.cycle_start.filter(|start| *start < trace.steps.len());
+    trace.cycle_start = cycle_start(&saved);
+    let promises = saved.kind == ViolationKind::Exclusivity.name();
+    let execution = (steps.as_slice(), trace.cycle_start);
+    let mut claim = promela::check::check_execution(&mut model, &check, execution, promises)?;
+    let sentence = judgement(&saved, &claim, trace.steps.len());
     if arguments.json {
-        let saved = SavedTrace { trace: trace.clone(), ..saved.clone() };
-        print(&(saved.to_json() + "\n"));
+        let found = claim.violation.as_ref();
+        let saved = SavedTrace {
+            trace: trace.clone(),
+            kind: found.map_or(String::new(), |found| found.kind.name().into()),
+            message: found.map_or(String::new(), |found| found.message.clone()),
+            ..saved
+        };
+        print_exactly(&(saved.to_json() + "\n"));
     } else {
         print(&lanes::render(&trace, None, &terminal::look()));
-        print(&format!("{}\n", saved.message));
+        print(&format!("{sentence}\n"));
     }
+    let code = ExitCode::from(claim.verdict.exit_code());
     if let Some(path) = &arguments.html {
-        let claim = Claim {
-            property: saved.property.clone(),
-            verdict: Verdict::Inconclusive(Stop::Sampling),
-            sentence: saved.message.clone(),
-            violation: None,
-            statistics: Statistics::default(),
-            unreached: Vec::new(),
-            notes: Vec::new(),
-        };
+        show_whole(&mut claim, &trace, sentence);
         let sources = promela::sources(&model);
-        let title = arguments.model.file.to_string_lossy();
-        write(
-            path,
-            &page(&Page { title: &title, claim: &claim, trace: Some(&trace), sources: &sources }),
-        )?;
+        let title = check.model.file.to_string_lossy();
+        let trace = Some(&trace);
+        write(path, &page(&Page { title: &title, claim: &claim, trace, sources: &sources }))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
+}
+
+/// The options of `check` that a saved trace may bring with it: what the file means, which property,
+/// what counts as a violation. Nothing else in a file from elsewhere is obeyed.
+const FLAGS: [&str; 9] = [
+    "--no-merge",
+    "--no-reset",
+    "--no-hide",
+    "--empty-channels",
+    "--no-deadlock",
+    "--no-assert",
+    "--no-claim",
+    "--acceptance",
+    "--non-progress",
+];
+const WITH_VALUE: [&str; 4] = ["-D", "--ltl", "--formula", "--claim"];
+
+/// The check that the trace was saved by, as far as it matters for one execution. What the command
+/// line says about the model takes the place of what was saved.
+fn as_saved(arguments: &ReplayArguments, saved: &SavedTrace) -> Result<CheckArguments, Failure> {
+    let ModelArguments { file, define, no_merge, no_reset, no_hide } = &arguments.model;
+    let mut words: Vec<OsString> = ["preempt", "check", "--por", "off"].map(Into::into).into();
+    let mut options = saved.options.iter();
+    while let Some(option) = options.next() {
+        let value = WITH_VALUE.contains(&option.as_str()).then(|| options.next()).flatten();
+        let replaced = option == "-D" && !define.is_empty();
+        match value {
+            Some(value) if !replaced => words.push(format!("{option}={value}").into()),
+            None if FLAGS.contains(&option.as_str()) => words.push(option.into()),
+            _ => {}
+        }
+    }
+    let given = [(no_merge, "--no-merge"), (no_reset, "--no-reset"), (no_hide, "--no-hide")];
+    for (_, flag) in given.iter().filter(|(given, _)| **given) {
+        if !words.iter().any(|word| word == flag) {
+            words.push(flag.into());
+        }
+    }
+    words.extend(define.iter().map(|define| format!("-D{define}").into()));
+    // A simulation was made for no property in particular.
+    if saved.kind.is_empty() && !words.iter().any(|word| word == "--no-claim") {
+        words.push("--no-claim".into());
+    }
+    words.extend(["--".into(), file.into()]);
+    match arguments::parse(words).map(|cli| cli.command) {
+        Ok(Command::Check(check)) => Ok(*check),
+        _ => Err(Failure::Input(format!(
+            "{}: its options are not those of a check",
+            arguments.trace.display()
+        ))),
+    }
+}
+
+/// Where the cycle begins, counted in steps of processes.
+fn cycle_start(saved: &SavedTrace) -> Option<usize> {
+    let start = saved.trace.cycle_start?;
+    let is_own = |step: &&Step| step.process != ProcessId::PROPERTY;
+    let before = saved.trace.raw.iter().take(start).filter(is_own).count();
+    let all = saved.trace.raw.iter().filter(is_own).count();
+    // What repeats may be the last state of an execution that ends.
+    (before < all).then_some(before)
+}
+
+/// What happened now, beside what was saved.
+fn judgement(saved: &SavedTrace, claim: &Claim, steps: usize) -> String {
+    let Some(found) = &claim.violation else {
+        let before = match saved.message.is_empty() {
+            true => String::new(),
+            false => format!(" (when it was saved: {})", saved.message),
+        };
+        return match claim.verdict {
+            Verdict::Inconclusive(stop) => format!("inconclusive: {stop}{before}"),
+            _ => format!("the trace runs, and nothing is violated{before}"),
+        };
+    };
+    let own = found.trace.raw.iter().filter(|step| step.process != ProcessId::PROPERTY).count();
+    let place = match own < steps && found.trace.cycle_start.is_none() {
+        true => format!(", after step {own}"),
+        false => String::new(),
+    };
+    match (found.kind.name() == saved.kind, found.message == saved.message) {
+        (true, true) => format!("violated again{place}: {}", found.message),
+        _ if saved.message.is_empty() => format!("violated{place}: {}", found.message),
+        _ => format!("violated{place}: {} (when it was saved: {})", found.message, saved.message),
+    }
+}
+
+/// The claim for a page: with the whole trace, all variables, and the sentence of the replay.
+fn show_whole(claim: &mut Claim, trace: &Trace, sentence: String) {
+    claim.sentence = sentence;
+    if let Some(found) = &mut claim.violation {
+        found.trace = trace.clone();
+    }
 }

@@ -5,7 +5,7 @@ pub(crate) mod interactive;
 
 use crate::arguments::SimulateArguments;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{complain, print, print_exactly};
 use crate::promela;
 use execution::Execution;
 use preempt_core::{Step, System, replay};
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     }
     let (steps, end) = walk(&interpreter, seed, arguments);
     if arguments.json {
-        print(&(saved(arguments, &interpreter, &steps)?.to_json() + "\n"));
+        print_exactly(&(saved(arguments, &interpreter, &steps)?.to_json() + "\n"));
     } else {
         print(&closing(&interpreter, &steps, &end));
     }
@@ -89,7 +89,7 @@ fn walk(system: &Interpreter, seed: u64, arguments: &SimulateArguments) -> (Vec<
             print(&taken.text);
         }
         for truncation in taken.truncations {
-            eprintln!("{truncation}");
+            complain(&truncation);
         }
         if let Some(fault) = taken.fault {
             break End::Fault(fault);

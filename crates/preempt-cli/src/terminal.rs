@@ -1,6 +1,7 @@
 //! What the terminal can do, how progress is shown on it, and Ctrl-C.
 
-use preempt_check::Progress;
+use crate::deadline;
+use preempt_check::{Phase, Progress};
 use preempt_core::grouped;
 use preempt_report::Look;
 use std::io::{IsTerminal, Write};
@@ -61,12 +62,17 @@ impl ProgressLine {
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
+        deadline::note(progress);
         if self.silent || (!self.terminal && self.last.elapsed() < PLAIN_EVERY) {
             return;
         }
         self.last = Instant::now();
+        let phase = match progress.phase {
+            Phase::Search => "",
+            Phase::Simplify => "violated; looking for a simpler counterexample: ",
+        };
         let text = format!(
-            "{} states, {}/s, depth {}, queue {}, {} MB, {:.0} s",
+            "{phase}{} states, {}/s, depth {}, queue {}, {} MB, {:.0} s",
             grouped(progress.states),
             grouped(progress.rate() as u64),
             grouped(progress.depth),

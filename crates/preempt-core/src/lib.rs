@@ -23,10 +23,8 @@ pub use footprint::{Footprint, Locality, ObjectSet};
 pub use replay::{ReplayError, changes_between, replay, tell};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
-pub use system::{Few, Label, Lead, Leads, Successors, System};
+pub use system::{AsSystem, Few, Label, Lead, Leads, Successors, System};
 pub use trace::{Change, Position, Trace, TraceStep, Value};
 pub use vector::{Difference, Vector, part};
-pub use verdict::{
-    BoundRow, Claim, Statistics, Stop, Unreached, Verdict, Violation, ViolationKind,
-};
+pub use verdict::{BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation, ViolationKind};
 pub use words::grouped;

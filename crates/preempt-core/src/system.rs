@@ -205,7 +205,7 @@ pub struct Leads {
 /// LostUpdate.enabled(&mut state, &mut enabled);
 /// assert_eq!(enabled.steps().len(), 2);
 /// ```
-pub trait System: Sync {
+pub trait System: AsSystem + Sync {
     /// Writes the initial state into the empty `state`.
     fn initial(&self, state: &mut Vec<u8>) -> Outcome;
 
@@ -529,5 +529,17 @@ pub trait System: Sync {
     /// `None` if the variables are not the same ones, or if comparing all of them is the only way.
     fn changed_variables(&self, _before: &[u8], _after: &[u8]) -> Option<Vec<crate::Change>> {
         None
+    }
+}
+
+/// Every [`System`] as one whose type is not known, so that a search need not be compiled for it.
+pub trait AsSystem {
+    /// The system, its type forgotten.
+    fn as_system(&self) -> &dyn System;
+}
+
+impl<S: System> AsSystem for S {
+    fn as_system(&self) -> &dyn System {
+        self
     }
 }

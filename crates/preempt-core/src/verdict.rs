@@ -213,13 +213,18 @@ pub struct Statistics {
     pub memory_bytes: u64,
     /// Longest state vector.
     pub state_bytes: u64,
-    /// Time of the search.
+    /// Time of everything: reading, translating, searching, simplifying; of a bare search, its own.
     pub seconds: f64,
+    /// Time of the search alone; 0 where it is not known apart from the whole.
+    pub search_seconds: f64,
     /// Time of the translation to machine code.
     pub compile_seconds: f64,
     /// One row per finished preemption bound.
     pub per_bound: Vec<BoundRow>,
 }
+
+/// How the sentence begins of a claim that nothing could have refuted.
+pub const NOTHING_TO_CHECK: &str = "nothing to check: ";
 
 /// A verdict with the sentence that says what it means.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@
 use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
 use crate::recorded::POINTER;
-use crate::world::{Channel, ONCE_RUNNING, WRITER, Watch};
+use crate::world::{Channel, ONCE_RUNNING, WAITING, WAITS, WRITER};
 use crate::{Action, Move, Object, ObjectId, Operation, ThreadId, World};
 
 /// How an operation touches the objects, in the sense of dependence.
@@ -38,12 +38,13 @@ enum Publish {
 }
 
 /// What an operation did.
-struct Done {
-    result: u64,
+pub(crate) struct Done {
+    pub(crate) result: u64,
     /// Absorbed by the history.
     observed: u64,
     publish: Publish,
-    changed: bool,
+    /// Whether others can find something else than before.
+    pub(crate) changed: bool,
 }
 
 impl World {
@@ -58,6 +59,7 @@ impl World {
         let touch = self.touch(step);
         let operation = self.threads[id.index()].operation;
         self.record(id, touch);
+        let forced = operation.action == Action::Yield && self.is_forced(id);
         let done = self.execute(step, &operation);
         let thread = &mut self.threads[id.index()];
         // The operation itself follows from the history so far; numbers follow from the version.
@@ -65,14 +67,16 @@ impl World {
         thread.history = mix3(thread.history, done.observed, seen);
         thread.steps += 1;
         let history = thread.history;
-        self.publish(id, &operation, done.publish, history);
+        self.publish(id, &operation, &done, history);
         if self.rules.watch {
-            self.follow(id, touch, &operation, done.changed);
+            self.follow(id, touch, &operation, &done, forced);
         }
         if self.urgent == Some(id) {
             self.urgent = None;
         }
-        if step.choice == Move::TIMEOUT {
+        if step.choice == Move::TIMEOUT && operation.second == Operation::SPURIOUS {
+            self.woken += 1;
+        } else if step.choice == Move::TIMEOUT {
             self.fired += 1;
         }
         done.result
@@ -109,6 +113,7 @@ impl World {
         match operation.action {
             Action::Load | Action::ReadLock | Action::ReadUnlock | Action::TryReadLock => on(false),
             Action::TryLock => on(value() == 0),
+            Action::Upgrade => on(value() != 0),
             Action::OnceEnter => on(value() != 2),
             Action::Wait => Touch { second: operation.condition(), ..on(true) },
             Action::Reacquire if timeout => {
@@ -214,6 +219,12 @@ impl World {
                     sees(old)
                 }
             }
+            Action::Upgrade => {
+                let alive = u64::from(old != 0);
+                object.value = old + alive;
+                let publish = if old != 0 { Publish::Replace } else { Publish::Nothing };
+                Done { publish, changed: old != 0, ..sees(alive) }
+            }
             Action::Lock | Action::TryLock | Action::Reacquire => {
                 let free = old == 0;
                 if free {
@@ -227,25 +238,38 @@ impl World {
                 Done { changed: free, observed, ..sees(u64::from(free)) }
             }
             Action::Unlock | Action::WriteUnlock => {
-                object.value = 0;
-                Done { publish: Publish::Replace, ..blind }
+                object.value &= WAITING;
+                Done { publish: Publish::Replace, changed: operation.first != 1, ..blind }
             }
             Action::ReadLock | Action::TryReadLock => {
                 let free = old & WRITER == 0;
                 object.value += u64::from(free);
+                if free {
+                    self.reading.push((id, operation.object));
+                }
                 Done { changed: free, ..sees(u64::from(free)) }
             }
             Action::ReadUnlock => {
                 object.value -= 1;
-                Done { publish: Publish::Reader, ..blind }
+                let held = |&(t, o): &(ThreadId, ObjectId)| t == id && o == operation.object;
+                if let Some(position) = self.reading.iter().rposition(held) {
+                    self.reading.remove(position);
+                }
+                Done { publish: Publish::Reader, changed: false, ..blind }
+            }
+            Action::RequestWrite => {
+                object.value += WAITS;
+                Done { publish: Publish::Nothing, changed: false, ..blind }
             }
             Action::WriteLock | Action::TryWriteLock => {
-                let free = old == 0;
+                let free = old & !WAITING == 0;
                 // Which readers were in the way is a fact of the graph that the version does
                 // not hold.
                 let observed = mix3(version, object.readers, if free { 0 } else { object.reads });
                 if free {
-                    object.value = WRITER | holder;
+                    let asked = self.rules.recursive && operation.action == Action::WriteLock;
+                    object.value += WRITER | holder;
+                    object.value -= if asked { WAITS } else { 0 };
                     object.readers = 0;
                 }
                 Done { observed, changed: free, ..sees(u64::from(free)) }
@@ -317,6 +341,9 @@ impl World {
                 if let Some(clocks) = &mut self.clocks {
                     clocks.join(step.thread, target);
                 }
+                if let Some(times) = &mut self.times {
+                    times.follows(step.thread, target);
+                }
                 let observed = self.threads[target.index()].history;
                 let observed = if mutation::is(Mutation::ForgetJoined) { 0 } else { observed };
                 Done { observed, ..quiet }
@@ -326,7 +353,8 @@ impl World {
         }
     }
 
-    fn publish(&mut self, id: ThreadId, operation: &Operation, publish: Publish, history: u64) {
+    fn publish(&mut self, id: ThreadId, operation: &Operation, done: &Done, history: u64) {
+        let publish = done.publish;
         if operation.object == ObjectId::NONE {
             if let Some(clocks) = &mut self.clocks {
                 clocks.tick(id);
@@ -340,16 +368,37 @@ impl World {
             Publish::Append => object.version = mix3(object.version, history, 6),
             Publish::Reader => object.readers = object.readers.wrapping_add(mix(history, 7)),
         }
+        if let Some(times) = &mut self.times {
+            // The barrier's snapshot is not kept for time.
+            if done.observed != 0 && operation.action != Action::Leave {
+                times.reads(id, operation.object);
+            }
+            match publish {
+                Publish::Nothing | Publish::Reader => {}
+                Publish::Replace => times.publishes(id, operation.object, true),
+                Publish::Append => times.publishes(id, operation.object, false),
+            }
+        }
         if operation.action == Action::Arrive && object.value as u32 == 0 {
             object.readers = object.version;
         }
-        if let Some(clocks) = &mut self.clocks {
+        if let Some(clocks) = &mut self.clocks
+            && (operation.action.is_number() || operation.action == Action::Upgrade)
+        {
+            let writes = publish != Publish::Nothing;
+            let compares =
+                matches!(operation.action, Action::CompareExchange | Action::ComparePointer);
+            let order = if compares && !writes { operation.failure } else { operation.order };
+            let reads = operation.action != Action::Store;
+            clocks.number(id, operation.object, order, (reads, writes));
+            clocks.tick(id);
+        } else if let Some(clocks) = &mut self.clocks {
             let acquires = !matches!(
                 operation.action,
-                Action::Store
-                    | Action::Unlock
+                Action::Unlock
                     | Action::WriteUnlock
                     | Action::ReadUnlock
+                    | Action::RequestWrite
                     | Action::Wait
                     | Action::NotifyOne
                     | Action::NotifyAll
@@ -363,27 +412,6 @@ impl World {
                 Publish::Append | Publish::Reader => clocks.release(id, operation.object, false),
             }
             clocks.tick(id);
-        }
-    }
-
-    /// Keeps, for each thread, what it has read since it last yielded.
-    fn follow(&mut self, id: ThreadId, touch: Touch, operation: &Operation, changed: bool) {
-        if operation.action == Action::Yield {
-            self.watches.retain(|w| w.thread != id);
-            self.threads[id.index()].dirty = false;
-            return;
-        }
-        for object in [touch.object, touch.second] {
-            if object == ObjectId::NONE {
-                continue;
-            }
-            if changed {
-                self.objects[object.index()].changes += 1;
-                self.threads[id.index()].dirty = true;
-            } else if !self.watches.iter().any(|w| w.thread == id && w.object == object) {
-                let changes = self.objects[object.index()].changes;
-                self.watches.push(Watch { thread: id, object, changes });
-            }
         }
     }
 }

@@ -177,7 +177,11 @@ impl Forward {
         loop {
             match self.search(session) {
                 Ok(()) => return Halt::Done,
-                Err(Halt::Restart) if self.recorded.contradicted => {
+                // If the rules have changed as well, everything begins again.
+                Err(Halt::Restart)
+                    if self.recorded.contradicted
+                        && session.run.ending != Some(Ending::Restart) =>
+                {
                     if let Err(halt) = self.begin_again(session) {
                         return halt;
                     }
@@ -616,7 +620,8 @@ impl Forward {
             steps.terminals.insert(world.graph());
         }
         let mut path = Vec::new();
-        if terminal != Terminal::Complete && !session.limits.keep_going {
+        let fails = terminal != Terminal::Complete;
+        if fails && (!session.limits.keep_going || session.tally.failure.is_none()) {
             path_to(&self.nodes, node, &mut path);
             return self.confirm(session, &path);
         }
@@ -682,7 +687,7 @@ impl Forward {
 
 /// The rules without what only a real or repeated execution needs.
 pub(crate) fn imagined<P>(session: &Session<'_, P>) -> crate::Rules {
-    crate::Rules { clocks: false, ..session.run.rules }
+    crate::Rules { clocks: false, time: false, ..session.run.rules }
 }
 
 /// How a world without moves ended.

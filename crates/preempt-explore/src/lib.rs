@@ -11,6 +11,7 @@
 pub mod caching;
 mod crew;
 mod effect;
+mod epilogue;
 mod follow;
 pub mod forward;
 mod histories;
@@ -18,10 +19,12 @@ mod identity;
 pub mod iterative;
 mod mix;
 mod mutation;
+mod objects;
 mod operation;
 pub mod optimal;
 pub mod partial_order;
 pub mod pct;
+mod polling;
 mod race;
 pub mod random;
 mod recorded;
@@ -31,6 +34,7 @@ mod schedule;
 mod segment;
 mod session;
 pub mod sleep_sets;
+mod virtual_time;
 mod world;
 
 #[cfg(test)]
@@ -38,7 +42,7 @@ mod random_programs;
 
 pub use crew::{Crew, Employer, serve};
 pub use identity::{Names, ObjectId, ThreadId};
-pub use operation::{Action, Move, Operation, Site, Update};
+pub use operation::{Action, Move, Operation, Order, Site, Update};
 pub use race::{Access, Race};
 pub use recorded::POINTER;
 pub use run::{Command, Driver, Ending, Event, Mismatch, Program, Run};

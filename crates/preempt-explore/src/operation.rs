@@ -75,7 +75,7 @@ pub enum Action {
     Lock,
     /// Acquire a mutex if free.
     TryLock,
-    /// Release a mutex.
+    /// Release a mutex; `first` is 1 if what it protects was not changed.
     Unlock,
     /// Acquire a read-write lock for reading.
     ReadLock,
@@ -87,8 +87,10 @@ pub enum Action {
     WriteLock,
     /// Acquire for writing if free.
     TryWriteLock,
-    /// Release after writing.
+    /// Release after writing; `first` is 1 if what it protects was not changed.
     WriteUnlock,
+    /// Ask for a read-write lock for writing; until then readers may come in again and again.
+    RequestWrite,
     /// Release mutex `object` and start to wait on condition variable `first`.
     Wait,
     /// After a wait on condition variable `first`: re-acquire mutex `object`. May time out if
@@ -133,6 +135,36 @@ pub enum Action {
     OnceExit,
     /// Choose one of `first` alternatives.
     Choose,
+    /// Add 1 to a count that is not 0; the result is whether it was not.
+    Upgrade,
+}
+
+/// What an access to a number orders besides itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub enum Order {
+    /// Nothing.
+    Relaxed,
+    /// Whoever reads comes after whoever released what is read.
+    Acquire,
+    /// What was done before comes before whoever acquires it.
+    Release,
+    /// Both.
+    AcquireRelease,
+    /// Both, and one order of all such accesses.
+    #[default]
+    SequentiallyConsistent,
+}
+
+impl Order {
+    /// Whether a read synchronises with the write it reads from.
+    pub fn acquires(self) -> bool {
+        !matches!(self, Order::Relaxed | Order::Release)
+    }
+
+    /// Whether a write synchronises with those that read from it.
+    pub fn releases(self) -> bool {
+        !matches!(self, Order::Relaxed | Order::Acquire)
+    }
 }
 
 impl Action {
@@ -177,6 +209,7 @@ impl Action {
             Action::WriteLock => "write",
             Action::TryWriteLock => "try_write",
             Action::WriteUnlock => "unlock (write)",
+            Action::RequestWrite => "wait to write",
             Action::Wait => "wait",
             Action::Reacquire => "wake and lock again",
             Action::NotifyOne => "notify_one",
@@ -197,6 +230,7 @@ impl Action {
             Action::OnceEnter => "begin initialisation of",
             Action::OnceExit => "end initialisation of",
             Action::Choose => "choose",
+            Action::Upgrade => "upgrade",
         }
     }
 }
@@ -217,6 +251,10 @@ pub struct Operation {
     pub second: u64,
     /// Issued while unwinding: no other thread runs before it.
     pub urgent: bool,
+    /// Memory order of an access to a number.
+    pub order: Order,
+    /// Memory order of a compare_exchange that fails.
+    pub failure: Order,
     /// Where in the source.
     pub site: Site,
 }
@@ -224,7 +262,7 @@ pub struct Operation {
 /// Two operations are the same if they do the same; the place does not count.
 impl PartialEq for Operation {
     fn eq(&self, other: &Self) -> bool {
-        let key = |o: &Self| (o.action, o.object, o.first, o.second, o.urgent);
+        let key = |o: &Self| (o.action, o.object, o.first, o.second, o.urgent, o.order, o.failure);
         key(self) == key(other)
     }
 }
@@ -232,9 +270,18 @@ impl PartialEq for Operation {
 impl Eq for Operation {}
 
 impl Operation {
+    /// Second operand of a wait that may end for no reason, but not because time is up.
+    pub const SPURIOUS: u64 = 2;
+
     /// An operation on an object.
     pub fn new(action: Action, object: ObjectId, first: u64, second: u64, site: Site) -> Self {
-        Operation { action, object, first, second, urgent: false, site }
+        let order = Order::SequentiallyConsistent;
+        Operation { action, object, first, second, urgent: false, order, failure: order, site }
+    }
+
+    /// The same with memory orders.
+    pub fn with_order(self, order: Order, failure: Order) -> Self {
+        Operation { order, failure, ..self }
     }
 
     /// Whether an operand is an address, which differs between executions.

@@ -3,8 +3,12 @@
 //! Two accesses to a cell race if one is a write and neither happens before the other. In every
 //! execution in which no race occurs, switching threads at synchronisation only loses nothing;
 //! that is why cells are not scheduling points, and why they must be checked in each execution.
+//!
+//! An access to a number orders what its memory order says and no more, as in C++20: a relaxed store
+//! releases what was done before the last release fence, a read-modify-write continues the release
+//! sequence it reads from, a relaxed load acquires at the next acquire fence.
 
-use crate::{ObjectId, Site, ThreadId};
+use crate::{ObjectId, Order, Site, ThreadId};
 use rustc_hash::FxHashMap;
 
 /// One access to a plain cell.
@@ -40,6 +44,10 @@ struct CellHistory {
 pub(crate) struct Clocks {
     threads: Vec<Vec<u32>>,
     objects: Vec<Vec<u32>>,
+    /// By thread: its clock at its last release fence.
+    released: Vec<Vec<u32>>,
+    /// By thread: what relaxed loads have read from since its last acquire fence.
+    unacquired: Vec<Vec<u32>>,
     cells: FxHashMap<ObjectId, CellHistory>,
     race: Option<Race>,
 }
@@ -84,6 +92,49 @@ impl Clocks {
         *self.thread(thread) = clock;
     }
 
+    /// An access to a number.
+    pub(crate) fn number(
+        &mut self,
+        thread: ThreadId,
+        object: ObjectId,
+        order: Order,
+        (reads, writes): (bool, bool),
+    ) {
+        if self.objects.len() <= object.index() {
+            self.objects.resize(object.index() + 1, Vec::new());
+        }
+        if reads && order.acquires() {
+            self.acquire(thread, object);
+        } else if reads {
+            merge(entry(&mut self.unacquired, thread), &self.objects[object.index()]);
+        }
+        if writes {
+            let published = if order.releases() { &mut self.threads } else { &mut self.released };
+            let published = std::mem::take(entry(published, thread));
+            let target = &mut self.objects[object.index()];
+            if reads {
+                merge(target, &published);
+            } else {
+                target.clone_from(&published);
+            }
+            let back = if order.releases() { &mut self.threads } else { &mut self.released };
+            *entry(back, thread) = published;
+        }
+    }
+
+    /// A fence.
+    pub(crate) fn fence(&mut self, thread: ThreadId, order: Order) {
+        if order.acquires() {
+            let clock = std::mem::take(entry(&mut self.unacquired, thread));
+            merge(self.thread(thread), &clock);
+        }
+        if order.releases() {
+            let clock = self.thread(thread).clone();
+            *entry(&mut self.released, thread) = clock;
+        }
+        self.tick(thread);
+    }
+
     pub(crate) fn tick(&mut self, thread: ThreadId) {
         let clock = self.thread(thread);
         if clock.len() <= thread.index() {
@@ -93,11 +144,24 @@ impl Clocks {
     }
 
     pub(crate) fn access(&mut self, thread: ThreadId, cell: ObjectId, write: bool, site: Site) {
+        self.access_until(thread, cell, write, site, 0);
+    }
+
+    /// An access that lasted until the last operation of the thread, which is `ticks` ago. Whoever
+    /// acquires what that operation released comes after it.
+    pub(crate) fn access_until(
+        &mut self,
+        thread: ThreadId,
+        cell: ObjectId,
+        write: bool,
+        site: Site,
+        ticks: u32,
+    ) {
         if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
             self.tick(thread);
         }
         let clock = self.thread(thread).clone();
-        let now = clock.get(thread.index()).copied().unwrap_or(0);
+        let now = clock.get(thread.index()).copied().unwrap_or(0).saturating_sub(ticks);
         let later = Access { thread, write, site };
         let ordered = |&(time, access): &(u32, Access)| {
             access.thread == thread
@@ -123,11 +187,15 @@ impl Clocks {
     }
 
     fn thread(&mut self, thread: ThreadId) -> &mut Vec<u32> {
-        if self.threads.len() <= thread.index() {
-            self.threads.resize(thread.index() + 1, Vec::new());
-        }
-        &mut self.threads[thread.index()]
+        entry(&mut self.threads, thread)
     }
+}
+
+fn entry(clocks: &mut Vec<Vec<u32>>, thread: ThreadId) -> &mut Vec<u32> {
+    if clocks.len() <= thread.index() {
+        clocks.resize(thread.index() + 1, Vec::new());
+    }
+    &mut clocks[thread.index()]
 }
 
 fn merge(target: &mut Vec<u32>, other: &[u32]) {

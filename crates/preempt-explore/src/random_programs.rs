@@ -334,7 +334,7 @@ fn tally_with(
         keep_going: true,
         ..Limits::default()
     };
-    let rules = Rules { watch: true, ..Rules::default() };
+    let rules = Rules { watch: true, patience: 5, ..Rules::default() };
     let mut session = Session::new(&mut interpreter, limits, rules, Names::default());
     let halt = explore(&mut session);
     (halt, session.tally)

@@ -115,10 +115,6 @@ impl Recorded {
         path(&mut steps);
         let ending = follow(session, &steps, self);
         self.path = steps;
-        if ending == Ending::Restart {
-            // The program is explored anew, by another search: what this one relied on is gone.
-            self.contradicted = false;
-        }
         match session.check(ending).or_else(|| session.limit()) {
             Some(halt) => Err(halt),
             None if self.contradicted => Err(Halt::Restart),

@@ -5,10 +5,11 @@
 //! [`Run::schedule`] asks the strategy who goes next, executes that operation on the world and
 //! tells the runtime which thread to resume with which result.
 
+use crate::epilogue::Epilogue;
 use crate::race::Race;
 use crate::{
-    Action, Effect, Move, Names, Next, ObjectId, Operation, Rules, Site, Status, Thread, ThreadId,
-    World,
+    Action, Effect, Move, Names, Next, ObjectId, Operation, Order, Rules, Site, Status, Thread,
+    ThreadId, World,
 };
 
 /// Decides who moves, and learns what threads do.
@@ -128,9 +129,14 @@ pub struct Run {
     pub rules: Rules,
     /// Longest execution allowed, in steps.
     pub step_limit: usize,
+    /// Whether the exploration goes on after a failure.
+    pub keep_going: bool,
+    /// Steps until something changed for the last time; the rest only polls.
+    settled: usize,
+    pub(crate) epilogue: Option<Box<Epilogue>>,
     names: Names,
     open: Vec<OpenSegment>,
-    moves: Vec<Move>,
+    pub(crate) moves: Vec<Move>,
 }
 
 #[derive(Clone, Default)]
@@ -163,6 +169,9 @@ impl Run {
             events: None,
             rules,
             step_limit,
+            keep_going: false,
+            settled: 0,
+            epilogue: None,
             names,
             open: Vec::new(),
             moves: Vec::new(),
@@ -173,7 +182,9 @@ impl Run {
     pub fn reset(&mut self) {
         self.world.reset(self.rules);
         self.path.clear();
+        self.settled = 0;
         self.ending = None;
+        self.epilogue = None;
         self.preemptions = 0;
         self.last = ThreadId::MAIN;
         self.current = ThreadId::MAIN;
@@ -232,6 +243,22 @@ impl Run {
     /// The running thread touches a plain cell.
     pub fn touch(&mut self, cell: ObjectId, write: bool, site: Site) {
         self.note(Effect::Access(cell, write, site));
+        self.note_race();
+    }
+
+    /// An access to a plain cell that has begun before the last operation of the running thread
+    /// ends.
+    pub fn touch_end(&mut self, cell: ObjectId, write: bool, site: Site) {
+        self.note(Effect::AccessEnd(cell, write, site));
+        self.note_race();
+    }
+
+    /// The running thread executes a fence.
+    pub fn fence(&mut self, order: Order) {
+        self.note(Effect::Fence(order));
+    }
+
+    fn note_race(&mut self) {
         if self.ending.is_none()
             && let Some(race) = self.world.clocks.as_ref().and_then(|c| c.race())
         {
@@ -245,10 +272,12 @@ impl Run {
         let history = self.world.thread(thread).history;
         let open = self.open(thread);
         let effects = std::mem::take(&mut open.effects);
-        if let Err(mismatch) = driver.segment(thread, history, &effects, next)
-            && self.ending.is_none()
+        // What is done after the end, or to find out that the rules must change, teaches nothing.
+        if self.epilogue.is_none()
+            && self.ending != Some(Ending::Restart)
+            && let Err(mismatch) = driver.segment(thread, history, &effects, next)
         {
-            self.ending = Some(Ending::Nondeterminism(mismatch));
+            self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
         }
         self.world.arrive(thread, next);
         let open = self.open(thread);
@@ -258,6 +287,9 @@ impl Run {
 
     /// Asks who goes next and executes that thread's operation.
     pub fn schedule(&mut self, driver: &mut dyn Driver) -> Command {
+        if self.epilogue.is_some() {
+            return self.schedule_epilogue();
+        }
         if self.ending.is_some() {
             return Command::Stop;
         }
@@ -276,6 +308,11 @@ impl Run {
     fn pick(&mut self, moves: &[Move], driver: &mut dyn Driver) -> Command {
         if moves.is_empty() {
             self.ending = Some(self.stuck());
+            if self.ending == Some(Ending::Livelock) {
+                // Rounds in which nothing changes follow by themselves.
+                self.path.truncate(self.settled);
+                self.events.iter_mut().for_each(|events| events.truncate(self.settled));
+            }
             return Command::Stop;
         }
         if self.path.len() >= self.step_limit {
@@ -299,6 +336,9 @@ impl Run {
         let after = self.value_of(operation.object);
         if let Some(events) = &mut self.events {
             events.push(Event { step, operation, result, before, after, preemption });
+        }
+        if !self.world.is_idle(step.thread) {
+            self.settled = self.path.len();
         }
         self.last = step.thread;
         self.current = step.thread;

@@ -4,7 +4,7 @@
 //! only what its causal past wrote. So one recorded segment stands for that history in every
 //! execution, and a search can move through states without running the program.
 
-use crate::{ObjectId, Operation, Site, ThreadId};
+use crate::{ObjectId, Operation, Order, Site, ThreadId};
 
 /// Something that happens inside a segment and matters to the state.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,10 @@ pub enum Effect {
     AddSender(ObjectId),
     /// A plain cell is read or (`true`) written.
     Access(ObjectId, bool, Site),
+    /// The same access has lasted until the last operation of the thread.
+    AccessEnd(ObjectId, bool, Site),
+    /// A fence.
+    Fence(Order),
 }
 
 impl PartialEq for Effect {
@@ -29,7 +33,9 @@ impl PartialEq for Effect {
             (Effect::Spawn(a, b, c), Effect::Spawn(d, e, f)) => a == d && b == e && c == f,
             (Effect::Assign(a, v), Effect::Assign(b, w)) => a == b && v == w,
             (Effect::AddSender(a), Effect::AddSender(b)) => a == b,
-            (Effect::Access(a, v, _), Effect::Access(b, w, _)) => a == b && v == w,
+            (Effect::Access(a, v, _), Effect::Access(b, w, _))
+            | (Effect::AccessEnd(a, v, _), Effect::AccessEnd(b, w, _)) => a == b && v == w,
+            (Effect::Fence(a), Effect::Fence(b)) => a == b,
             _ => false,
         }
     }

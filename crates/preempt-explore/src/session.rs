@@ -158,7 +158,8 @@ pub struct Session<'p, P> {
 impl<'p, P: Program> Session<'p, P> {
     /// A session that has explored nothing yet.
     pub fn new(program: &'p mut P, limits: Limits, rules: Rules, names: Names) -> Self {
-        let run = Run::new(names, rules, limits.steps);
+        let mut run = Run::new(names, rules, limits.steps);
+        run.keep_going = limits.keep_going;
         Session { program, run, limits, tally: Tally::default() }
     }
 

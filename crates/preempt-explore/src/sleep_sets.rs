@@ -129,7 +129,8 @@ fn complete<P: Program>(
     let terminal = terminal_of(&top.world);
     session.tally.graph(top.world.graph(), top.preemptions, terminal);
     let steps: Vec<Move> = stack.iter().skip(1).map(|f| f.step).collect();
-    let fails = terminal != Terminal::Complete && !session.limits.keep_going;
+    let wanted = !session.limits.keep_going || session.tally.failure.is_none();
+    let fails = terminal != Terminal::Complete && wanted;
     if fails || (session.run.rules.clocks && recorded.races(session, &steps)?) {
         recorded.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(&steps))?;
     }

@@ -10,7 +10,10 @@
 //! Two executions in which a thread has the same history cannot be told apart by that thread.
 
 use crate::mix::{mix, mix3};
+use crate::objects::Objects;
+use crate::polling::{Rounds, Watch};
 use crate::race::{Clocks, Race};
+use crate::virtual_time::Times;
 use crate::{Action, Effect, Move, Next, ObjectId, Operation, ThreadId};
 
 /// What a thread is up to.
@@ -42,7 +45,7 @@ pub struct Thread {
     /// Its park token.
     pub token: ObjectId,
     pub(crate) key: u64,
-    pub(crate) dirty: bool,
+    pub(crate) rounds: Rounds,
 }
 
 /// One object.
@@ -57,13 +60,7 @@ pub struct Object {
     pub(crate) last_write: u64,
     pub(crate) reads: u64,
     pub(crate) changes: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
-    pub(crate) thread: ThreadId,
-    pub(crate) object: ObjectId,
-    pub(crate) changes: u32,
+    pub(crate) releases: u32,
 }
 
 /// What every execution of an exploration has in common.
@@ -76,11 +73,30 @@ pub struct Rules {
     pub clocks: bool,
     /// How many timeouts may fire in an execution while some thread could move otherwise.
     pub timeouts: u32,
+    /// Some thread takes a lock for reading that it holds for reading: writers that wait matter.
+    pub recursive: bool,
+    /// Keep virtual time. Switched on when it is looked at.
+    pub time: bool,
+    /// Executions end with the main thread, whatever others do.
+    pub daemons: bool,
+    /// How often a wait may end for no reason.
+    pub spurious: u32,
+    /// How many rounds of loops that yield make a livelock, where nothing else can move.
+    pub patience: u32,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Rules { watch: false, clocks: false, timeouts: 1 }
+        Rules {
+            watch: false,
+            clocks: false,
+            timeouts: 1,
+            recursive: false,
+            time: false,
+            daemons: false,
+            spurious: 0,
+            patience: 1000,
+        }
     }
 }
 
@@ -88,8 +104,10 @@ impl Default for Rules {
 #[derive(Debug)]
 pub struct World {
     pub(crate) threads: Vec<Thread>,
-    pub(crate) objects: Vec<Object>,
+    pub(crate) objects: Objects,
     pub(crate) watches: Vec<Watch>,
+    /// Who holds which lock for reading.
+    pub(crate) reading: Vec<(ThreadId, ObjectId)>,
     pub(crate) hash: u128,
     pub(crate) fired: u32,
     /// Name of the last timeout: they use up a common budget, so their order matters.
@@ -100,6 +118,9 @@ pub struct World {
     pub(crate) exited: bool,
     pub(crate) urgent: Option<ThreadId>,
     pub(crate) clocks: Option<Box<Clocks>>,
+    pub(crate) times: Option<Box<Times>>,
+    /// Waits that have ended for no reason.
+    pub(crate) woken: u32,
     /// Outcome of the next comparison of pointers, when values are not at hand.
     pub(crate) hint: Option<bool>,
 }
@@ -113,8 +134,9 @@ impl Clone for World {
 
     fn clone_from(&mut self, source: &Self) {
         self.threads.clone_from(&source.threads);
-        self.objects.clone_from(&source.objects);
+        self.objects.copy_from(&source.objects);
         self.watches.clone_from(&source.watches);
+        self.reading.clone_from(&source.reading);
         self.hash = source.hash;
         self.fired = source.fired;
         self.last_timeout = source.last_timeout;
@@ -123,6 +145,8 @@ impl Clone for World {
         self.exited = source.exited;
         self.urgent = source.urgent;
         self.clocks.clone_from(&source.clocks);
+        self.times.clone_from(&source.times);
+        self.woken = source.woken;
         self.hint = source.hint;
     }
 }
@@ -136,8 +160,9 @@ impl World {
     pub fn new(rules: Rules) -> Self {
         let mut world = World {
             threads: Vec::new(),
-            objects: Vec::new(),
+            objects: Objects::default(),
             watches: Vec::new(),
+            reading: Vec::new(),
             hash: 0,
             fired: 0,
             last_timeout: 0,
@@ -146,6 +171,8 @@ impl World {
             exited: false,
             urgent: None,
             clocks: None,
+            times: None,
+            woken: 0,
             hint: None,
         };
         world.reset(rules);
@@ -157,6 +184,7 @@ impl World {
         self.threads.clear();
         self.objects.clear();
         self.watches.clear();
+        self.reading.clear();
         self.hash = 0;
         self.fired = 0;
         self.last_timeout = 0;
@@ -166,6 +194,8 @@ impl World {
         self.urgent = None;
         self.hint = None;
         self.clocks = rules.clocks.then(Box::default);
+        self.times = rules.time.then(Box::default);
+        self.woken = 0;
         self.add_thread(ThreadId::MAIN, MAIN_KEY, mix(MAIN_KEY, 1), ObjectId::NONE);
     }
 
@@ -197,10 +227,20 @@ impl World {
         object.readers + u64::from(Channel::from_value(object.value).length)
     }
 
-    /// Whether every thread has ended, or one of them has ended the program.
+    /// Whether every thread has ended, or one of them has ended the program, or the main thread if
+    /// that is enough.
     pub fn is_finished(&self) -> bool {
-        self.exited
-            || self.threads.iter().all(|t| matches!(t.status, Status::Done | Status::Absent))
+        self.is_over() || self.all_ended()
+    }
+
+    /// Whether nothing moves any more although there may be threads that could.
+    fn is_over(&self) -> bool {
+        self.exited || self.rules.daemons && self.threads[0].status == Status::Done
+    }
+
+    /// Whether every thread has ended.
+    pub fn all_ended(&self) -> bool {
+        self.threads.iter().all(|t| matches!(t.status, Status::Done | Status::Absent))
     }
 
     /// The thread that panicked.
@@ -223,7 +263,7 @@ impl World {
     /// All moves that are possible now, in order of thread, then choice.
     pub fn moves(&self, out: &mut Vec<Move>) {
         out.clear();
-        if self.panicked.is_some() || self.exited {
+        if self.panicked.is_some() || self.is_over() {
             return;
         }
         if let Some(thread) = self.urgent {
@@ -235,8 +275,12 @@ impl World {
         for index in 0..self.threads.len() {
             self.moves_of(ThreadId(index as u32), out);
         }
-        if out.is_empty() || self.fired < self.rules.timeouts {
-            self.timeouts(out);
+        let late = out.is_empty() || self.fired < self.rules.timeouts;
+        if late || self.woken < self.rules.spurious {
+            self.timeouts(late, out);
+        }
+        if out.is_empty() {
+            self.forced_moves(out);
         }
     }
 
@@ -271,11 +315,18 @@ impl World {
         out.extend((0..choices).map(|choice| Move { thread: id, choice }));
     }
 
-    fn timeouts(&self, out: &mut Vec<Move>) {
+    /// Waits that may end because time is up, if it is `late`, or for no reason.
+    fn timeouts(&self, late: bool, out: &mut Vec<Move>) {
+        let spurious = self.woken < self.rules.spurious;
         for (index, thread) in self.threads.iter().enumerate() {
             let operation = &thread.operation;
             let id = ThreadId(index as u32);
-            if thread.status != Status::Ready || operation.second != 1 {
+            let allowed = match operation.second {
+                1 => late,
+                Operation::SPURIOUS => spurious,
+                _ => false,
+            };
+            if thread.status != Status::Ready || !allowed {
                 continue;
             }
             let possible = match operation.action {
@@ -295,14 +346,31 @@ impl World {
         }
     }
 
+    /// The virtual time of a thread.
+    pub fn now(&self, thread: ThreadId) -> std::time::Duration {
+        self.times.as_ref().map_or(std::time::Duration::ZERO, |times| times.now(thread))
+    }
+
+    /// Lets virtual time pass for a thread, at least to `to`.
+    pub fn pass(&mut self, thread: ThreadId, to: std::time::Duration) {
+        if let Some(times) = &mut self.times {
+            times.pass(thread, to);
+        }
+    }
+
     fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
         let operation = &thread.operation;
         let value = || self.objects[operation.object.index()].value;
         match operation.action {
             Action::Lock => value() == 0,
             Action::Reacquire => thread.waiting == ObjectId::NONE && value() == 0,
-            Action::ReadLock => value() & WRITER == 0,
-            Action::WriteLock => value() == 0,
+            Action::ReadLock => {
+                let waits = self.rules.recursive
+                    && value() & WAITING != 0
+                    && self.is_reading(id, operation.object);
+                value() & WRITER == 0 && !waits
+            }
+            Action::WriteLock => value() & !WAITING == 0,
             Action::Join => self.threads[operation.target().index()].status == Status::Done,
             Action::Yield => self.may_leave_yield(id, thread),
             Action::TakeToken => value() == 1,
@@ -326,19 +394,9 @@ impl World {
         }
     }
 
-    fn may_leave_yield(&self, id: ThreadId, thread: &Thread) -> bool {
-        // A sleeping thread (operand 1) wakes by itself.
-        if thread.dirty || !self.rules.watch || thread.operation.first == 1 {
-            return true;
-        }
-        let mut watches_any = false;
-        for watch in self.watches.iter().filter(|w| w.thread == id) {
-            watches_any = true;
-            if self.objects[watch.object.index()].changes != watch.changes {
-                return true;
-            }
-        }
-        !watches_any
+    /// Whether a thread holds a lock for reading.
+    pub fn is_reading(&self, thread: ThreadId, lock: ObjectId) -> bool {
+        self.reading.contains(&(thread, lock))
     }
 
     pub(crate) fn waiters(&self, condition: ObjectId) -> u32 {
@@ -386,9 +444,7 @@ impl World {
     pub(crate) fn effect(&mut self, thread: ThreadId, effect: Effect) {
         match effect {
             Effect::Create(object, value) => {
-                if self.objects.len() <= object.index() {
-                    self.objects.resize(object.index() + 1, Object::default());
-                }
+                self.objects.grow(object.index() + 1);
                 let version = mix(self.threads[thread.index()].history, u64::from(object.0));
                 self.objects[object.index()] = Object { value, version, ..Object::default() };
             }
@@ -399,6 +455,9 @@ impl World {
                 if let Some(clocks) = &mut self.clocks {
                     clocks.spawn(thread, child);
                 }
+                if let Some(times) = &mut self.times {
+                    times.follows(child, thread);
+                }
                 self.effect(thread, Effect::Create(token, 0));
                 self.add_thread(child, key, history, token);
             }
@@ -407,6 +466,16 @@ impl World {
             Effect::Access(cell, write, site) => {
                 if let Some(clocks) = &mut self.clocks {
                     clocks.access(thread, cell, write, site);
+                }
+            }
+            Effect::AccessEnd(cell, write, site) => {
+                if let Some(clocks) = &mut self.clocks {
+                    clocks.access_until(thread, cell, write, site, 1);
+                }
+            }
+            Effect::Fence(order) => {
+                if let Some(clocks) = &mut self.clocks {
+                    clocks.fence(thread, order);
                 }
             }
         }
@@ -445,7 +514,7 @@ impl World {
             waiting: ObjectId::NONE,
             token,
             key,
-            dirty: false,
+            rounds: Rounds::default(),
         };
         if self.threads.len() <= id.index() {
             self.threads.resize(id.index() + 1, blank);
@@ -462,6 +531,9 @@ impl Thread {
 
 /// Set in the value of a read-write lock that is held for writing.
 pub(crate) const WRITER: u64 = 1 << 63;
+/// Counts threads that wait to write, in the value of a read-write lock.
+pub(crate) const WAITS: u64 = 1 << 40;
+pub(crate) const WAITING: u64 = 0xFFFF << 40;
 /// State of a one-time initialisation that is being run.
 pub(crate) const ONCE_RUNNING: u64 = 1;
 const SENDER: u64 = 1 << 32;

@@ -11,6 +11,9 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
+/// Stands for a character that a terminal would obey instead of showing it.
+const MARK: char = '\u{b7}';
+
 /// `text` on one line without control characters.
 pub(crate) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -19,11 +22,51 @@ pub(crate) fn clean(text: &str) -> String {
             '\t' => out.push(' '),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
-            c if c.is_control() => out.push('\u{b7}'),
+            c if is_obeyed(c) => out.push(MARK),
             c => out.push(c),
         }
     }
     out
+}
+
+/// Lines of text without anything that a terminal obeys, but for line ends, tabs and, with `colours`,
+/// escape sequences that only set colours and weights. For all that goes to a terminal: source text,
+/// file names and saved traces may come from anybody.
+pub fn visible(text: &str, colours: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_obeyed) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let shown = match rest.as_bytes()[0] {
+            b'\n' | b'\t' => 1,
+            b'\r' if rest.as_bytes().get(1) == Some(&b'\n') => 1,
+            _ if colours => style_length(rest),
+            _ => 0,
+        };
+        if shown > 0 {
+            out.push_str(&rest[..shown]);
+            rest = &rest[shown..];
+        } else {
+            out.push(MARK);
+            rest = &rest[rest.chars().next().map_or(rest.len(), char::len_utf8)..];
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Whether a terminal does not simply show the character: controls, and those that turn the direction
+/// of writing around.
+fn is_obeyed(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The length of the sequence at the start that sets colours and weights, 0 if there is none.
+fn style_length(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let parameters = rest.bytes().take_while(|b| b.is_ascii_digit() || *b == b';').count();
+    if rest.as_bytes().get(parameters) == Some(&b'm') { parameters + 3 } else { 0 }
 }
 
 /// `text` cut to `columns`, with a mark when something was cut.
@@ -119,5 +162,11 @@ mod tests {
     #[test]
     fn control_characters_cannot_reach_the_terminal() {
         assert_eq!(clean("a\u{1b}[31mb\n"), "a\u{b7}[31mb\\n");
+        assert_eq!(clean("a\u{9b}31mb\u{202e}"), "a\u{b7}31mb\u{b7}");
+        let text = "x\ty\r\n\u{1b}[1;31mred\u{1b}[0m \u{1b}[2J\u{1b}]0;title\u{7} \rback\u{9b}2J";
+        let kept =
+            "x\ty\r\n\u{1b}[1;31mred\u{1b}[0m \u{b7}[2J\u{b7}]0;title\u{b7} \u{b7}back\u{b7}2J";
+        assert_eq!(visible(text, true), kept);
+        assert_eq!(visible(text, false), kept.replace('\u{1b}', "\u{b7}"));
     }
 }

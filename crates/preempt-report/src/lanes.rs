@@ -15,7 +15,7 @@ use crate::message::halves;
 use crate::{Cast, Look, fit};
 use cell::{change_texts, net_changes};
 use layout::Layout;
-use preempt_core::{Change, ProcessId, Switch, Trace, TraceStep, Violation};
+use preempt_core::{Change, ProcessId, Switch, Trace, TraceStep, Violation, grouped};
 
 /// Draws a whole trace, with the failure at its end.
 pub fn render(trace: &Trace, violation: Option<&Violation>, look: &Look) -> String {
@@ -27,19 +27,26 @@ pub fn render(trace: &Trace, violation: Option<&Violation>, look: &Look) -> Stri
     } else {
         out.push_str(&lanes.header());
     }
+    let hidden = hidden_steps(trace.steps.len(), look);
+    // The start of a cycle is never hidden inside a run.
+    let mut cuts = [Some(hidden.start), Some(hidden.end), trace.cycle_start];
+    cuts.sort_unstable();
     let mut at = 0;
-    for run in trace.steps.chunk_by(|a, b| a.partner.unwrap_or(a.pid) == b.pid) {
-        // The start of a cycle is never hidden inside a run.
-        let split =
-            trace.cycle_start.filter(|&s| at < s && s < at + run.len()).map_or(0, |s| s - at);
-        for part in [&run[..split], &run[split..]] {
-            if !part.is_empty() {
-                if trace.cycle_start == Some(at) {
-                    out.push_str(&lanes.cycle_start());
-                }
-                out.push_str(&lanes.run(part));
-                at += part.len();
+    for mut run in trace.steps.chunk_by(|a, b| a.partner.unwrap_or(a.pid) == b.pid) {
+        while !run.is_empty() {
+            let cut = cuts.iter().flatten().find(|cut| at < **cut && **cut < at + run.len());
+            let (part, rest) = run.split_at(cut.map_or(run.len(), |cut| cut - at));
+            if trace.cycle_start == Some(at) {
+                out.push_str(&lanes.cycle_start());
             }
+            if at == hidden.start && !hidden.is_empty() {
+                out.push_str(&lanes.gap(&trace.steps[hidden.clone()]));
+            }
+            if !hidden.contains(&at) {
+                out.push_str(&lanes.run(part));
+            }
+            at += part.len();
+            run = rest;
         }
     }
     out.push_str(&lanes.cycle_end());
@@ -133,6 +140,23 @@ impl Lanes {
         out
     }
 
+    /// A line in the place of steps that are not shown.
+    fn gap(&mut self, hidden: &[TraceStep]) -> String {
+        let preemptions = hidden.iter().filter(|step| step.switch == Switch::Preemption).count();
+        self.shown += hidden.len();
+        self.preemptions += preemptions as u32;
+        self.last = hidden.last().map(|step| step.partner.unwrap_or(step.pid));
+        let text = format!(
+            "{} {} more steps with {}: --html, --json or a replay of --trace shows them all",
+            self.look.glyph("⋮", ":"),
+            grouped(hidden.len() as u64),
+            count(preemptions as u32, "preemption")
+        );
+        let room = self.look.width.saturating_sub(self.layout.number + 4);
+        let text = self.look.paint(Tone::Faint, &fit::cut(&text, room, "..."));
+        format!("{}{text}\n", self.margin(""))
+    }
+
     fn admit(&mut self, step: &TraceStep) -> String {
         let mut new = self.cast.add(step.pid, &step.process);
         if let Some(partner) = step.partner.filter(|&p| self.cast.lane(p).is_none()) {
@@ -209,7 +233,7 @@ impl Lanes {
     fn failure(&self, trace: &Trace, violation: &Violation) -> String {
         let place = match violation.line {
             0 => String::new(),
-            line => format!(" ({}:{line})", violation.file),
+            line => format!(" ({}:{line})", fit::clean(&violation.file)),
         };
         let cost = trace.cost();
         let text = format!(
@@ -232,7 +256,10 @@ impl Lanes {
                 format!("{} switches", cost.switches)
             }
         );
-        let simplest = if violation.simplest { "; no simpler execution fails" } else { "" };
+        let simplest = match violation.simplest {
+            true => "; no simpler execution fails",
+            false => "; a simpler counterexample may exist",
+        };
         for line in fit::wrap(&(numbers + simplest), self.look.width, 2) {
             out.push_str(&self.look.paint(Tone::Faint, &line));
             out.push('\n');
@@ -252,7 +279,7 @@ impl Lanes {
         for (position, name) in trace.rest.iter().zip(&names) {
             let place = match position.line {
                 0 => String::new(),
-                line => format!("{}:{line}  ", position.file),
+                line => format!("{}:{line}  ", fit::clean(&position.file)),
             };
             let text = format!(
                 "  {}  {place}{}",
@@ -263,6 +290,15 @@ impl Lanes {
             out.push('\n');
         }
         out
+    }
+}
+
+/// The steps in the middle that are not shown, so that the drawing stays readable: of what is shown,
+/// half is the beginning and half the end.
+fn hidden_steps(steps: usize, look: &Look) -> std::ops::Range<usize> {
+    match look.most_steps {
+        Some(most) if steps > most => most / 2..steps - (most - most / 2),
+        _ => 0..0,
     }
 }
 

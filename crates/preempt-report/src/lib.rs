@@ -35,20 +35,25 @@ mod cast;
 pub mod chart;
 mod fit;
 pub mod graph;
+#[cfg(feature = "json")]
 pub mod json;
 pub mod lanes;
 mod look;
 mod message;
 mod moment;
 mod page;
+mod plain_json;
+#[cfg(feature = "json")]
 mod saved;
 pub mod spin;
 pub mod summary;
 mod xml;
 
 pub use cast::{Cast, CastMember};
+pub use fit::visible;
 pub use look::Look;
 pub use message::{Event, Message, messages};
 pub use moment::{Moment, MomentKind, moments};
 pub use page::{Page, Source, page};
+#[cfg(feature = "json")]
 pub use saved::{SavedTrace, SavedTraceError};

@@ -16,12 +16,14 @@ pub struct Look {
     pub unicode: bool,
     /// Runs of one process longer than this are shortened; `None` shows everything.
     pub collapse: Option<usize>,
+    /// Of longer traces the middle is left out; `None` shows everything.
+    pub most_steps: Option<usize>,
 }
 
 impl Look {
     /// Unicode, no colour, nothing collapsed.
     pub fn plain(width: usize) -> Self {
-        Look { width, color: false, unicode: true, collapse: None }
+        Look { width, color: false, unicode: true, collapse: None, most_steps: None }
     }
 
     /// ASCII, no colour, nothing collapsed.
@@ -37,6 +39,11 @@ impl Look {
     /// The same with long runs of one process shortened.
     pub fn with_collapse(self, longest: usize) -> Self {
         Look { collapse: Some(longest), ..self }
+    }
+
+    /// The same with the middle of long traces left out.
+    pub fn with_most_steps(self, most: usize) -> Self {
+        Look { most_steps: Some(most), ..self }
     }
 
     /// `text` in a style, if colours are wanted.

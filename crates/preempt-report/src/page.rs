@@ -8,9 +8,9 @@
 //! Long traces repeat themselves, so the island interns its strings and keeps the steps as columns:
 //! a trace of 100,000 steps is a few megabytes.
 
+use crate::plain_json::{PlainJson, plain_object, to_text};
 use crate::{Cast, MomentKind, messages, moments, xml};
 use preempt_core::{Claim, Switch, Trace, Value, Violation};
-use serde::Serialize;
 use std::collections::HashMap;
 
 /// A source file to show beside the trace.
@@ -79,12 +79,10 @@ fn island(page: &Page<'_>) -> String {
     let empty = Trace::default();
     let violation = page.claim.violation.as_ref();
     let trace = violation.map(|v| &v.trace).or(page.trace).unwrap_or(&empty);
-    // Plain structs of strings and whole numbers always serialise.
-    let text = serde_json::to_string(&Island::new(page, trace, violation)).unwrap_or_default();
+    let text = to_text(&Island::new(page, trace, violation));
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-#[derive(Serialize)]
 struct Island<'a> {
     title: &'a str,
     verdict: &'static str,
@@ -126,7 +124,6 @@ struct Island<'a> {
     rest: Vec<(usize, usize, u32, usize)>,
 }
 
-#[derive(Serialize)]
 struct Numbers<'a> {
     states: u64,
     matched: u64,
@@ -172,7 +169,6 @@ impl<'a> Numbers<'a> {
     }
 }
 
-#[derive(Serialize)]
 struct MomentData {
     step: usize,
     kind: &'static str,
@@ -180,7 +176,6 @@ struct MomentData {
     detail: String,
 }
 
-#[derive(Serialize)]
 struct Failure<'a> {
     kind: &'static str,
     message: &'a str,
@@ -189,12 +184,32 @@ struct Failure<'a> {
     simplest: bool,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
 enum ValueData {
     Int(i64),
     Name(String),
     Queue(Vec<String>),
+}
+
+plain_object!(Island<'a> {
+    title, verdict, claim, property, notes, numbers, cost, processes, sources, moments, failure,
+    cycle, strings, variables, channels, initial, values, pid, names, partner, file, line, text,
+    switch, changes, output, messages, rest,
+});
+plain_object!(Numbers<'a> {
+    states, matched, revisits, transitions, atomic, depth, errors, vector, memory, seconds, bounds,
+    unreached,
+});
+plain_object!(MomentData { step, kind, title, detail });
+plain_object!(Failure<'a> { kind, message, file, line, simplest });
+
+impl PlainJson for ValueData {
+    fn write(&self, out: &mut String) {
+        match self {
+            ValueData::Int(number) => number.write(out),
+            ValueData::Name(text) => text.write(out),
+            ValueData::Queue(messages) => messages.write(out),
+        }
+    }
 }
 
 /// Gives equal things equal numbers.

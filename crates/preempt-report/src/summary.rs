@@ -7,7 +7,7 @@
 
 use crate::look::Tone;
 use crate::{Look, fit};
-use preempt_core::{BoundRow, Claim, Statistics, Unreached, Verdict};
+use preempt_core::{BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Unreached, Verdict};
 
 /// The whole report.
 pub fn render(claim: &Claim, look: &Look) -> String {
@@ -39,6 +39,8 @@ pub fn render(claim: &Claim, look: &Look) -> String {
 /// The claim, wrapped and marked by its verdict.
 pub fn sentence(claim: &Claim, look: &Look) -> String {
     let (mark, tone) = match claim.verdict {
+        // A tick would say that something was proved.
+        Verdict::Holds if claim.sentence.starts_with(NOTHING_TO_CHECK) => ("!", Tone::Warning),
         Verdict::Holds | Verdict::HoldsWithinBound(_) => (look.glyph("✓", "ok"), Tone::Good),
         Verdict::Violated => (look.glyph("✗", "!!"), Tone::Bad),
         Verdict::Inconclusive(_) => (look.glyph("?", "??"), Tone::Warning),
@@ -122,10 +124,11 @@ pub fn coverage(rows: &[BoundRow]) -> String {
 pub fn unreached(list: &[Unreached]) -> String {
     let mut out = String::new();
     for group in list.chunk_by(|a, b| a.process == b.process) {
-        out.push_str(&format!("unreached in {}\n", group[0].process));
+        out.push_str(&format!("unreached in {}\n", fit::clean(&group[0].process)));
         for place in group {
             let text = fit::clean(&place.text);
-            out.push_str(&format!("\t{}:{}, \"{text}\"\n", place.file, place.line));
+            let file = fit::clean(&place.file);
+            out.push_str(&format!("\t{file}:{}, \"{text}\"\n", place.line));
         }
         let noun = if group.len() == 1 { "statement" } else { "statements" };
         out.push_str(&format!("\t({} {noun})\n", group.len()));
@@ -136,15 +139,20 @@ pub fn unreached(list: &[Unreached]) -> String {
 /// Time and rate.
 pub fn elapsed(statistics: &Statistics) -> String {
     let s = statistics;
+    let parts = [(s.compile_seconds, "to compile"), (s.search_seconds, "to search")];
+    let parts = parts.into_iter().filter(|(time, _)| *time > 0.0);
+    let parts: Vec<String> =
+        parts.map(|(time, what)| format!("{} {what}", seconds(time))).collect();
     let mut out = format!("elapsed time {} seconds", seconds(s.seconds));
-    if s.compile_seconds > 0.0 {
-        out.push_str(&format!(" (and {} to compile)", seconds(s.compile_seconds)));
+    if !parts.is_empty() {
+        out.push_str(&format!(" ({})", parts.join(", ")));
     }
     out.push('\n');
     // A rate over a few milliseconds says nothing.
-    if s.seconds >= 0.01 {
+    let searched = if s.search_seconds > 0.0 { s.search_seconds } else { s.seconds };
+    if searched >= 0.01 {
         let visited = (s.states + s.revisits) as f64;
-        out.push_str(&format!("rate {:9.0} states/second\n", visited / s.seconds));
+        out.push_str(&format!("rate {:9.0} states/second\n", visited / searched));
     }
     out
 }

@@ -1,7 +1,8 @@
 //! Plain cells whose accesses are checked for data races.
 //!
 //! Accesses are no scheduling points: as long as no execution has a race, switching at
-//! synchronisation only loses nothing. `UnsafeCell::get` hands out a pointer and cannot know what
+//! synchronisation only loses nothing. An access by [`UnsafeCell::with`] or [`UnsafeCell::with_mut`] lasts
+//! until the last operation in its closure. `UnsafeCell::get` hands out a pointer and cannot know what
 //! it is for, so it counts as a write; use [`UnsafeCell::with`] for a read that may run in parallel
 //! with others.
 
@@ -15,6 +16,38 @@ pub use std::cell::{BorrowError, BorrowMutError, LazyCell, OnceCell, Ref, RefCel
 fn touch(slot: &Slot, write: bool) {
     if let Some(runtime) = rt::current() {
         rt::touch(runtime, slot, write, Location::caller());
+    }
+}
+
+/// An access to an [`UnsafeCell`] that lasts as long as this value. Made by
+/// [`UnsafeCell::begin_access`].
+pub struct Access<'a> {
+    slot: &'a Slot,
+    write: bool,
+    site: &'static Location<'static>,
+    steps: u32,
+}
+
+impl<'a> Access<'a> {
+    #[track_caller]
+    fn new(slot: &'a Slot, write: bool) -> Self {
+        touch(slot, write);
+        let steps = rt::current().map_or(0, |runtime| runtime.steps());
+        Access { slot, write, site: Location::caller(), steps }
+    }
+}
+
+impl Drop for Access<'_> {
+    fn drop(&mut self) {
+        if let Some(runtime) = rt::current() {
+            rt::touch_end(runtime, self.slot, self.write, self.site, self.steps);
+        }
+    }
+}
+
+impl fmt::Debug for Access<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Access").field("write", &self.write).finish_non_exhaustive()
     }
 }
 
@@ -53,15 +86,26 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// Calls a closure with a pointer for reading.
     #[track_caller]
     pub fn with<R>(&self, function: impl FnOnce(*const T) -> R) -> R {
-        touch(&self.slot, false);
+        let _access = self.begin_access(false);
         function(self.inner.get())
     }
 
     /// Calls a closure with a pointer for writing.
     #[track_caller]
     pub fn with_mut<R>(&self, function: impl FnOnce(*mut T) -> R) -> R {
-        touch(&self.slot, true);
+        let _access = self.begin_access(true);
         function(self.inner.get())
+    }
+
+    /// An access that lasts as long as the value returned, to be used with [`Self::get_untracked`].
+    #[track_caller]
+    pub fn begin_access(&self, write: bool) -> Access<'_> {
+        Access::new(&self.slot, write)
+    }
+
+    /// A pointer to the value; what is done with it goes unnoticed.
+    pub fn get_untracked(&self) -> *mut T {
+        self.inner.get()
     }
 }
 

@@ -1,12 +1,14 @@
 //! `Check`: what to explore, for how long, by which strategy.
 
+use crate::chooser::{self, Chooser};
 use crate::environment::Environment;
 use crate::explore::{Found, Job, explore, replay};
 use crate::html;
 use crate::report::{Bound, Failure, Outcome, Reason, Report};
+use crate::rt::Runtime;
 use crate::saved;
-use preempt_explore::{Limits, Schedule};
-use std::sync::Arc;
+use preempt_explore::{Limits, Schedule, Session};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How to look for failures.
@@ -58,6 +60,9 @@ pub struct Check {
     stack: usize,
     timeouts: u32,
     require_join: bool,
+    spurious: u32,
+    daemons: bool,
+    reuse_addresses: bool,
     patience: Duration,
     replay: Option<String>,
 }
@@ -82,6 +87,9 @@ impl Check {
             stack: 256 << 10,
             timeouts: 1,
             require_join: false,
+            spurious: 0,
+            daemons: false,
+            reuse_addresses: false,
             patience: Duration::from_secs(5),
             replay: None,
         }
@@ -148,6 +156,20 @@ impl Check {
         self
     }
 
+    /// How many waits per execution may end for no reason: of condition variables, `park`, and polls
+    /// of futures. The default is none.
+    pub fn spurious(mut self, wakes: u32) -> Self {
+        self.spurious = wakes;
+        self
+    }
+
+    /// Executions end when the body has returned, as a process ends with its main thread: threads
+    /// that still run or wait then are no failure.
+    pub fn daemons(mut self) -> Self {
+        self.daemons = true;
+        self
+    }
+
     /// How long the test may go without coming to an operation. If it sleeps that long, blocked by
     /// something that is not preempt's, it fails. The default is five seconds.
     pub fn patience(mut self, patience: Duration) -> Self {
@@ -158,6 +180,14 @@ impl Check {
     /// Fail if a thread is still running when the body has returned.
     pub fn require_join(mut self) -> Self {
         self.require_join = true;
+        self
+    }
+
+    /// Explore what happens if memory that a thread has freed is used again for its next allocation
+    /// of the same layout, as an allocator may do: the cause of ABA. Without this no address is used
+    /// twice in an execution. Needs the feature `allocator`.
+    pub fn reuse_addresses(mut self) -> Self {
+        self.reuse_addresses = true;
         self
     }
 
@@ -196,6 +226,23 @@ impl Check {
         self.report(found, begin)
     }
 
+    /// Explores the executions that a chooser wants.
+    pub(crate) fn run_by(
+        &self,
+        chooser: &mut (dyn Chooser + Send),
+        body: &(dyn Fn() + Sync),
+    ) -> Report {
+        let begin = Instant::now();
+        let chooser = Mutex::new(chooser);
+        let search = |session: &mut Session<'_, Runtime>| {
+            let mut chooser = chooser.lock().unwrap_or_else(PoisonError::into_inner);
+            chooser::explore(session, &mut **chooser)
+        };
+        let job = Job { search: Some(&search), threads: 1, ..self.job(body, begin) };
+        let found = explore(&job);
+        self.report(found, begin)
+    }
+
     /// Explores as a test does: reads the environment, tries a saved schedule first, prints what
     /// was covered, panics on failure.
     #[track_caller]
@@ -203,6 +250,9 @@ impl Check {
         let environment = Environment::read();
         let check = self.with_environment(&environment);
         let report = check.run_saved(&body);
+        if let Some(path) = &environment.report {
+            saved::append(path, &report.to_json_line(check.name.as_deref()));
+        }
         if let Outcome::Failed(failure) = &report.outcome {
             let mut text = failure.full(&report, check.name.as_deref());
             if let Some(name) = &check.name {
@@ -225,7 +275,7 @@ impl Check {
         self.name.as_ref().map(|name| format!("preempt: {name}: ")).unwrap_or_default()
     }
 
-    fn with_environment(&self, environment: &Environment) -> Self {
+    pub(crate) fn with_environment(&self, environment: &Environment) -> Self {
         let mut check = self.clone();
         if let Some(bound) = environment.preemptions {
             check.bound = Some(bound);
@@ -263,10 +313,14 @@ impl Check {
             stack: self.stack,
             timeouts: self.timeouts,
             require_join: self.require_join,
+            spurious: self.spurious,
+            daemons: self.daemons,
+            reuse_addresses: self.reuse_addresses,
             begin,
             name: self.name.clone(),
             pulse: Arc::default(),
             patience: self.patience,
+            search: None,
         }
     }
 

@@ -6,8 +6,10 @@
 //! | `PREEMPT_PREEMPTIONS` | at most this many preemptions |
 //! | `PREEMPT_TIME` | time per test: `500ms`, `30s`, `2m` |
 //! | `PREEMPT_THREADS` | operating system threads per test |
+//! | `PREEMPT_REPORT` | append the report of every test to this file, one object of JSON per line |
 //! | `PREEMPT_LOG` | `1`: print what was covered to standard error, even if output is captured |
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What the environment asks for.
@@ -17,6 +19,7 @@ pub(crate) struct Environment {
     pub(crate) preemptions: Option<u32>,
     pub(crate) time: Option<Duration>,
     pub(crate) threads: Option<usize>,
+    pub(crate) report: Option<PathBuf>,
     pub(crate) log: bool,
 }
 
@@ -50,6 +53,7 @@ impl Environment {
             preemptions: number("PREEMPT_PREEMPTIONS"),
             time,
             threads: number("PREEMPT_THREADS").map(|n| n as usize).filter(|&n| n > 0),
+            report: get("PREEMPT_REPORT").filter(|s| !s.is_empty()).map(PathBuf::from),
             log: get("PREEMPT_LOG").is_some_and(|value| !value.is_empty() && value != "0"),
         }
     }
@@ -89,6 +93,7 @@ mod tests {
             preemptions: None,
             time: Some(Duration::from_millis(250)),
             threads: Some(2),
+            report: Some("1".into()),
             log: true,
         };
         assert_eq!(read, expected);

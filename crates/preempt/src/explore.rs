@@ -12,6 +12,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+/// A search that is not one of the strategies.
+pub(crate) type Search<'a> = dyn for<'s, 'p> Fn(&'s mut Session<'p, Runtime>) -> Halt + Sync + 'a;
+
 /// What to explore and how.
 pub(crate) struct Job<'a> {
     pub(crate) body: &'a (dyn Fn() + Sync),
@@ -21,10 +24,15 @@ pub(crate) struct Job<'a> {
     pub(crate) stack: usize,
     pub(crate) timeouts: u32,
     pub(crate) require_join: bool,
+    pub(crate) spurious: u32,
+    pub(crate) daemons: bool,
+    pub(crate) reuse_addresses: bool,
     pub(crate) begin: Instant,
     pub(crate) name: Option<String>,
     pub(crate) pulse: Arc<Pulse>,
     pub(crate) patience: Duration,
+    /// Searches instead of the strategy.
+    pub(crate) search: Option<&'a Search<'a>>,
 }
 
 /// What came out.
@@ -121,7 +129,8 @@ struct Learnt {
 
 impl Learnt {
     fn new(job: &Job<'_>) -> Self {
-        let rules = Rules { timeouts: job.timeouts, ..Rules::default() };
+        let (spurious, daemons) = (job.spurious, job.daemons);
+        let rules = Rules { timeouts: job.timeouts, spurious, daemons, ..Rules::default() };
         Learnt { rules, names: Names::default(), knowledge: Knowledge::default() }
     }
 }
@@ -129,6 +138,7 @@ impl Learnt {
 fn runtime(job: &Job<'_>, learnt: &Learnt) -> Runtime {
     let mut runtime = Runtime::new(job.body, job.stack);
     runtime.require_join = job.require_join;
+    runtime.heap().reuses = job.reuse_addresses;
     runtime.pulse = job.pulse.clone();
     runtime.registry.knowledge = learnt.knowledge.clone();
     runtime
@@ -218,6 +228,9 @@ fn with_crew(job: &Job<'_>, learnt: &Learnt, session: &mut Session<'_, Runtime>)
 }
 
 fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
+    if let Some(search) = job.search {
+        return search(session);
+    }
     match job.strategy {
         Strategy::Portfolio => portfolio(job, session),
         Strategy::PartialOrders => forward::explore(session),

@@ -1,32 +1,46 @@
 //! Running futures: one thread per task, wakers as visible objects.
 //!
 //! A task is polled; when it is pending, its thread waits for a token that its waker gives.
-//! Wake-ups before, between and after polls are explored like any other operation.
+//! Wake-ups before, between and after polls are explored like any other operation. A task that wakes
+//! itself and is pending only lets others run: that is a yield, so that loops of this kind end. Polls
+//! without a wake-up are explored on request ([`Check::spurious`](crate::Check::spurious)).
 
 use crate::rt::{self, Slot};
 use crate::thread;
-use preempt_explore::Action;
+use preempt_explore::{Action, Operation};
 use std::future::Future;
 use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll, Wake, Waker};
 
 struct Token {
     slot: Slot,
+    /// The thread that polls, if it is under control.
+    owner: Option<preempt_explore::ThreadId>,
+    /// Whether that thread has woken itself.
+    again: AtomicBool,
     outside: std::thread::Thread,
 }
 
 impl Token {
     fn new() -> Arc<Self> {
-        Arc::new(Token { slot: Slot::new(0), outside: std::thread::current() })
+        Arc::new(Token {
+            slot: Slot::new(0),
+            owner: rt::current().map(|runtime| runtime.run().current),
+            again: AtomicBool::new(false),
+            outside: std::thread::current(),
+        })
     }
 
     fn wait(&self, site: &'static Location<'static>) {
         match rt::current() {
+            Some(runtime) if self.again.swap(false, Relaxed) => rt::yield_now(runtime, site),
             Some(runtime) => {
                 let object = self.slot.object(runtime, || 0);
-                rt::operation(runtime, Action::TakeToken, object, 0, 0, site);
+                let spurious = Operation::SPURIOUS;
+                rt::operation(runtime, Action::TakeToken, object, 0, spurious, site);
             }
             None => std::thread::park(),
         }
@@ -42,6 +56,9 @@ impl Wake for Token {
     #[track_caller]
     fn wake_by_ref(self: &Arc<Self>) {
         match rt::current() {
+            Some(runtime) if self.owner == Some(runtime.run().current) => {
+                self.again.store(true, Relaxed);
+            }
             Some(runtime) => {
                 let object = self.slot.object(runtime, || 0);
                 rt::operation(runtime, Action::GiveToken, object, 0, 0, Location::caller());

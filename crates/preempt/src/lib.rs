@@ -33,9 +33,14 @@ mod check;
 #[cfg(feature = "check")]
 mod choice;
 #[cfg(feature = "check")]
+mod chooser;
+#[cfg(feature = "check")]
 mod environment;
 #[cfg(feature = "check")]
 mod explore;
+#[cfg(feature = "check")]
+#[doc(hidden)]
+pub mod facade;
 #[cfg(feature = "check")]
 pub mod future;
 #[cfg(feature = "check")]
@@ -52,6 +57,8 @@ mod plain;
 mod pulse;
 #[cfg(feature = "check")]
 mod report;
+#[cfg(feature = "check")]
+mod report_line;
 #[cfg(feature = "check")]
 mod rt;
 #[cfg(feature = "check")]
@@ -75,4 +82,9 @@ pub use preempt_macros::test;
 #[cfg(feature = "check")]
 pub use report::{Bound, Failure, FailureKind, Outcome, Reason, Report};
 #[cfg(feature = "check")]
-pub use rt::Static;
+pub use rt::{Allocator, Static};
+
+/// See [`Allocator`].
+#[cfg(all(feature = "check", feature = "allocator"))]
+#[global_allocator]
+static GLOBAL: Allocator = Allocator(std::alloc::System);

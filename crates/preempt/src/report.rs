@@ -464,6 +464,9 @@ fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
             (Action::Reacquire, None) => "to be notified".into(),
             (Action::TakeToken, None) => "to be unparked".into(),
             (Action::Yield, None) => "in a loop that yields".into(),
+            (Action::ReadLock, None) => {
+                "to read a lock that it already reads, behind a writer that waits".into()
+            }
             (action, None) => format!("at {}", action.name()),
         };
         message.push_str(&format!(

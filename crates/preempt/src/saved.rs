@@ -1,5 +1,6 @@
 //! Failing schedules, kept in `target/preempt/` and tried first next time, and their pages.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Keeps a schedule. Failure to write is no failure of the test.
@@ -17,6 +18,16 @@ pub(crate) fn save_page(name: &str, page: &str) -> Option<PathBuf> {
     std::fs::create_dir_all(path.parent()?).ok()?;
     std::fs::write(&path, page).ok()?;
     Some(path)
+}
+
+/// Appends a line to a file that several tests may write to. Failure to write is reported, but is
+/// no failure of the test.
+pub(crate) fn append(path: &Path, line: &str) {
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+    if let Err(error) = written {
+        eprintln!("preempt: cannot write to {}: {error}", path.display());
+    }
 }
 
 /// The schedule kept for a test.

@@ -92,48 +92,43 @@ fn deadlock_with_live_guards_and_destructors() {
     assert_eq!(kind(&report), FailureKind::Deadlock);
 }
 
-/// What the threads of a failing execution own is dropped, whatever it does when dropped.
+/// Threads of a deadlock are abandoned: none of their code runs any more, whatever they own.
 #[test]
-fn unfinished_threads_are_unwound() {
-    static BORN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-    static GONE: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-    struct Counted(Arc<Mutex<i32>>);
-    impl Counted {
-        fn new(lock: &Arc<Mutex<i32>>) -> Self {
-            BORN.fetch_add(1, SeqCst);
-            Counted(lock.clone())
-        }
-    }
-    impl Drop for Counted {
+fn threads_of_a_deadlock_are_abandoned() {
+    static AFTER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    struct Noticed(Arc<Mutex<i32>>);
+    impl Drop for Noticed {
         fn drop(&mut self) {
-            // Held by the other thread of the deadlock: must not block.
             drop(self.0.lock());
-            GONE.fetch_add(1, SeqCst);
+            AFTER.fetch_add(1, SeqCst);
         }
     }
     let deadlock = || {
         let (a, b) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
-        let (first, second) = (Counted::new(&a), Counted::new(&b));
+        let (first, second) = (Noticed(a.clone()), Noticed(b.clone()));
         thread::scope(|scope| {
             scope.spawn(|| {
-                let _own = Counted::new(&a);
+                let _own = Noticed(a.clone());
                 let _b = b.lock().unwrap();
                 let _a = a.lock().unwrap();
                 let _ = &first;
             });
             let _a = a.lock().unwrap();
-            // Catching our panic does not help.
+            // There is no panic to be caught.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(b.lock())));
-            let _b = b.lock().unwrap();
+            AFTER.fetch_add(1, SeqCst);
             let _ = &second;
         });
     };
-    for strategy in [Strategy::PartialOrders, Strategy::Random { seed: 1 }, Strategy::Optimal] {
-        let check = patient().strategy(strategy).preemptions(2).executions(500).keep_going();
-        let report = check.run(deadlock);
+    let schedule = {
+        let report = patient().run(deadlock);
         assert_eq!(kind(&report), FailureKind::Deadlock, "{report}");
-        assert_eq!(BORN.load(SeqCst), GONE.load(SeqCst), "{strategy:?}");
-    }
+        report.failure().unwrap().schedule.clone()
+    };
+    AFTER.store(0, SeqCst);
+    let report = patient().replay(&schedule).run(deadlock);
+    assert_eq!(kind(&report), FailureKind::Deadlock, "{report}");
+    assert_eq!(AFTER.load(SeqCst), 0);
 }
 
 #[test]

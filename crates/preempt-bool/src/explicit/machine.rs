@@ -38,13 +38,17 @@ pub struct Machine<'p> {
 }
 
 impl<'p> Machine<'p> {
-    /// Fails when the target label does not exist. `max_frames` bounds the stack of each thread.
+    /// Fails when the target label does not exist, or when the program starts any number of threads.
+    /// `max_frames` bounds the stack of each thread.
     pub fn new(
         program: &'p Program,
         target: Option<&str>,
         max_frames: usize,
     ) -> Result<Self, crate::Diagnostic> {
         let targets = program.targets(target)?;
+        if program.instances.is_some() {
+            return Err(program.not_fixed());
+        }
         Ok(Self::with_targets(program, targets, max_frames))
     }
 

@@ -1,6 +1,6 @@
 //! Resolves names, checks types and turns statements into flow graphs.
 
-use super::elaborate::{ATOMIC_FLAG, Elaborated};
+use super::elaborate::Elaborated;
 use super::{
     Edge, Expr, Function, FunctionId, Mark, NodeId, Operation, Owner, Program, Thread, Variable,
     VariableId, line_of,
@@ -15,7 +15,7 @@ pub(super) fn lower(
     file: &str,
     lines: &Lines,
 ) -> Result<Program, Vec<Diagnostic>> {
-    let Elaborated { module, threads } = elaborated;
+    let Elaborated { module, threads, atomic, instances } = elaborated;
     let mut lowering = Lowering {
         lines,
         module: &module,
@@ -42,26 +42,43 @@ pub(super) fn lower(
         if lowering.functions.insert(&function.name.text, id).is_some() {
             lowering.twice("function", &function.name);
         }
+        // What `main` returns is returned to nobody.
         let special = ["init", "main"].contains(&function.name.text.as_str());
-        if special && !(function.params.is_empty() && function.returns.is_empty()) {
-            let message = format!("`{}` takes and returns nothing", function.name.text);
+        let returns = function.name.text == "init" && !function.returns.is_empty();
+        if special && (!function.params.is_empty() || returns) {
+            let nothing = if returns { "takes and returns nothing" } else { "takes no parameters" };
+            let message = format!("`{}` {nothing}", function.name.text);
             lowering.error("B0018", &function.name.span, message);
         }
     }
-    let functions = (0..module.functions.len()).map(|id| lowering.function(id)).collect();
+    let functions: Vec<Function> =
+        (0..module.functions.len()).map(|id| lowering.function(id)).collect();
     let find = |name: &str| lowering.functions.get(name).copied();
     let threads = threads
         .into_iter()
         .filter_map(|(name, function)| Some(Thread { name, function: find(&function)? }))
         .collect();
     let init = find("init");
-    let atomic = lowering.globals.get(ATOMIC_FLAG).copied();
+    let atomic = atomic.and_then(|flag| lowering.globals.get(&flag).copied());
     let (variables, errors) = (lowering.variables, lowering.errors);
     if !errors.is_empty() {
         return Err(errors);
     }
     let file = file.to_string();
-    Ok(Program { file, variables, shared, private, atomic, functions, init, threads, module })
+    Ok(Program {
+        file,
+        variables,
+        shared,
+        private,
+        atomic,
+        recursive: super::calls::recursive(&functions),
+        functions,
+        init,
+        threads,
+        module,
+        instances,
+        source: None,
+    })
 }
 
 struct Lowering<'a> {
@@ -78,7 +95,10 @@ struct Lowering<'a> {
 /// The graph of one function while it grows.
 struct Graph {
     scope: HashMap<String, VariableId>,
-    labels: HashMap<String, NodeId>,
+    /// Where each label stands, in the order of the text.
+    labels: HashMap<String, Vec<NodeId>>,
+    /// How many of a label's places have been met.
+    met: HashMap<String, usize>,
     returns: Vec<Type>,
     edges: Vec<Edge>,
     node_count: usize,
@@ -89,6 +109,13 @@ impl Graph {
     fn node(&mut self) -> NodeId {
         self.node_count += 1;
         self.node_count - 1
+    }
+
+    /// The node of a label that is met, in the order of the text, for the first or another time.
+    fn next_labelled(&mut self, label: &str) -> NodeId {
+        let at = self.met.entry(label.to_string()).or_default();
+        *at += 1;
+        self.labels[label][*at - 1]
     }
 
     fn edge(&mut self, from: NodeId, to: NodeId, operation: Operation, line: u32, text: String) {
@@ -163,6 +190,7 @@ impl<'a> Lowering<'a> {
         let mut graph = Graph {
             scope: HashMap::new(),
             labels: HashMap::new(),
+            met: HashMap::new(),
             returns: definition.returns.clone(),
             edges: Vec::new(),
             node_count: 0,
@@ -186,15 +214,12 @@ impl<'a> Lowering<'a> {
             }
             self.groups += 1;
         }
-        let mut labels = Vec::new();
-        definition.each_statement(&mut |s| labels.extend(&s.labels));
-        for label in labels {
-            let node = graph.node();
-            if graph.labels.insert(label.text.clone(), node).is_some() {
-                let message = format!("the label `{}` is defined twice here", label.text);
-                self.error("B0011", &label.span, message);
+        definition.each_statement(&mut |s| {
+            for label in &s.labels {
+                let node = graph.node();
+                graph.labels.entry(label.text.clone()).or_default().push(node);
             }
-        }
+        });
         let entry = graph.node();
         let last = self.block(&definition.body, entry, &mut graph);
         let missing = definition.returns.iter().map(|t| Expr::Any { width: t.width() }).collect();
@@ -222,7 +247,7 @@ impl<'a> Lowering<'a> {
         for statement in body {
             let line = line_of(self.lines, &statement.span);
             for label in &statement.labels {
-                let node = graph.labels[&label.text];
+                let node = graph.next_labelled(&label.text);
                 let text = format!("{}:", label.text);
                 graph.edge(at, node, Operation::Assume(Expr::truth(true)), line, text);
                 graph.marks.push((node, Mark::Label(label.text.clone()), line));
@@ -303,13 +328,18 @@ impl<'a> Lowering<'a> {
             }
             StatementKind::Goto(labels) => {
                 for label in labels {
-                    match graph.labels.get(&label.text).copied() {
-                        Some(to) => {
+                    match graph.labels.get(&label.text).map(Vec::as_slice) {
+                        Some(&[to]) => {
                             let operation = Operation::Assume(Expr::truth(true));
                             let text = format!("goto {}", label.text);
                             graph.edge(at, to, operation, line, text);
                         }
-                        None => {
+                        Some([_, _, ..]) => {
+                            let message =
+                                format!("this function has several labels `{}`", label.text);
+                            self.error("B0011", &label.span, message);
+                        }
+                        _ => {
                             let message = format!("this function has no label `{}`", label.text);
                             self.error("B0010", &label.span, message);
                         }

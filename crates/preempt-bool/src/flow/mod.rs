@@ -3,15 +3,19 @@
 //! This is what all engines work on. An edge is one indivisible step; a thread may be interrupted
 //! at every node. Conditions are two edges, a failing assertion is an edge to a node of its own.
 
+mod calls;
 mod domain;
 mod elaborate;
 mod expression;
 mod liveness;
 mod lower;
+mod order;
+mod threads;
 
 use crate::diagnostic::{Diagnostic, Lines};
-use crate::syntax::ast::{Module, Span};
+use crate::syntax::ast::{Module, Span, StatementKind};
 use crate::syntax::{Dialect, parse_module};
+use std::sync::Arc;
 
 pub(crate) use domain::Domain;
 pub(crate) use expression::{Expr, Possible};
@@ -116,9 +120,27 @@ pub struct Program {
     pub(crate) functions: Vec<Function>,
     pub(crate) init: Option<FunctionId>,
     pub(crate) threads: Vec<Thread>,
+    /// Per function, whether it may call itself, directly or not.
+    pub(crate) recursive: Vec<bool>,
     /// The same program as a tree, without sugar; what the translations start from.
     pub(crate) module: Module,
+    /// Some `start_thread` may run more than once, so the number of threads is not fixed; so many
+    /// of these threads were made.
+    pub(crate) instances: Option<usize>,
+    /// What more of these threads can be made from.
+    source: Option<Arc<Source>>,
 }
+
+/// A program as it was read.
+#[derive(Debug)]
+struct Source {
+    module: Module,
+    dialect: Dialect,
+    lines: Lines,
+}
+
+/// How many threads are made at first for the `start_thread`s that may run more than once.
+const FIRST_INSTANCES: usize = 2;
 
 /// Reads and checks a program.
 ///
@@ -130,8 +152,9 @@ pub fn parse(
 ) -> Result<(Program, Vec<Diagnostic>), Vec<Diagnostic>> {
     let lines = Lines::new(file, source);
     let (module, warnings) = parse_module(source, dialect, &lines)?;
-    let elaborated = elaborate::elaborate(module, dialect, &lines)?;
-    let program = lower::lower(elaborated, file, &lines)?;
+    let kept = starts_threads(&module).then(|| module.clone());
+    let elaborated = elaborate::elaborate(module, dialect, FIRST_INSTANCES, &lines)?;
+    let mut program = lower::lower(elaborated, file, &lines)?;
     match program.thread_variable_in_init() {
         Some((line, name)) => {
             let message =
@@ -140,16 +163,65 @@ pub fn parse(
                         its declaration";
             Err(vec![lines.error("B0020", &lines.start_of(line), message).note(note)])
         }
-        None => Ok((program, warnings)),
+        None => {
+            if let (Some(module), true) = (kept, program.instances.is_some()) {
+                program.source = Some(Arc::new(Source { module, dialect, lines }));
+            }
+            Ok((program, warnings))
+        }
     }
+}
+
+fn starts_threads(module: &Module) -> bool {
+    let mut starts = false;
+    for function in &module.functions {
+        function.each_statement(&mut |s| {
+            starts |= matches!(s.kind, StatementKind::StartThread(_));
+        });
+    }
+    starts
 }
 
 impl Program {
     /// Checks a tree that a translation made.
     pub(crate) fn from_module(module: Module) -> Result<Program, Vec<Diagnostic>> {
-        let lines = Lines::new("", "");
-        let elaborated = elaborate::elaborate(module, Dialect::Slam, &lines)?;
-        lower::lower(elaborated, "", &lines)
+        Self::from_tree(module, "", &Lines::new("", ""))
+    }
+
+    /// Checks a tree that was made from another language.
+    pub(crate) fn from_tree(
+        module: Module,
+        file: &str,
+        lines: &Lines,
+    ) -> Result<Program, Vec<Diagnostic>> {
+        let elaborated = elaborate::elaborate(module, Dialect::Slam, 0, lines)?;
+        lower::lower(elaborated, file, lines)
+    }
+
+    /// The same program with enough threads for all executions of at most so many switches, if the
+    /// number of threads is not fixed.
+    pub(crate) fn with_threads_for(&self, switches: usize) -> Result<Option<Program>, Diagnostic> {
+        let (Some(made), Some(source)) = (self.instances, &self.source) else { return Ok(None) };
+        if made == switches {
+            return Ok(None);
+        }
+        let again = || {
+            let Source { module, dialect, lines } = &**source;
+            let elaborated = elaborate::elaborate(module.clone(), *dialect, switches, lines)?;
+            lower::lower(elaborated, &self.file, lines)
+        };
+        match again() {
+            Ok(program) => Ok(Some(Program { source: Some(source.clone()), ..program })),
+            Err(errors) => Err(errors.into_iter().next().unwrap_or_else(|| self.not_fixed())),
+        }
+    }
+
+    /// Why a question has no answer for a program that starts threads without end.
+    pub(crate) fn not_fixed(&self) -> Diagnostic {
+        let message = "the number of threads is not fixed: a `start_thread` may run more than once";
+        let note = "ask for a number of context switches (--switches, --iterate): with k switches \
+                    at most k + 1 threads run";
+        Lines::new(&self.file, "").error("B0014", &(0..0), message).note(note)
     }
 
     /// Where `init`, or what it calls, uses a variable of the threads.
@@ -181,7 +253,7 @@ impl Program {
 
     /// Whether some function may call itself, directly or not.
     pub fn is_recursive(&self) -> bool {
-        (0..self.functions.len()).any(|f| self.calls_from(f).contains(&f))
+        self.recursive.contains(&true)
     }
 
     /// The labels of the program, without repetition.
@@ -200,11 +272,12 @@ impl Program {
     /// The functions that a call of `function` may enter, itself only if it calls itself.
     pub(crate) fn calls_from(&self, function: FunctionId) -> Vec<FunctionId> {
         let mut reached = Vec::new();
+        let mut seen = vec![false; self.functions.len()];
         let mut work = vec![function];
         while let Some(caller) = work.pop() {
             for edge in &self.functions[caller].edges {
                 if let Operation::Call { function, .. } = edge.operation
-                    && !reached.contains(&function)
+                    && !std::mem::replace(&mut seen[function], true)
                 {
                     reached.push(function);
                     work.push(function);

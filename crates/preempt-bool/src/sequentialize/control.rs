@@ -29,7 +29,10 @@ pub(super) struct Translation<'p> {
     pub(super) cx: String,
     /// The thread that runs in each context, counted from 1; 0 is none.
     pub(super) schedule: Vec<String>,
-    old_main: String,
+    /// The functions of the program by their names.
+    ids: HashMap<String, usize>,
+    /// New names of functions whose names mean something to the sequential program.
+    renamed: HashMap<String, String>,
     /// Inserted where the target is reached, if the translation needs it.
     pub(super) at_target: Vec<Statement>,
     /// Labels that get another name.
@@ -115,11 +118,15 @@ impl<'p> Translation<'p> {
             plain: Vec::new(),
             cx: String::new(),
             schedule: Vec::new(),
-            old_main: String::new(),
+            ids: program.functions.iter().map(|f| f.name.clone()).zip(0..).collect(),
+            renamed: HashMap::new(),
             at_target: Vec::new(),
             renamed_labels: HashMap::new(),
         };
-        this.old_main = this.fresh("old_main");
+        for special in ["main", "init"] {
+            let new = this.fresh(&format!("old_{special}"));
+            this.renamed.insert(special.into(), new);
+        }
         this.terminate = this.fresh("terminate");
         this.context_switch = this.fresh("contextSwitch");
         this.cx = this.fresh("cx");
@@ -144,9 +151,10 @@ impl<'p> Translation<'p> {
         name
     }
 
-    /// The name of a function of the program: its `main` makes room for the new one.
+    /// The name of a function of the threads: their `main` makes room for the new one, and their
+    /// `init`, which a thread may call, must not run first.
     fn name_of<'n>(&'n self, function: &'n str) -> &'n str {
-        if function == "main" { &self.old_main } else { function }
+        self.renamed.get(function).map_or(function, String::as_str)
     }
 
     pub(super) fn shared_names(&self) -> Vec<String> {
@@ -227,16 +235,14 @@ impl<'p> Translation<'p> {
     /// The functions of the threads with control code, and those of `init` without.
     pub(super) fn functions(&mut self) -> Vec<FunctionDef> {
         let program = self.program;
-        let mut threaded: Vec<usize> = Vec::new();
+        let mut threaded = vec![false; program.functions.len()];
         for thread in &program.threads {
-            threaded.push(thread.function);
-            threaded.extend(program.calls_from(thread.function));
+            threaded[thread.function] = true;
+            program.calls_from(thread.function).into_iter().for_each(|f| threaded[f] = true);
         }
         let mut list = Vec::new();
-        for id in 0..program.functions.len() {
-            if threaded.contains(&id) {
-                list.push(self.function(id));
-            }
+        for (id, _) in threaded.iter().enumerate().filter(|(_, is)| **is) {
+            list.push(self.function(id));
         }
         let Some(init) = program.init else { return list };
         let mut plain = vec![init];
@@ -401,8 +407,9 @@ impl<'p> Translation<'p> {
         scope: &mut Scope,
         out: &mut Vec<Statement>,
     ) {
-        let callee = self.program.functions.iter().position(|f| f.name == function.text);
-        let Some(callee) = callee.map(|id| &self.program.module.functions[id]) else { return };
+        let program = self.program;
+        let Some(callee) = self.ids.get(&function.text) else { return };
+        let callee = &program.module.functions[*callee];
         let mut passed = args.to_vec();
         if args.iter().any(|e| self.reads_shared(e, scope)) {
             let mut names = Vec::new();
@@ -421,8 +428,8 @@ impl<'p> Translation<'p> {
                 received.push(Name::made(self.temporary(*ty, "result", scope)));
             }
         }
-        let kind =
-            StatementKind::Call { lhs: received.clone(), function: function.clone(), args: passed };
+        let function = Name::made(self.name_of(&function.text));
+        let kind = StatementKind::Call { lhs: received.clone(), function, args: passed };
         out.push(stmt(kind));
         out.push(self.unwind());
         if to_shared {

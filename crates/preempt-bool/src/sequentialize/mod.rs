@@ -34,6 +34,8 @@ pub fn sequentialize(
     target: Option<&str>,
 ) -> Result<String, Diagnostic> {
     program.targets(target)?;
+    let more = program.with_threads_for(switches as usize)?;
+    let program = more.as_ref().unwrap_or(program);
     let heading = format!(
         "// {} translation of {} for {switches} context switches, {} threads.\n",
         if method == Method::Eager { "Eager" } else { "Lazy" },

@@ -117,8 +117,7 @@ impl<'p> Builder<'p> {
     /// With switch nodes, each edge that touches shared data ends at a node of its own, and so does
     /// the passing of shared values to a procedure.
     pub(crate) fn new(program: &'p Program, targets: &'p Targets, with_switches: bool) -> Self {
-        let recursive =
-            (0..program.functions.len()).map(|f| program.calls_from(f).contains(&f)).collect();
+        let recursive = program.recursive.clone();
         let code = Code {
             variables: program.variables.clone(),
             procedures: Vec::new(),

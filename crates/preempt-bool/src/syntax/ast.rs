@@ -130,11 +130,9 @@ pub(crate) enum StatementKind {
     Assert(Expr),
     Dead(Vec<Name>),
     AbortIf(Expr),
-    StartThread {
-        function: Name,
-        args: Vec<Expr>,
-    },
-    StartThreadAt(Name),
+    /// A new thread runs the statement, with the values that the locals have here, and ends; after
+    /// a jump it goes on behind the label.
+    StartThread(Box<Statement>),
     EndThread,
     AtomicBegin,
     AtomicEnd,
@@ -209,10 +207,24 @@ impl Expr {
 
     /// The conjunction of all; true when there are none.
     pub(crate) fn all(parts: impl IntoIterator<Item = Expr>) -> Self {
-        parts
-            .into_iter()
-            .reduce(|a, b| Expr::binary(Operator::And, a, b))
-            .unwrap_or_else(|| Expr::truth(true))
+        Expr::chain(Operator::And, parts.into_iter().collect()).unwrap_or_else(|| Expr::truth(true))
+    }
+
+    /// The operands, in order, under an associative operator, in a tree that is as flat as can be:
+    /// passes over trees recurse, and chains of thousands of operands are common.
+    pub(crate) fn chain(operator: Operator, mut operands: Vec<Expr>) -> Option<Self> {
+        while operands.len() > 1 {
+            let mut pairs = Vec::with_capacity(operands.len().div_ceil(2));
+            let mut rest = operands.into_iter();
+            while let Some(left) = rest.next() {
+                pairs.push(match rest.next() {
+                    Some(right) => Expr::binary(operator, left, right),
+                    None => left,
+                });
+            }
+            operands = pairs;
+        }
+        operands.pop()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Expressions: precedence climbing, with the table of the dialect.
 //!
-//! A chain of operators makes a tree as deep as the chain is long, and later passes walk trees
-//! recursively; so depth is counted here, once, and everything behind it may recurse.
+//! Later passes walk trees recursively, so a chain of `&`, `|` or `^` becomes a flat tree, and the
+//! depth of everything else is counted here, once.
 
 use super::Dialect;
 use super::ast::{Expr, ExprKind, Operator};
@@ -62,13 +62,22 @@ impl Parser<'_> {
             if power < least {
                 break;
             }
-            self.advance();
             let inner = if to_the_right { power } else { power + 1 };
-            let (right, right_depth) = self.nested(|parser| parser.climb(inner))?;
+            let chains = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
             self.warn_about_grouping(operator, &left);
-            self.warn_about_grouping(operator, &right);
-            depth = depth.max(right_depth) + 1;
-            left = Expr::binary(operator, left, right);
+            let mut operands = vec![left];
+            while self.operator() == Some(operator) && (chains || operands.len() == 1) {
+                self.advance();
+                let (right, right_depth) = self.nested(|parser| parser.climb(inner))?;
+                self.warn_about_grouping(operator, &right);
+                depth = depth.max(right_depth);
+                operands.push(right);
+            }
+            depth += operands.len().next_power_of_two().trailing_zeros() as usize;
+            left = match Expr::chain(operator, operands) {
+                Some(tree) => tree,
+                None => return Err(self.unexpected("an expression")),
+            };
             if depth > MAX_DEPTH {
                 return Err(self.refuse(
                     "B0003",

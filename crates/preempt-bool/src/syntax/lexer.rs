@@ -94,7 +94,7 @@ pub(super) fn tokens(
                 0
             });
             tokens.push((Token::Number(value), start..at));
-        } else if starts_word(bytes[at], dialect) {
+        } else if starts_word(bytes[at]) {
             while at < bytes.len() && continues_word(bytes, at, dialect) {
                 at += 1;
             }
@@ -113,17 +113,16 @@ pub(super) fn tokens(
     tokens
 }
 
-fn starts_word(byte: u8, dialect: Dialect) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || (byte == b'$' && dialect != Dialect::Slam)
+fn starts_word(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$')
 }
 
 fn continues_word(bytes: &[u8], at: usize, dialect: Dialect) -> bool {
     let byte = bytes[at];
     byte.is_ascii_alphanumeric()
-        || byte == b'_'
+        || matches!(byte, b'_' | b'$')
         || dialect != Dialect::Slam
-            && (byte == b'$'
-                || byte == b'#'
+            && (byte == b'#'
                 // `a-1` stays a subtraction: a name goes on only with a letter.
                 || byte == b'-' && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic))
 }

@@ -15,7 +15,7 @@ pub enum Dialect {
     /// SLAM, Bebop, Moped, Getafix: `a = b & c` is `(a = b) & c`.
     #[default]
     Slam,
-    /// SatAbs and Boppo: `a = b & c` is `a = (b & c)`; identifiers may contain `#`, `$` and `-`.
+    /// SatAbs and Boppo: `a = b & c` is `a = (b & c)`; identifiers may contain `#` and `-`.
     Boppo,
     /// BoPP, CUBA and ijit: as Boppo, with numbers for labels.
     Bopp,

@@ -51,6 +51,9 @@ pub(crate) fn parse_module(
     if parser.errors.is_empty() { Ok((module, parser.warnings)) } else { Err(parser.errors) }
 }
 
+/// Words that end a list of statements.
+const CLOSING: &[&str] = &["end", "fi", "od", "else", "elsif"];
+
 const KEYWORDS: &[&str] = &[
     "decl",
     "begin",
@@ -368,25 +371,51 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self) -> Result<Statement, Refused> {
-        let mut labels = Vec::new();
-        while *self.peek_second() == Token::Sign(":") {
-            match self.peek().clone() {
-                Token::Number(number) => {
-                    labels.push(Name { text: number.to_string(), span: self.span() });
-                    self.advance();
-                }
-                _ => labels.push(self.name("a label")?),
-            }
-            self.expect(":")?;
+        let mut statement = self.labelled()?;
+        let mut inner = &statement.kind;
+        while let StatementKind::StartThread(started) = inner {
+            inner = &started.kind;
         }
-        let start = self.span();
-        let kind = self.statement_kind()?;
-        let compound = matches!(kind, StatementKind::If { .. } | StatementKind::While { .. });
-        if compound {
+        let compound = matches!(inner, StatementKind::If { .. } | StatementKind::While { .. });
+        // Between statements in one family of tools, behind each statement in the other.
+        let last = CLOSING.iter().any(|word| self.is_word(word));
+        if compound || last {
             self.accept(";");
         } else {
             self.expect(";")?;
         }
+        statement.span.end = self.last_end();
+        Ok(statement)
+    }
+
+    /// A statement with its labels, without what separates it from the next.
+    ///
+    /// `ASYNC_n:` is Boppo's `start_thread`: labels behind it belong to what the thread runs.
+    fn labelled(&mut self) -> Result<Statement, Refused> {
+        let mut labels: Vec<Name> = Vec::new();
+        let start = self.span();
+        while *self.peek_second() == Token::Sign(":") {
+            let label = match self.peek().clone() {
+                Token::Number(number) => {
+                    let label = Name { text: number.to_string(), span: self.span() };
+                    self.advance();
+                    label
+                }
+                _ => self.name("a label")?,
+            };
+            self.expect(":")?;
+            let starts_thread = label.text.starts_with("ASYNC_");
+            if !labels.iter().any(|known| known.text == label.text) {
+                labels.push(label);
+            }
+            if starts_thread {
+                let started = self.nested(Self::labelled)?;
+                let kind = StatementKind::StartThread(Box::new(started));
+                return Ok(Statement { labels, kind, span: start.start..self.last_end() });
+            }
+        }
+        let start = self.span();
+        let kind = self.statement_kind()?;
         Ok(Statement { labels, kind, span: start.start..self.last_end() })
     }
 
@@ -435,7 +464,7 @@ impl Parser<'_> {
             "return" => {
                 self.advance();
                 let mut values = Vec::new();
-                while !self.is_sign(";") {
+                while !self.is_sign(";") && !CLOSING.iter().any(|word| self.is_word(word)) {
                     values.push(self.expression()?);
                     if !self.accept(",") {
                         break;
@@ -445,13 +474,7 @@ impl Parser<'_> {
             }
             "start_thread" => {
                 self.advance();
-                if self.accept("goto") {
-                    StatementKind::StartThreadAt(self.label()?)
-                } else {
-                    self.accept("call");
-                    let function = self.name("the function of the new thread")?;
-                    StatementKind::StartThread { function, args: self.arguments()? }
-                }
+                StatementKind::StartThread(Box::new(self.nested(Self::labelled)?))
             }
             "end_thread" => {
                 self.advance();

@@ -1,4 +1,4 @@
-//! Writes a tree as text that reads back to the same tree.
+//! Writes a tree as text that reads back to a tree with the same meaning.
 //!
 //! Expressions are parenthesised wherever the dialects could disagree, so that the text means the
 //! same to every tool.
@@ -45,10 +45,7 @@ pub(crate) fn head(kind: &StatementKind) -> String {
         StatementKind::Assert(condition) => format!("assert({})", expression(condition)),
         StatementKind::Dead(variables) => format!("dead {}", names(variables)),
         StatementKind::AbortIf(condition) => format!("abortif {}", expression(condition)),
-        StatementKind::StartThread { function, args } => {
-            format!("start_thread {}({})", function.text, expressions(args))
-        }
-        StatementKind::StartThreadAt(label) => format!("start_thread goto {}", label.text),
+        StatementKind::StartThread(inner) => format!("start_thread {}", head(&inner.kind)),
         StatementKind::EndThread => "end_thread".into(),
         StatementKind::AtomicBegin => "atomic_begin".into(),
         StatementKind::AtomicEnd => "atomic_end".into(),
@@ -95,12 +92,14 @@ fn write_expression(expr: &Expr, outer: u8, out: &mut String) {
             out.push(']');
         }
         ExprKind::Binary(operator, left, right) => {
-            let chains = matches!(operator, Operator::And | Operator::Or | Operator::Xor)
-                && matches!(&left.kind, ExprKind::Binary(inner, ..) if inner == operator);
+            let chains = |side: &Expr| {
+                matches!(operator, Operator::And | Operator::Or | Operator::Xor)
+                    && matches!(&side.kind, ExprKind::Binary(inner, ..) if inner == operator)
+            };
             if outer > 1 {
                 out.push('(');
             }
-            write_expression(left, if chains { 1 } else { 2 }, out);
+            write_expression(left, if chains(left) { 1 } else { 2 }, out);
             out.push_str(match operator {
                 Operator::And => " & ",
                 Operator::Or => " | ",
@@ -115,7 +114,7 @@ fn write_expression(expr: &Expr, outer: u8, out: &mut String) {
                 Operator::Plus => " + ",
                 Operator::Minus => " - ",
             });
-            write_expression(right, 2, out);
+            write_expression(right, if chains(right) { 1 } else { 2 }, out);
             if outer > 1 {
                 out.push(')');
             }

@@ -15,6 +15,7 @@ use super::expansion::Expander;
 use super::marks::{LARGEST_BOUND, Marks, Visit};
 use super::settle::Settler;
 use super::ways::Ways;
+use super::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::{StateId, Store, hash};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{
@@ -32,8 +33,19 @@ pub(super) fn iterative_parallel<S: System + ?Sized, T: Store + Send>(
     reduce: bool,
     budget: &mut Budget,
 ) -> Finding {
+    with_as_many_as_possible(options.threads, |threads| {
+        search(system, &make_store, options, (threads, reduce), budget)
+    })
+}
+
+fn search<S: System + ?Sized, T: Store + Send>(
+    system: &S,
+    make_store: impl Fn(usize) -> T,
+    options: &Options,
+    (count, reduce): (usize, bool),
+    budget: &mut Budget,
+) -> Result<Finding, Fewer> {
     let extra = options.preemptions.extra();
-    let count = options.threads.max(1);
     let shared = Shared {
         boxes: (0..count).map(|_| Mutex::default()).collect(),
         busy: AtomicUsize::new(0),
@@ -57,13 +69,9 @@ pub(super) fn iterative_parallel<S: System + ?Sized, T: Store + Send>(
         .collect();
     let mut finding = Finding::default();
     let initial_fault = workers[0].start();
-    std::thread::scope(|scope| {
-        let (first, rest) = workers.split_at_mut(1);
-        for worker in rest {
-            scope.spawn(move || worker.run(None));
-        }
-        first[0].run(Some(budget));
-    });
+    let (first, rest) = workers.split_at_mut(1);
+    let others = rest.iter_mut().map(|worker| || worker.run(None)).collect();
+    run_together(|| first[0].run(Some(budget)), others)?;
     let faults = std::mem::take(&mut *lock(&shared.faults));
     finding.counterexample = match initial_fault {
         Some(fault) => Some(Counterexample::from_fault(system, Vec::new(), fault)),
@@ -94,7 +102,7 @@ pub(super) fn iterative_parallel<S: System + ?Sized, T: Store + Send>(
         });
         finding.unreached = all.map_or(Vec::new(), |all| all.finish(system, states).unreached);
     }
-    finding
+    Ok(finding)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -42,6 +42,7 @@ mod visited;
 mod visits;
 mod ways;
 mod window;
+mod workers;
 
 pub(crate) use breadth::breadth_first;
 pub(crate) use depth::depth_first;

@@ -11,6 +11,7 @@
 use super::expansion::{Expander, Watch};
 use super::tally::Tally;
 use super::trace;
+use super::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::reduce::{EVERYTHING, Selector};
 use crate::store::StoreFull;
 use crate::store::shared::{Arrived, Local, Place, Shared};
@@ -38,11 +39,26 @@ pub(crate) fn parallel<S: System + ?Sized>(
     options: &Options,
     budget: &mut Budget,
 ) -> (Finding, usize) {
+    let mut bytes = 0;
+    let finding = with_as_many_as_possible(options.threads, |threads| {
+        let (finding, taken) = search(system, options, threads, budget)?;
+        bytes = taken;
+        Ok(finding)
+    });
+    (finding, bytes)
+}
+
+fn search<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    threads: usize,
+    budget: &mut Budget,
+) -> Result<(Finding, usize), Fewer> {
     let team = Team {
         system,
         options,
-        store: Shared::new(budget.memory_limit(), options.threads),
-        queues: (0..options.threads).map(|_| Mutex::default()).collect(),
+        store: Shared::new(budget.memory_limit(), threads),
+        queues: (0..threads).map(|_| Mutex::default()).collect(),
         idle: AtomicUsize::new(0),
         ended: AtomicBool::new(false),
         errors: AtomicU64::new(0),
@@ -51,30 +67,17 @@ pub(crate) fn parallel<S: System + ?Sized>(
     let mut tally = Tally::new(system, options);
     let root = match team.begin(&mut tally) {
         Ok(Some(root)) => root,
-        Ok(None) => return (tally.finish(system, 0), 0),
+        Ok(None) => return Ok((tally.finish(system, 0), 0)),
         Err(StoreFull) => {
             tally.stop = Some(Stop::Memory);
-            return (tally.finish(system, 0), 0);
+            return Ok((tally.finish(system, 0), 0));
         }
     };
-    let outcomes = std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..options.threads)
-            .map(|number| {
-                scope.spawn({
-                    let team = &team;
-                    move || team.work(number, None)
-                })
-            })
-            .collect();
-        let mut outcomes = vec![team.work(0, Some(budget))];
-        for helper in helpers {
-            match helper.join() {
-                Ok(outcome) => outcomes.push(outcome),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        outcomes
+    let others = (1..threads).map(|number| {
+        let team = &team;
+        move || team.work(number, None)
     });
+    let outcomes = run_together(|| team.work(0, Some(budget)), others.collect())?;
     for (mut part, first) in outcomes {
         if let (Some((place, path)), Some(mut found)) = (first, part.first.take())
             && tally.first.is_none()
@@ -88,7 +91,7 @@ pub(crate) fn parallel<S: System + ?Sized>(
         tally.errors = tally.errors.min(options.max_errors);
     }
     let bytes = team.store.bytes();
-    (tally.finish(system, team.store.len() as u64), bytes)
+    Ok((tally.finish(system, team.store.len() as u64), bytes))
 }
 
 struct Team<'a, S: ?Sized> {

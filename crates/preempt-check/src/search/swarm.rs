@@ -9,6 +9,7 @@
 use super::bounded::depth_first;
 use super::random_walk::Random;
 use super::visited::Replicated;
+use super::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::{Bitstate, Inserted, StateId, Store, StoreFull, hash_with_seed};
 use crate::{Budget, Finding, Options, Progress};
 use preempt_core::{Enabled, Fault, Outcome, ProcessId, Statistics, Step, Stop, System, Unreached};
@@ -21,6 +22,9 @@ const BOUNDS: [u32; 8] = [0, 1, 2, 3, 4, 6, 10, 32];
 /// Searches per bound.
 const ORDERS: usize = 4;
 
+/// Memory for the tables of all searches that run at once, unless a limit says more.
+const USUAL_TABLES: usize = 1 << 30;
+
 /// Runs the searches on `options.threads` threads.
 pub(crate) fn swarm<S: System + ?Sized>(
     system: &S,
@@ -28,54 +32,111 @@ pub(crate) fn swarm<S: System + ?Sized>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let threads = options.threads.max(1);
-    let memory = budget.memory_limit().min(1 << 34) / threads;
-    let (next, running) = (AtomicUsize::new(0), AtomicUsize::new(threads));
-    let ended = AtomicBool::new(false);
-    let total = Mutex::new(Finding { stop: Some(Stop::LossyStore), ..Finding::default() });
-    let worker = || {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= BOUNDS.len() * ORDERS || ended.load(Ordering::Relaxed) {
-                break;
-            }
-            let bound = BOUNDS[number % BOUNDS.len()];
-            let own_seed = seed.wrapping_add(number as u64);
-            let shuffled = Shuffled { system, seed: own_seed };
-            let mut store = Seeded::new(Bitstate::new(Bitstate::bits_for(memory / 2), 3), own_seed);
-            let mut limits = Budget::unlimited().memory(memory).interrupt(&ended);
-            let visited = Replicated::new(&mut store, bound);
-            let finding = depth_first(&shuffled, visited, bound, false, options, &mut limits);
-            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
-            add(&mut total.statistics, &finding.statistics);
-            if finding.counterexample.is_some() && total.counterexample.is_none() {
-                total.counterexample = finding.counterexample;
-                total
-                    .notes
-                    .push(format!("found by the search with bound {bound} and order {number}"));
-                ended.store(true, Ordering::Relaxed);
-            }
-        }
-        running.fetch_sub(1, Ordering::SeqCst);
+    // No more threads than searches.
+    let most = options.threads.min(BOUNDS.len() * ORDERS);
+    with_as_many_as_possible(most, |threads| search(system, seed, options, threads, budget))
+}
+
+fn search<S: System + ?Sized>(
+    system: &S,
+    seed: u64,
+    options: &Options,
+    threads: usize,
+    budget: &mut Budget,
+) -> Result<Finding, Fewer> {
+    let memory = budget.memory_limit() / threads;
+    let table = match options.memory {
+        Some(_) => memory / 2,
+        None => (memory / 2).min(USUAL_TABLES / threads),
     };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(worker);
-        }
-        while running.load(Ordering::SeqCst) > 0 {
-            let progress = Progress::default();
-            if let Some(stop) = budget.check(progress) {
-                total.lock().unwrap_or_else(PoisonError::into_inner).stop = Some(stop);
-                ended.store(true, Ordering::Relaxed);
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    });
-    let mut finding = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let swarm = Swarm {
+        system,
+        seed,
+        options,
+        memory,
+        table,
+        next: AtomicUsize::new(0),
+        running: AtomicUsize::new(threads),
+        ended: AtomicBool::new(false),
+        total: Mutex::new(Finding { stop: Some(Stop::LossyStore), ..Finding::default() }),
+    };
+    let others = (1..threads).map(|_| || swarm.work(None)).collect();
+    run_together(|| swarm.work(Some(&mut *budget)), others)?;
+    let mut finding = swarm.total.into_inner().unwrap_or_else(PoisonError::into_inner);
     finding.coverage =
         Some(format!("{} searches with different bounds and orders", BOUNDS.len() * ORDERS));
     finding.statistics.seconds = budget.elapsed().as_secs_f64();
-    finding
+    Ok(finding)
+}
+
+/// What the searches share.
+struct Swarm<'a, S: ?Sized> {
+    system: &'a S,
+    seed: u64,
+    options: &'a Options,
+    /// Of each search that runs, and its table.
+    memory: usize,
+    table: usize,
+    next: AtomicUsize,
+    running: AtomicUsize,
+    ended: AtomicBool,
+    total: Mutex<Finding>,
+}
+
+impl<S: System + ?Sized> Swarm<'_, S> {
+    /// Runs one search after the other; the worker with the budget also watches it for the others.
+    fn work(&self, mut budget: Option<&mut Budget>) {
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= BOUNDS.len() * ORDERS || self.ended.load(Ordering::Relaxed) {
+                break;
+            }
+            let stop = match &mut budget {
+                Some(budget) => self.run(number, budget),
+                None => {
+                    let mut own = Budget::unlimited().memory(self.memory).interrupt(&self.ended);
+                    // Others decide why everything ends.
+                    self.run(number, &mut own);
+                    None
+                }
+            };
+            if let Some(stop @ (Stop::Time | Stop::Interrupted)) = stop {
+                self.end(stop);
+            }
+        }
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        let Some(budget) = budget else { return };
+        while self.running.load(Ordering::SeqCst) > 0 {
+            if let Some(stop) = budget.check(Progress::default()) {
+                self.end(stop);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// One search. Says what ended it early.
+    fn run(&self, number: usize, budget: &mut Budget) -> Option<Stop> {
+        let bound = BOUNDS[number % BOUNDS.len()];
+        let seed = self.seed.wrapping_add(number as u64);
+        let shuffled = Shuffled { system: self.system, seed };
+        let mut store = Seeded::new(Bitstate::new(Bitstate::bits_for(self.table), 3), seed);
+        let visited = Replicated::new(&mut store, bound);
+        let finding = depth_first(&shuffled, visited, bound, false, self.options, budget);
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        add(&mut total.statistics, &finding.statistics);
+        if finding.counterexample.is_some() && total.counterexample.is_none() {
+            total.counterexample = finding.counterexample;
+            total.notes.push(format!("found by the search with bound {bound} and order {number}"));
+            self.ended.store(true, Ordering::Relaxed);
+        }
+        finding.stop
+    }
+
+    /// Ends all searches.
+    fn end(&self, stop: Stop) {
+        self.total.lock().unwrap_or_else(PoisonError::into_inner).stop = Some(stop);
+        self.ended.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The largest of the searches stands for all; work adds up.

@@ -326,15 +326,18 @@ fn enlarged(old: &[AtomicU64], capacity: usize, parts: usize) -> Vec<AtomicU64> 
             false => (old.len() - MARGIN) * at / parts,
         };
         let new = new.as_slice();
-        let helpers: Vec<_> = (1..parts)
-            .map(|at| part(at)..part(at + 1))
-            .map(|range| scope.spawn(|| move_entries(old, range, new)))
-            .collect();
+        let spawn = |range: Range<usize>| {
+            std::thread::Builder::new().spawn_scoped(scope, move || move_entries(old, range, new))
+        };
+        let ranges = (1..parts).map(|at| part(at)..part(at + 1));
+        let helpers: Vec<_> = ranges.map(|range| (range.clone(), spawn(range))).collect();
         let mut behind = move_entries(old, 0..part(1), new);
-        for helper in helpers {
-            match helper.join() {
-                Ok(more) => behind.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
+        for (range, helper) in helpers {
+            match helper.map(|helper| helper.join()) {
+                Ok(Ok(more)) => behind.extend(more),
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                // The system gives no thread for it.
+                Err(_) => behind.extend(move_entries(old, range, new)),
             }
         }
         behind

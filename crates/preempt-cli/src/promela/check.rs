@@ -1,10 +1,13 @@
 //! `preempt check model.pml`: which properties, with which engine.
 
+use super::along::Along;
 use super::claim::{NeverClaim, as_buchi};
 use super::cycles::{self, Question};
 use super::literals::literals;
-use super::{Beside, add_formula, interpreter, load, safety, sources, truncations_along};
+use super::{Beside, add_formula, interpreter, load, observed, safety, sources, truncations_along};
+use crate::applicability::{self, Subject};
 use crate::arguments::{Backend, CheckArguments, Compat, StoreKind, Switch};
+use crate::deadline;
 use crate::failure::Failure;
 use crate::output::{self, Report};
 use preempt_check::Reduction;
@@ -12,14 +15,17 @@ use preempt_check::property::{
     Buchi, NonProgress, Product, Property, PropertyMove, Stutter, StutterInvariant,
 };
 use preempt_check::search::nested::Scheme;
-use preempt_core::{Claim, Fault, FaultKind, Locality, System, ViolationKind};
+use preempt_core::{
+    Claim, Fault, FaultKind, Locality, NOTHING_TO_CHECK, ProcessId, Step, System, Trace, Verdict,
+    ViolationKind, grouped, replay,
+};
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::model::{self, Model};
 use preempt_report::spin::{Cycles, Heading, Never, Store};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One property to check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,24 +44,116 @@ enum Selected {
 
 /// Checks a model, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    deadline::start(arguments);
     let mut model = load(&arguments.model, arguments.quiet || arguments.json.is_some())?;
     if let Some(text) = &arguments.formula {
         add_formula(&mut model, text)?;
     }
     let selected = select(&model, arguments)?;
-    let mut claims = Vec::new();
-    let mut headings = Vec::new();
+    let subjects: Vec<Subject> = selected.iter().map(|s| s.subject(arguments)).collect();
+    applicability::check_all(arguments, &subjects)?;
+    deadline::expect(selected.iter().map(|property| property.in_brief(&model)).collect());
+    let (mut headings, mut selectors) = (Vec::new(), Vec::new());
+    let mut seconds = 0.0;
     for property in selected {
-        let claim = check_one(&model, arguments, property)?;
+        let mut claim = check_one(&model, arguments, property)?;
+        claim.notes.extend(applicability::notes(arguments, property.subject(arguments)));
+        output::account_for_time(arguments, &mut claim, seconds);
+        seconds += claim.statistics.seconds;
         headings.push(heading(&model, arguments, property, &claim));
-        claims.push(claim);
+        selectors.push(property.selector(&model, arguments));
+        deadline::keep(claim);
     }
+    let claims = deadline::answer();
+    let sources = sources(&model);
+    let (headings, selectors) = (&headings, &selectors);
+    let report = Report { arguments, claims: &claims, sources: &sources, headings, selectors };
+    let code = output::report(&report)?;
     if let Some(path) = &arguments.graph {
         let interpreter = interpreter(&model, &arguments.model, Beside::Nothing, false, false)?;
-        crate::graph::write(&interpreter, path)?;
+        let found = claims.iter().find_map(|claim| claim.violation.as_ref());
+        crate::graph::write(&interpreter, found.map(|found| &found.trace), path)?;
     }
-    let sources = sources(&model);
-    output::report(&Report { arguments, claims: &claims, sources: &sources, headings: &headings })
+    Ok(code)
+}
+
+/// Checks one execution: whether it violates the property that `arguments` select. `promises`: also
+/// those that a reduction relies on.
+pub(crate) fn check_execution(
+    model: &mut Model,
+    arguments: &CheckArguments,
+    (steps, cycle_start): (&[Step], Option<usize>),
+    promises: bool,
+) -> Result<Claim, Failure> {
+    if let Some(text) = &arguments.formula {
+        add_formula(model, text)?;
+    }
+    let selected = select(model, arguments)?;
+    let property = selected.first().copied().unwrap_or(Selected::Safety);
+    let interpreter = interpreter(model, &arguments.model, property.beside(), promises, false)?
+        .end_with_empty_channels(arguments.empty_channels);
+    let along = Along::new(&interpreter, steps, cycle_start);
+    Job { model, arguments, interpreter: &interpreter }.check(&along as &dyn System, property)
+}
+
+impl Selected {
+    /// Options that select this property again, for a saved trace.
+    fn selector(self, model: &Model, arguments: &CheckArguments) -> Vec<String> {
+        let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect();
+        let mut options: Vec<String> = match self {
+            Selected::Safety => words(&["--no-claim"]),
+            Selected::Acceptance => words(&["--no-claim", "--acceptance"]),
+            Selected::NonProgress => words(&["--non-progress"]),
+            Selected::Claim(index) => match &model.claims[index].name {
+                Some(name) => words(&["--claim", name]),
+                None => Vec::new(),
+            },
+            Selected::Formula(index) => {
+                let block = &model.formulas[index];
+                match &block.name {
+                    Some(name) => words(&["--ltl", name]),
+                    None => words(&["--formula", &block.text]),
+                }
+            }
+        };
+        if matches!(self, Selected::Claim(_)) && arguments.acceptance {
+            options.push("--acceptance".into());
+        }
+        options
+    }
+
+    /// What runs beside the model.
+    fn beside(self) -> Beside {
+        match self {
+            Selected::Claim(_) | Selected::Formula(_) => Beside::Claim,
+            Selected::NonProgress => Beside::NonProgress,
+            Selected::Safety | Selected::Acceptance => Beside::Nothing,
+        }
+    }
+
+    /// What options have to fit.
+    fn subject(self, arguments: &CheckArguments) -> Subject {
+        match self {
+            Selected::Safety => Subject::Finite,
+            Selected::Claim(_) if !arguments.acceptance => Subject::Completion,
+            _ => Subject::Infinite,
+        }
+    }
+
+    /// In few words, for when there is no time for more.
+    fn in_brief(self, model: &Model) -> String {
+        let named = |what: &str, name: &Option<String>| match name {
+            Some(name) => format!("{what} {name}"),
+            None => what.to_string(),
+        };
+        match self {
+            Selected::Safety => "no assertion violated, no invalid end state".into(),
+            Selected::Acceptance => "no acceptance cycle".into(),
+            Selected::NonProgress => "no cycle without progress".into(),
+            Selected::Claim(index) => named("never claim", &model.claims[index].name),
+            Selected::Formula(index) => named("ltl", &model.formulas[index].name),
+        }
+    }
 }
 
 /// What was asked, for a report in Spin's form.
@@ -145,11 +243,7 @@ fn check_one(
     selected: Selected,
 ) -> Result<Claim, Failure> {
     let start = Instant::now();
-    let beside = match selected {
-        Selected::Claim(_) | Selected::Formula(_) => Beside::Claim,
-        Selected::NonProgress => Beside::NonProgress,
-        Selected::Safety | Selected::Acceptance => Beside::Nothing,
-    };
+    let beside = selected.beside();
     let (reduced, as_spin) = (relies_on_promises(arguments), arguments.compat.is_some());
     let interpreter = interpreter(model, &arguments.model, beside, reduced, as_spin)?
         .end_with_empty_channels(arguments.empty_channels);
@@ -159,7 +253,10 @@ fn check_one(
             "--compat spin: does as Spin 6.5.2 does, also where that is wrong; the guarantee does not hold".into(),
         );
     }
+    let late = arguments.time_left() == Some(Duration::ZERO);
     let native = match arguments.backend {
+        // The search will end at once.
+        _ if late => None,
         Backend::Interp => None,
         Backend::Native => match Native::new(&interpreter) {
             Ok(native) => Some(native),
@@ -172,15 +269,56 @@ fn check_one(
     let seconds = start.elapsed().as_secs_f64();
     let job = Job { model, arguments, interpreter: &interpreter };
     let mut claim = match &native {
+        // A search that is compiled for machine code takes long to build and gains a few per cent.
+        #[cfg(debug_assertions)]
+        Some(native) => job.check(native as &dyn System, selected),
+        #[cfg(not(debug_assertions))]
         Some(native) => job.check(native, selected),
         None => job.check(&interpreter as &dyn System, selected),
     }?;
     claim.statistics.compile_seconds = seconds;
-    if let Some(violation) = &claim.violation {
+    if let Some(violation) = &mut claim.violation {
         notes.extend(truncations_along(&interpreter, &violation.trace.raw));
+        print_as_observed(model, arguments, &mut violation.trace);
+    }
+    if selected == Selected::Safety && claim.verdict == Verdict::Holds {
+        warn_of_nothing(&interpreter, arguments, &mut claim);
     }
     claim.notes.splice(0..0, notes);
     Ok(claim)
+}
+
+/// A search leaves out variables that are never read and resets those that are dead. What the steps
+/// print is computed again with all variables at their values.
+fn print_as_observed(model: &Model, arguments: &CheckArguments, trace: &mut Trace) {
+    if trace.steps.iter().all(|step| step.output.is_empty()) {
+        return;
+    }
+    let Ok(interpreter) = observed(model, &arguments.model) else { return };
+    let is_own = |step: &&Step| step.process != ProcessId::PROPERTY;
+    let steps: Vec<Step> =
+        trace.raw.iter().filter(is_own).map(|step| Step { choice: 0, ..*step }).collect();
+    let Ok((observed, ..)) = replay(&interpreter, &steps) else { return };
+    let own = trace.steps.iter_mut().filter(|step| step.pid != ProcessId::PROPERTY.index());
+    for (step, observed) in own.zip(observed.steps) {
+        step.output = observed.output;
+    }
+}
+
+/// With assertions and ends left out there may be nothing that could go wrong.
+fn warn_of_nothing(interpreter: &Interpreter, arguments: &CheckArguments, claim: &mut Claim) {
+    let faults = &interpreter.program().faults;
+    let asserts = faults.iter().any(|fault| fault.kind == FaultKind::Assertion);
+    if arguments.no_deadlock && (arguments.no_assert || !asserts) {
+        let why = match asserts {
+            true => "assertions and ends were not looked at",
+            false => "the model has no assertion, and ends were not looked at",
+        };
+        let states = grouped(claim.statistics.states);
+        claim.sentence = format!(
+            "{NOTHING_TO_CHECK}{why}; only runtime errors were looked for ({states} states, all explored)"
+        );
+    }
 }
 
 /// Whether a reduction will rely on `xr` and `xs`: under a bound or fairness only steps that touch
@@ -295,6 +433,10 @@ impl Job<'_> {
             notes: Vec::new(),
             arguments: self.arguments,
         };
+        if self.arguments.threads > 1 {
+            let note = "one thread was used: infinite executions are looked for depth-first";
+            question.notes.push(note.into());
+        }
         if is_bounded(self.arguments) {
             question.reduce_not("under a bound, a switch that is put off may become a preemption");
         }

@@ -2,6 +2,7 @@
 
 use super::verify::verify;
 use crate::arguments::CheckArguments;
+use crate::deadline;
 use crate::failure::Failure;
 use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::property::{Fair, Product, Property, Stutter, Watched, WithinBound};
@@ -54,7 +55,7 @@ pub(super) fn check<S: System + ?Sized>(
 ) -> Result<Claim, Failure> {
     let product = Product::new(system, property, question.stutter);
     let target = Product::<S, dyn Property>::target;
-    let deadline = question.arguments.time.map(|time| Instant::now() + time);
+    let deadline = question.arguments.deadline();
     let finding = match question.arguments.fair {
         true => {
             let fair: &dyn System = &Watched::new(&product, Fair);
@@ -103,7 +104,7 @@ pub(super) fn check_if_evaluable<S: System + ?Sized>(
         return Ok(None);
     }
     let product = Product::new(system, normal, question.stutter);
-    let deadline = arguments.time.map(|time| Instant::now() + time);
+    let deadline = arguments.deadline();
     let target = Product::<S, dyn Property>::target;
     let (system_part, plain) = (&product, &product as &dyn System);
     let job =
@@ -240,10 +241,20 @@ impl<S: System + ?Sized> Job<'_, S> {
         if !self.question.arguments.first
             && let Some(found) = &finding.counterexample
         {
-            let time = SHORTEN.max(Duration::from_secs_f64(finding.statistics.seconds));
+            deadline::found();
+            let arguments = self.question.arguments;
+            let limit = SHORTEN.max(Duration::from_secs_f64(finding.statistics.seconds));
             let memory = self.memory() / 2;
-            let mut budget = Budget::unlimited().memory(memory).time(time).interrupt(&INTERRUPTED);
-            if let Some(shorter) = shorten_cycle(plain, found, &mut budget) {
+            let mut line = ProgressLine::new(arguments.quiet);
+            let mut listener = |progress: &preempt_check::Progress| line.show(progress);
+            let mut budget = Budget::unlimited().memory(memory).interrupt(&INTERRUPTED);
+            if let Some(left) = self.time_left() {
+                budget = budget.time(left);
+            }
+            let mut budget = budget.listener(&mut listener);
+            let shorter = shorten_cycle(plain, found, &mut budget.simplify(limit));
+            line.clear();
+            if let Some(shorter) = shorter {
                 finding.counterexample = Some(shorter);
             }
         }

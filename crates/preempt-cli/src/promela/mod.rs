@@ -1,5 +1,6 @@
 //! Promela models: from a file to an interpreter, and what is asked of it.
 
+mod along;
 pub(crate) mod check;
 mod claim;
 mod cycles;
@@ -12,7 +13,7 @@ pub(crate) use truncations::{Truncations, along as truncations_along};
 
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;
-use crate::terminal;
+use crate::{output, terminal};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{Expr, LowerOptions, lower};
 use preempt_promela::model::{Ltl, Model};
@@ -55,7 +56,7 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 fn show_diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) {
     if !diagnostics.is_empty() {
         let text = render::render_all(diagnostics, sources, terminal::colour_on_stderr());
-        eprintln!("{}", text.trim_end());
+        output::complain(text.trim_end());
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn options(arguments: &CheckArguments, property: String, observed: bo
         max_errors: arguments.max_errors,
         depth: arguments.depth,
         memory: arguments.memory.map(|bytes| bytes as usize),
-        time: arguments.time,
+        time: arguments.time_left(),
         threads: arguments.threads,
     }
 }
@@ -79,7 +79,7 @@ pub(super) fn check<S: System + ?Sized>(
         .options(options.clone())
         .interrupt(&INTERRUPTED)
         .progress(&mut listener)
-        .run();
+        .run_compiled_for(system);
     line.clear();
     let Some(found) = answer.counterexample else { return Ok(answer.claim) };
     let claim = answer.claim;

@@ -184,22 +184,19 @@ impl Layout {
                 let mut row = self.before(lane, partner.map(|p| p.0), at == 0, look);
                 row.push_str(&look.paint(Tone::Lane(lane), text));
                 let mut used = lead.before + fit::width(text);
-                if let (0, Some(width), Some((partner, text))) = (at, self.lane, partner) {
-                    let cell = joined(lane < partner, text, width - 2, look);
-                    let (from, cell) = (partner * width, cell.as_str());
+                if let (0, Some(width), Some((partner, receives))) = (at, self.lane, partner) {
+                    let joined = joined(lane < partner, receives, width - 2, look);
+                    let (from, end) = (partner * width, partner * width + fit::width(&joined));
+                    let joined = look.paint(Tone::Lane(partner), &joined);
                     if from > used {
                         row.push_str(&" ".repeat(from - used));
-                        row.push_str(&look.paint(Tone::Lane(partner), cell));
-                        used = from + fit::width(cell);
-                    } else if from + fit::width(cell) < lead.before {
-                        let gap = lead.before - from - fit::width(cell);
-                        row = format!(
-                            "{}{}{}{}",
-                            " ".repeat(from),
-                            look.paint(Tone::Lane(partner), cell),
-                            " ".repeat(gap),
-                            look.paint(Tone::Lane(lane), text)
-                        );
+                        row.push_str(&joined);
+                        used = end;
+                    } else if end < lead.before {
+                        // The receiver stands left of the sender.
+                        let sends = look.paint(Tone::Lane(lane), text);
+                        let gap = " ".repeat(lead.before - end);
+                        row = format!("{}{joined}{gap}{sends}", " ".repeat(from));
                     }
                 }
                 row.push_str(&" ".repeat(lead.total.saturating_sub(used)));

@@ -2,7 +2,7 @@
 
 use crate::examples;
 use insta::assert_snapshot;
-use preempt_core::Claim;
+use preempt_core::{Claim, Position, Switch, Trace, TraceStep};
 use preempt_report::lanes::{self, Lanes};
 use preempt_report::{Cast, Look};
 
@@ -126,4 +126,94 @@ fn a_hundred_thousand_steps_are_drawn_in_text_too() {
     assert!(text.lines().count() > 50_000);
     let chart = preempt_report::chart::terminal(&trace, &Look::plain(120));
     assert!(chart.lines().count() > 50_000);
+}
+
+/// Numbers that look random, the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 32) as usize % bound
+    }
+}
+
+/// Random executions of two to five processes that meet each other in either direction: in every row
+/// the sender's text stands in the sender's lane and the receiver's in the receiver's.
+#[test]
+fn handshakes_show_each_side_in_its_own_lane() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut leftwards = 0;
+    for case in 0..300 {
+        let processes = 2 + random.below(4);
+        let mut trace = Trace::default();
+        for number in 0..1 + random.below(6) {
+            let sender = random.below(processes);
+            let receiver = (sender + 1 + random.below(processes - 1)) % processes;
+            leftwards += usize::from(receiver < sender);
+            trace.steps.push(TraceStep {
+                process: format!("p{sender}"),
+                pid: sender,
+                partner: Some(receiver),
+                file: "m.pml".into(),
+                line: 0,
+                text: format!("s{sender}!{number} => r{receiver}?{number}"),
+                switch: Switch::None,
+                changes: Vec::new(),
+                output: String::new(),
+            });
+        }
+        for pid in 0..processes {
+            let (process, file, text) = (format!("p{pid}"), "m.pml".into(), "-end-".into());
+            trace.rest.push(Position { process, pid, file, line: 0, text });
+        }
+        let text = lanes::render(&trace, None, &Look::plain(120));
+        let mut lines = text.lines();
+        let header = lines.next().unwrap_or_default();
+        let lane = |pid: usize| header.find(&format!("p{pid}")).expect("every process has a lane");
+        for (step, line) in trace.steps.iter().zip(lines.skip(1)) {
+            let at = |column: usize| line.chars().skip(column).collect::<String>();
+            let (sender, receiver) = (step.pid, step.partner.unwrap_or_default());
+            let (send, receive) = step.text.split_once(" => ").expect("both sides");
+            assert!(at(lane(sender)).starts_with(send), "case {case}\n{text}");
+            let arrow = if sender < receiver { "⇒" } else { "⇐" };
+            let joined = format!("{arrow} {receive}");
+            assert!(at(lane(receiver)).starts_with(&joined), "case {case}\n{text}");
+        }
+    }
+    assert!(leftwards > 100, "both directions occur");
+}
+
+/// Long counterexamples keep their beginning and their end, and say how much is missing.
+#[test]
+fn long_traces_are_abridged() {
+    let step = |number: usize| TraceStep {
+        process: format!("p{}", number % 2),
+        pid: number % 2,
+        partner: None,
+        file: "m.pml".into(),
+        line: 1,
+        text: format!("x = {number}"),
+        switch: if number == 0 { Switch::None } else { Switch::Preemption },
+        changes: Vec::new(),
+        output: String::new(),
+    };
+    for cycle_start in [None, Some(0), Some(13_000), Some(25_999)] {
+        let steps = (0..26_000).map(step).collect();
+        let trace = Trace { steps, cycle_start, ..Trace::default() };
+        let text = lanes::render(&trace, None, &Look::plain(100).with_most_steps(100));
+        assert!(text.lines().count() < 250, "{} lines", text.lines().count());
+        assert!(text.contains("25,900 more steps with 25900 preemptions"), "{text}");
+        assert_eq!(text.contains("repeats for ever"), cycle_start.is_some(), "{text}");
+        for shown in ["x = 0", "x = 49\n", "x = 25950", "x = 25999", "preemption 25999"] {
+            assert!(text.contains(shown), "{shown}: {text}");
+        }
+        for hidden in ["x = 50\n", "x = 25949"] {
+            assert!(!text.contains(hidden), "{hidden}");
+        }
+        let last = text.lines().find(|line| line.contains("x = 25999")).unwrap_or_default();
+        assert!(last.contains("26000 "), "steps are numbered as they are: {last}");
+    }
 }

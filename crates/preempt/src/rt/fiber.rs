@@ -2,17 +2,17 @@
 //!
 //! A stack costs tens of microseconds to map and nanoseconds to use again, so stacks are kept for
 //! the life of an exploration. A coroutine that is not finished when its execution ends (after a
-//! deadlock or a panic elsewhere) is unwound: it is resumed one last time and finds a panic of ours
-//! instead of a result. The latest thread goes first, because a scoped thread borrows from its
-//! parent. Operations in destructors take effect at once, so they cannot block; a destructor that
-//! panics is left for good by the handler in `overflow`, and what is above it on the stack leaks.
+//! deadlock, or a failure that ends the exploration) is abandoned: unwinding it would run code that
+//! no real execution runs. Its stack is used again, and what it owned leaks.
+//!
+//! Every coroutine has a panic count of its own, see `unwinding`.
 
-use super::{Runtime, end_of_thread};
-use corosensei::stack::DefaultStack;
+use super::{Runtime, end_of_thread, unwinding};
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use preempt_explore::ThreadId;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a thread of the program under test executes.
 pub(crate) type Body = Box<dyn FnOnce()>;
@@ -26,15 +26,14 @@ pub(crate) enum Left {
     Blocked,
 }
 
-/// The payload of the panic that unwinds a thread of an execution that is over.
-pub(super) struct Killed;
-
 type Inner = Coroutine<u64, (), Result<(), Left>, DefaultStack>;
 
 #[derive(Default)]
 struct Fiber {
     coroutine: Option<Inner>,
     yielder: Option<*const Yielder<u64, ()>>,
+    /// Panics in flight on this stack while it is suspended.
+    panics: usize,
 }
 
 /// All coroutines of an execution, by thread.
@@ -50,16 +49,23 @@ impl Fibers {
         Fibers { list: Vec::new(), pool: Vec::new(), size: size.max(16 << 10) }
     }
 
-    /// Prepares a thread; it does not run yet.
-    pub(crate) fn start(&mut self, thread: ThreadId, body: Body) {
-        let stack = self.pool.pop().unwrap_or_else(|| {
-            DefaultStack::new(self.size).unwrap_or_else(|error| {
-                panic!("preempt: cannot map a stack of {} bytes: {error}", self.size)
+    /// Prepares a thread with at least `size` bytes of stack; it does not run yet. Returns the
+    /// lowest and highest address of its stack.
+    pub(crate) fn start(&mut self, thread: ThreadId, size: usize, body: Body) -> (usize, usize) {
+        let size = size.max(self.size);
+        let large = |stack: &DefaultStack| stack.base().get() - stack.limit().get() >= size;
+        // The last one is warm; others are looked at only where sizes differ.
+        let pooled = self.pool.iter().rposition(large).map(|index| self.pool.swap_remove(index));
+        let stack = pooled.unwrap_or_else(|| {
+            DefaultStack::new(size).unwrap_or_else(|error| {
+                panic!("preempt: cannot map a stack of {size} bytes: {error}")
             })
         });
+        let bounds = (stack.limit().get(), stack.base().get());
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<u64, ()>, _| {
             if let Some(runtime) = super::current() {
                 runtime.fibers.list[thread.index()].yielder = Some(yielder);
+                runtime.go_on();
             }
             let result = catch_unwind(AssertUnwindSafe(body));
             end_of_thread(result.map_err(forget_payload));
@@ -68,23 +74,21 @@ impl Fibers {
         if self.list.len() <= thread.index() {
             self.list.resize_with(thread.index() + 1, Fiber::default);
         }
-        self.list[thread.index()] = Fiber { coroutine: Some(coroutine), yielder: None };
+        self.list[thread.index()] = Fiber { coroutine: Some(coroutine), ..Fiber::default() };
+        bounds
     }
 
     /// Takes a thread's coroutine out, to be run and put back. Nothing may borrow the list while
     /// the coroutine runs: it spawns threads, which changes the list.
-    fn take(&mut self, thread: ThreadId) -> Option<Inner> {
-        self.list.get_mut(thread.index())?.coroutine.take()
+    fn take(&mut self, thread: ThreadId) -> Option<(Inner, usize)> {
+        let fiber = self.list.get_mut(thread.index())?;
+        Some((fiber.coroutine.take()?, fiber.panics))
     }
 
-    fn put(&mut self, thread: ThreadId, coroutine: Inner) {
-        self.list[thread.index()].coroutine = Some(coroutine);
-    }
-
-    /// Whether a thread has begun and not ended.
-    fn is_unfinished(&self, thread: ThreadId) -> bool {
-        let fiber = self.list.get(thread.index());
-        fiber.and_then(|f| f.coroutine.as_ref()).is_some_and(|c| c.started() && !c.done())
+    fn put(&mut self, thread: ThreadId, coroutine: Inner, panics: usize) {
+        let fiber = &mut self.list[thread.index()];
+        fiber.coroutine = Some(coroutine);
+        fiber.panics = panics;
     }
 
     fn yielder(&self, thread: ThreadId) -> Option<*const Yielder<u64, ()>> {
@@ -117,27 +121,18 @@ pub(super) unsafe fn resume(
     result: u64,
 ) -> Result<(), Left> {
     // SAFETY: each borrow of the runtime ends before the coroutine runs or begins after.
-    let Some(mut coroutine) = (unsafe { (*runtime).fibers.take(thread) }) else { return Ok(()) };
+    let taken = unsafe { (*runtime).fibers.take(thread) };
+    let Some((mut coroutine, panics)) = taken else { return Ok(()) };
     let watched = super::overflow::watch(&coroutine);
+    let outside = unwinding::exchange(panics);
     let outcome = coroutine.resume(result);
+    let panics = unwinding::exchange(outside);
     super::overflow::unwatch(watched);
     // SAFETY: as above.
-    unsafe { (*runtime).fibers.put(thread, coroutine) };
+    unsafe { (*runtime).fibers.put(thread, coroutine, panics) };
     match outcome {
         CoroutineResult::Return(Err(left)) => Err(left),
         _ => Ok(()),
-    }
-}
-
-/// Unwinds a thread of an execution that is over.
-///
-/// # Safety
-/// As for [`resume`]; the runtime is in `CURRENT` and `killing`.
-pub(super) unsafe fn kill(runtime: *mut Runtime, thread: ThreadId) {
-    // SAFETY: the borrow ends with the statement.
-    if unsafe { (*runtime).fibers.is_unfinished(thread) } {
-        // SAFETY: as above. Whether it was left by force does not matter any more.
-        let _ = unsafe { resume(runtime, thread, 0) };
     }
 }
 
@@ -150,12 +145,7 @@ pub(super) unsafe fn suspend(runtime: *mut Runtime, thread: ThreadId) -> u64 {
     match unsafe { (*runtime).fibers.yielder(thread) } {
         Some(yielder) => {
             // SAFETY: the yielder lives on the stack of the coroutine that is running now.
-            let result = unsafe { (*yielder).suspend(()) };
-            // SAFETY: the runtime outlives its coroutines; the borrow ends with the expression.
-            if unsafe { (*runtime).killing } && !std::thread::panicking() {
-                resume_unwind(Box::new(Killed));
-            }
-            result
+            unsafe { (*yielder).suspend(()) }
         }
         None => 0,
     }
@@ -163,7 +153,7 @@ pub(super) unsafe fn suspend(runtime: *mut Runtime, thread: ThreadId) -> u64 {
 
 /// A panic payload may itself panic when dropped.
 fn forget_payload(payload: Box<dyn std::any::Any + Send>) {
-    if payload.is::<&'static str>() || payload.is::<String>() || payload.is::<Killed>() {
+    if payload.is::<&'static str>() || payload.is::<String>() {
         return;
     }
     std::mem::forget(payload);

@@ -4,31 +4,41 @@
 //! thread runs until it stands before a visible operation, [`operation`] asks the strategy who
 //! goes next, and only if that is another thread does the processor change hands.
 //!
+//! An execution that is stopped is never unwound: it runs on to its end unobserved, or is
+//! abandoned (see [`Runtime::conclude`]).
+//!
 //! Invariant: `CURRENT` is set exactly while code of the program under test runs, so facade types
 //! used anywhere else behave like those of the standard library.
 
 mod fiber;
+mod heap;
 mod overflow;
 mod panic;
 mod registry;
+mod unwinding;
 
 pub(crate) use fiber::{Body, Fibers};
-use fiber::{Killed, Left, kill, resume, suspend};
+use fiber::{Left, resume, suspend};
+pub use heap::Allocator;
+use heap::{Heap, Paused, leave_test};
+pub(crate) use heap::{inward, outward};
 pub(crate) use overflow::Callee;
 pub(crate) use panic::PanicNote;
 pub(crate) use registry::Knowledge;
 pub use registry::Static;
-pub(crate) use registry::{Slot, counts, lend, local, now, pass, per_execution, take_back};
+pub(crate) use registry::{
+    Slot, counts, lend, local, now, pass, per_execution, raw_tags, take_back,
+};
 
 use crate::pulse::Pulse;
 use preempt_explore::{
-    Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Site, ThreadId,
+    Action, Command, Driver, Ending, Next, ObjectId, Operation, Order, Program, Run, Site, ThreadId,
 };
 use registry::Registry;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
 use std::panic::catch_unwind;
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
 thread_local! {
@@ -57,20 +67,23 @@ pub(crate) struct Runtime {
     driver: *mut dyn Driver,
     next: Command,
     pub(crate) fibers: Fibers,
+    heap: NonNull<Heap>,
     pub(crate) registry: Registry,
     /// Panics in flight or escaped, latest last.
     pub(crate) panics: Vec<(ThreadId, PanicNote)>,
     pub(crate) trouble: Option<Trouble>,
     pub(crate) require_join: bool,
     closing: bool,
-    /// Threads of an execution that is over are being unwound.
-    killing: bool,
-    /// Operations of threads that were told to unwind and went on instead.
-    defiance: u32,
+    /// The threads of an execution that is over run on unobserved.
+    concluding: bool,
+    /// A thread that ran on unobserved was left by force.
+    broken: bool,
+    /// Something new was learnt about the test after the execution had ended.
+    relearn: bool,
+    /// A coroutine was abandoned while it unwound, and the panic count could not be set back.
+    spent: Option<PanicNote>,
     /// Tells others that there is progress.
     pub(crate) pulse: Arc<Pulse>,
-    /// A panic that cannot be unwound has left this operating system thread unusable.
-    pub(crate) spent: bool,
     /// Names given to threads in this execution.
     pub(crate) names: FxHashMap<ThreadId, String>,
     /// Whether an ordering weaker than SeqCst was asked for.
@@ -105,15 +118,17 @@ impl Runtime {
             driver: null_mut::<Nobody>(),
             next: Command::Stop,
             fibers: Fibers::new(stack),
+            heap: NonNull::from(Box::leak(Box::default())),
             registry: Registry::default(),
             panics: Vec::new(),
             trouble: None,
             require_join: false,
             closing: false,
-            killing: false,
-            defiance: 0,
+            concluding: false,
+            broken: false,
+            relearn: false,
+            spent: None,
             pulse: Arc::default(),
-            spent: false,
             names: FxHashMap::default(),
             weak_ordering: None,
         }
@@ -129,9 +144,17 @@ impl Runtime {
         unsafe { &mut *self.run }
     }
 
+    /// The allocations of the execution in progress.
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) fn heap(&self) -> &mut Heap {
+        // SAFETY: made by `new` and freed by `drop`. Callers use the reference for one call, and
+        // the allocator reaches the heap only while no code of the runtime runs.
+        unsafe { &mut *self.heap.as_ptr() }
+    }
+
     /// Tells the run that the current thread has come to the end of a segment.
     fn reach(&mut self, next: Next) {
-        self.registry.flush(self.run);
+        self.flush();
         let driver = self.driver;
         // SAFETY: `driver` is valid and exclusively ours for the same time as `run`.
         self.run().reach(next, unsafe { &mut *driver });
@@ -146,6 +169,12 @@ impl Runtime {
         next
     }
 
+    /// How many operations the current thread has done.
+    pub(crate) fn steps(&self) -> u32 {
+        let run = self.run();
+        run.world.thread(run.current).steps
+    }
+
     /// The park token of the current thread.
     pub(crate) fn token(&self) -> ObjectId {
         let run = self.run();
@@ -154,6 +183,7 @@ impl Runtime {
 
     /// Ends the execution at the next opportunity.
     pub(crate) fn stop(&mut self, ending: Ending) {
+        self.relearn |= ending == Ending::Restart && self.run().ending.is_some();
         self.run().ending.get_or_insert(ending);
     }
 
@@ -165,64 +195,64 @@ impl Runtime {
         if run.ending == Some(Ending::Deadlock) && !self.panics.is_empty() && self.is_unwinding() {
             run.ending = Some(Ending::Panic);
         }
-        if run.ending == Some(Ending::Complete) {
-            self.drop_statics();
-            let leaks = self.registry.leaks();
-            if !leaks.is_empty() {
-                self.trouble = Some(Trouble::Leak(leaks));
-                self.run().ending = Some(Ending::Reported);
+        if self.conclude() {
+            let panics = self.panics.len();
+            let dropped = self.drop_statics();
+            if self.run().ending == Some(Ending::Complete) {
+                let leaks = self.registry.leaks();
+                if dropped.is_err() {
+                    self.run().ending = Some(Ending::Panic);
+                } else if !leaks.is_empty() {
+                    self.trouble = Some(Trouble::Leak(leaks));
+                    self.run().ending = Some(Ending::Reported);
+                }
+            } else {
+                self.panics.truncate(panics);
             }
         } else {
-            self.unwind();
+            // Destructors could look at what the abandoned threads have left half-done.
+            self.registry.abandon();
+        }
+        if self.relearn && self.run().may_run_on() {
+            // Other executions will be explored, and these need to know.
+            self.run().ending = Some(Ending::Restart);
         }
         self.registry.end();
         self.fibers.recycle();
+        self.heap().release();
+    }
+
+    /// Brings the threads of an execution that is over to their ends. Returns whether all have
+    /// ended; the others are abandoned, because they cannot go on or nobody would gain by it.
+    fn conclude(&mut self) -> bool {
+        if self.trouble_is_final() || !self.run().may_run_on() {
+            return false;
+        }
+        if self.run().world.all_ended() {
+            return true;
+        }
+        let panics = self.panics.len();
+        self.concluding = true;
+        self.broken = false;
+        self.run().begin_epilogue();
+        self.schedule();
+        let this: *mut Runtime = self;
+        // SAFETY: `this` is valid and not borrowed.
+        let left = unsafe { drive(this) };
+        self.concluding = false;
+        self.panics.truncate(panics);
+        self.run().end_epilogue() && left.is_none() && !self.broken
     }
 
     /// Drops what belongs to the execution but to none of its threads. Nothing is scheduled any
     /// more, so operations in destructors take effect at once.
-    fn drop_statics(&mut self) {
+    fn drop_statics(&mut self) -> std::thread::Result<()> {
         self.closing = true;
         let previous = CURRENT.replace(self);
         let dropped = catch_unwind(registry::drop_values);
         CURRENT.set(previous);
         self.closing = false;
-        if dropped.is_err() {
-            self.run().ending = Some(Ending::Panic);
-        }
-    }
-
-    /// Unwinds the threads of an execution that failed, and drops what belongs to none of them.
-    fn unwind(&mut self) {
-        // With a panic in flight, or after one that could not be unwound, a second would abort.
-        if std::thread::panicking() || self.spent || self.trouble_is_final() {
-            self.registry.abandon();
-            return;
-        }
-        self.closing = true;
-        self.killing = true;
-        self.defiance = 0;
-        let threads = self.run().order.clone();
-        let this: *mut Runtime = self;
-        let previous = CURRENT.replace(this);
-        for &thread in threads.iter().rev() {
-            // SAFETY: `this` is valid, in `CURRENT`, and not borrowed.
-            unsafe {
-                if !(*this).spent {
-                    (*this).run().current = thread;
-                    kill(this, thread);
-                }
-            }
-        }
-        // SAFETY: as above.
-        if unsafe { (*this).spent } {
-            self.registry.abandon();
-        } else {
-            let _ = catch_unwind(registry::drop_values);
-        }
-        CURRENT.set(previous);
-        self.closing = false;
-        self.killing = false;
+        dropped
     }
 
     /// Whether a coroutine was left by force, so that others may borrow from what leaked.
@@ -235,6 +265,11 @@ impl Runtime {
 
     /// The running thread was left by force.
     fn left(&mut self, thread: ThreadId, left: Left) {
+        if self.concluding {
+            self.broken = true;
+            self.run().stop_epilogue();
+            return;
+        }
         self.trouble = Some(match left {
             Left::Overflow => Trouble::StackOverflow,
             Left::Blocked => {
@@ -247,12 +282,35 @@ impl Runtime {
         self.run().ending = Some(Ending::Reported);
     }
 
+    /// The running thread is about to be left because a destructor panicked while it unwound.
+    fn left_while_unwinding(&mut self, cause: PanicNote) {
+        if !unwinding::is_exchangeable() {
+            self.spent = Some(cause.clone());
+        }
+        self.next = Command::Stop;
+        if self.concluding {
+            self.broken = true;
+            self.run().stop_epilogue();
+            return;
+        }
+        self.trouble = Some(Trouble::DoublePanic(cause));
+        self.stop(Ending::Reported);
+    }
+
     fn is_unwinding(&self) -> bool {
         let run = self.run();
         run.world.thread_ids().any(|t| {
             let thread = run.world.thread(t);
             thread.status == preempt_explore::Status::Ready && thread.operation.urgent
         })
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.heap().release();
+        // SAFETY: from a box, in `new`, and not used again.
+        drop(unsafe { Box::from_raw(self.heap.as_ptr()) });
     }
 }
 
@@ -264,36 +322,60 @@ impl Program for Runtime {
             unsafe { std::mem::transmute::<*mut dyn Driver, *mut (dyn Driver + 'static)>(driver) };
         self.panics.clear();
         self.trouble = None;
+        self.relearn = false;
         self.names.clear();
+        if let Some(cause) = &self.spent {
+            // Everything would seem to unwind from here on.
+            self.trouble = Some(Trouble::DoublePanic(cause.clone()));
+            run.ending = Some(Ending::Reported);
+            return;
+        }
         self.registry.begin(self.run);
+        self.heap().begin(self.registry.knowledge.addresses);
         // SAFETY: `body` outlives the runtime, see `new`.
         let body: &'static (dyn Fn() + Sync) = unsafe { &*self.body };
         let main = move || {
             registry::make_statics();
             body();
         };
-        self.fibers.start(ThreadId::MAIN, Box::new(main));
+        let (low, high) = self.fibers.start(ThreadId::MAIN, 0, Box::new(main));
+        self.heap().set_stack(ThreadId::MAIN, low, high);
         self.next = Command::Resume(ThreadId::MAIN, 0);
         // From here on the coroutines reach the runtime through `CURRENT`, so it must not be
         // borrowed while one of them runs.
         let this: *mut Runtime = self;
-        let previous = CURRENT.replace(this);
         // SAFETY: `this` is valid for the whole call, and no borrow of it outlives a statement.
         unsafe {
-            (*this).pulse.set_inside(true);
-            while let Command::Resume(thread, result) = (*this).next {
-                (*this).next = Command::Stop;
-                if let Err(left) = resume(this, thread, result) {
-                    let thread = (*this).run().current;
-                    (*this).left(thread, left);
-                    break;
-                }
+            if let Some(left) = drive(this) {
+                let thread = (*this).run().current;
+                (*this).left(thread, left);
             }
-            (*this).pulse.set_inside(false);
-            CURRENT.set(previous);
             (*this).finish();
         }
     }
+}
+
+/// Lets threads run as they are scheduled, until nothing is. Returns how a thread was left by force.
+///
+/// # Safety
+/// `runtime` is valid and not borrowed.
+unsafe fn drive(runtime: *mut Runtime) -> Option<Left> {
+    let previous = CURRENT.replace(runtime);
+    let mut by_force = None;
+    // SAFETY: as the caller's; no borrow outlives a statement.
+    unsafe {
+        (*runtime).pulse.set_inside(true);
+        while let Command::Resume(thread, result) = (*runtime).next {
+            (*runtime).next = Command::Stop;
+            if let Err(left) = resume(runtime, thread, result) {
+                by_force = Some(left);
+                break;
+            }
+        }
+        (*runtime).pulse.set_inside(false);
+    }
+    CURRENT.set(previous);
+    by_force
 }
 
 /// The runtime of the code that calls, if it runs under control.
@@ -321,38 +403,40 @@ pub(crate) fn operation(
     second: u64,
     site: Site,
 ) -> u64 {
-    let mut operation = Operation::new(action, object, first, second, site);
-    operation.urgent = std::thread::panicking();
-    // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this expression.
-    if unsafe { (*runtime).killing } && !operation.urgent {
-        // The test has caught the panic that was to unwind it.
-        // SAFETY: as above.
-        unsafe { defy(runtime) };
-    }
+    perform(runtime, Operation::new(action, object, first, second, site))
+}
+
+/// As [`operation`], with memory orders.
+pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
+    leave_test();
+    let action = operation.action;
+    let operation = Operation { urgent: std::thread::panicking(), ..operation };
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
-    match unsafe { (*runtime).before(operation) } {
+    let result = match unsafe { (*runtime).before(operation) } {
         Step::Go(result) => result,
         // SAFETY: as above; `me` is the running thread.
         Step::Wait(me) => unsafe { suspend(runtime, me) },
+    };
+    // SAFETY: as above.
+    unsafe { (*runtime).go_on() };
+    // SAFETY: as above.
+    if result == Run::RELEASED && unsafe { (*runtime).concluding } && may_panic(action) {
+        std::panic::resume_unwind(Box::new("released from a deadlock"));
     }
+    result
 }
 
-/// Unwinds a thread again that has caught the panic meant to unwind it, within reason.
-///
-/// # Safety
-/// As for [`suspend`].
-unsafe fn defy(runtime: *mut Runtime) {
-    const MOST: u32 = 1000;
-    // SAFETY: as the caller's; each borrow ends with its statement. A thread that does not listen
-    // is suspended for good.
-    unsafe {
-        (*runtime).defiance += 1;
-        if (*runtime).defiance > MOST {
-            let me = (*runtime).run().current;
-            suspend(runtime, me);
-        }
-    }
-    std::panic::resume_unwind(Box::new(Killed));
+/// Operations of std that are documented to panic at times, also when they would deadlock.
+fn may_panic(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Lock
+            | Action::Reacquire
+            | Action::ReadLock
+            | Action::WriteLock
+            | Action::Join
+            | Action::OnceEnter
+    )
 }
 
 /// What a thread does after it has announced an operation.
@@ -362,11 +446,19 @@ enum Step {
 }
 
 impl Runtime {
+    /// Code of the current thread runs from here on.
+    fn go_on(&mut self) {
+        if !self.closing {
+            let run = self.run();
+            self.heap().enter_test(run.current, run.world.thread(run.current).history);
+        }
+    }
+
     fn before(&mut self, operation: Operation) -> Step {
         if self.closing {
             return Step::Go(outside_of_time(operation.action));
         }
-        self.registry.before_operation(self.run);
+        self.before_operation();
         let me = self.run().current;
         let starting = self.is_starting(me);
         self.reach(Next::Operation(operation));
@@ -388,22 +480,58 @@ impl Runtime {
 
 /// The current thread touches a plain cell.
 pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site) {
+    let _paused = Paused::new();
     if !runtime.run().rules.clocks {
         runtime.run().rules.clocks = true;
         runtime.stop(Ending::Restart);
     }
-    runtime.registry.before_operation(runtime.run);
+    runtime.before_operation();
     let object = cell.object(runtime, || 0);
     runtime.run().touch(object, write, site);
 }
 
-/// Lets other threads run.
+/// A channel gets one more sender.
+pub(crate) fn add_sender(runtime: &mut Runtime, channel: ObjectId) {
+    let _paused = Paused::new();
+    runtime.run().add_sender(channel);
+}
+
+/// The current thread asks for a lock for reading.
+pub(crate) fn note_recursion(runtime: &mut Runtime, lock: ObjectId) {
+    let run = runtime.run();
+    if !run.rules.recursive && run.world.is_reading(run.current, lock) {
+        run.rules.recursive = true;
+        runtime.stop(Ending::Restart);
+    }
+}
+
+/// An access to a plain cell ends which began when the thread had done `steps` operations.
+pub(crate) fn touch_end(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site, steps: u32) {
+    if runtime.closing || steps == runtime.steps() || std::thread::panicking() {
+        return;
+    }
+    let _paused = Paused::new();
+    let object = cell.object(runtime, || 0);
+    runtime.run().touch_end(object, write, site);
+}
+
+/// The current thread executes a fence.
+pub(crate) fn fence(runtime: &mut Runtime, order: Order) {
+    if !runtime.closing {
+        let _paused = Paused::new();
+        runtime.run().fence(order);
+    }
+}
+
+/// Lets other threads run. A thread that has looked at the clock since it last did so waits for time
+/// to pass: it passes, in larger and larger steps, so that every limit is reached soon.
 pub(crate) fn yield_now(runtime: &mut Runtime, site: Site) {
     if !runtime.run().rules.watch {
         runtime.run().rules.watch = true;
         runtime.stop(Ending::Restart);
     }
-    operation(runtime, Action::Yield, ObjectId::NONE, 0, 0, site);
+    let sleeps = u64::from(registry::wait_for_time(runtime));
+    operation(runtime, Action::Yield, ObjectId::NONE, sleeps, 0, site);
 }
 
 /// What an operation in a destructor sees after the last thread has ended: success.
@@ -416,20 +544,30 @@ fn outside_of_time(action: Action) -> u64 {
 }
 
 /// Spawns a thread of the program under test and runs it up to its first operation.
-pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
+pub(crate) fn spawn(
+    runtime: *mut Runtime,
+    name: Option<String>,
+    stack: usize,
+    body: Body,
+) -> ThreadId {
     // SAFETY: callers pass the runtime in `CURRENT`; each borrow ends with its statement, and
     // none is alive while the child runs.
+    leave_test();
     unsafe {
         let parent = (*runtime).run().current;
-        let run = (*runtime).run;
-        (*runtime).registry.flush(run);
+        (*runtime).flush();
         let child = (*runtime).run().spawn();
-        (*runtime).fibers.start(child, body);
+        if let Some(name) = name {
+            (*runtime).names.insert(child, name);
+        }
+        let (low, high) = (*runtime).fibers.start(child, stack, body);
+        (*runtime).heap().set_stack(child, low, high);
         (*runtime).run().current = child;
         if let Err(left) = resume(runtime, child, 0) {
             (*runtime).left(child, left);
         }
         (*runtime).run().current = parent;
+        (*runtime).go_on();
         child
     }
 }
@@ -437,11 +575,9 @@ pub(crate) fn spawn(runtime: *mut Runtime, body: Body) -> ThreadId {
 /// The current thread has ended, normally or by a panic.
 fn end_of_thread(result: Result<(), ()>) {
     let Some(runtime) = current() else { return };
-    if runtime.killing {
-        return;
-    }
     let me = runtime.run().current;
     registry::drop_locals(me);
+    leave_test();
     let Some(runtime) = current() else { return };
     let starting = runtime.is_starting(me);
     let next = if result.is_ok() { Next::End } else { Next::Panic };

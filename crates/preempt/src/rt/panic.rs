@@ -5,12 +5,11 @@
 //!
 //! A panic that escapes from a destructor during unwinding makes Rust abort the process. It calls
 //! the hook one last time before it does; the hook announces the abort, and the handler in
-//! `overflow` leaves the coroutine for good, so the test fails with a report instead. The operating
-//! system thread is then spent (std believes it is panicking) and ends.
+//! `overflow` leaves the coroutine for good, so the test fails with a report instead.
 
+use super::heap::Paused;
 use super::overflow::announce_abort;
-use super::{Runtime, Trouble, current};
-use preempt_explore::{Command, Ending};
+use super::{Runtime, current};
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
@@ -36,6 +35,7 @@ pub(super) fn install_hook() {
 }
 
 fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
+    let _paused = Paused::new();
     let message = info.payload_as_str().unwrap_or("a value that is not a string").to_string();
     let (file, line, column) = match info.location() {
         Some(place) => (place.file().to_string(), place.line(), place.column()),
@@ -44,22 +44,12 @@ fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
     let me = runtime.run().current;
     let fatal = message == "panic in a destructor during cleanup"
         || message == "panic in a function that cannot unwind";
-    if !fatal && runtime.killing {
-        return;
-    }
+    let note = PanicNote { message, file, line, column };
     if !fatal {
-        runtime.panics.push((me, PanicNote { message, file, line, column }));
+        runtime.panics.push((me, note));
         return;
     }
-    runtime.spent = true;
     announce_abort();
-    if runtime.killing {
-        // What was found stands.
-        return;
-    }
-    let cause = runtime.panics.last().map(|(_, note)| note.clone());
-    let cause = cause.unwrap_or(PanicNote { message, file, line, column });
-    runtime.trouble = Some(Trouble::DoublePanic(cause));
-    runtime.stop(Ending::Reported);
-    runtime.next = Command::Stop;
+    let cause = runtime.panics.last().map_or(note, |(_, note)| note.clone());
+    runtime.left_while_unwinding(cause);
 }

@@ -6,11 +6,12 @@
 //! exploration begins again with that knowledge: names must be the same in every execution.
 
 use super::current;
+use super::heap::{Paused, inward, outward};
 use preempt_explore::{Ending, ObjectId, Run, Site, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The name of an object under control, kept inside the object.
@@ -24,6 +25,7 @@ impl Slot {
     pub(crate) fn new(value: u64) -> Self {
         let slot = Slot::unregistered();
         if let Some(runtime) = current() {
+            let _paused = Paused::new();
             slot.set(runtime.registry.epoch, runtime.run().create(value));
         }
         slot
@@ -48,6 +50,7 @@ impl Slot {
         let address = (&raw const *self).addr();
         let object = match runtime.registry.externals.get(&address) {
             Some(&object) => object,
+            // Nothing that is allocated for it belongs to the test.
             None => runtime.external(address, value()),
         };
         self.set(runtime.registry.epoch, object);
@@ -87,6 +90,8 @@ pub(crate) struct Knowledge {
     statics: Vec<&'static dyn Reset>,
     /// Where Arcs are made whose counts are visible.
     counted: FxHashSet<Site>,
+    /// Whether atomics hold addresses, so that allocations must be followed.
+    pub(super) addresses: bool,
 }
 
 /// See the module.
@@ -100,9 +105,12 @@ pub(crate) struct Registry {
     locals: FxHashMap<(ThreadId, usize), Box<dyn Any>>,
     local_order: Vec<(ThreadId, usize)>,
     arcs: Vec<Option<Site>>,
+    /// Tags of Arcs whose address was taken.
+    raw_tags: FxHashMap<usize, Arc<dyn Any + Send + Sync>>,
     final_drop: Option<Site>,
     borrowed: Vec<(ThreadId, ObjectId, Box<u64>)>,
-    clocks: FxHashMap<ThreadId, Duration>,
+    /// By thread: whether it has looked at the clock since its last yield, and how often in a row.
+    looks: FxHashMap<ThreadId, (bool, u32)>,
 }
 
 static EPOCHS: AtomicU32 = AtomicU32::new(1);
@@ -111,7 +119,41 @@ static EPOCHS: AtomicU32 = AtomicU32::new(1);
 static LIVE: [AtomicU32; 64] = [const { AtomicU32::new(0) }; 64];
 
 impl super::Runtime {
+    /// Writes back what was changed through exclusive access, before anybody else can look.
+    pub(super) fn flush(&mut self) {
+        if self.registry.borrowed.is_empty() {
+            return;
+        }
+        let _paused = Paused::new();
+        let me = self.run().current;
+        for index in 0..self.registry.borrowed.len() {
+            let (thread, object, value) = &self.registry.borrowed[index];
+            let (thread, object, value) = (*thread, *object, **value);
+            if thread == me {
+                let value = inward(self, value);
+                self.run().assign(object, value);
+            }
+        }
+    }
+
+    /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
+    /// the count of that Arc visible.
+    pub(super) fn before_operation(&mut self) {
+        if let Some(site) = self.registry.final_drop() {
+            self.count(site);
+        }
+    }
+
+    /// From now on the reference counts of Arcs made at `site` are visible.
+    fn count(&mut self, site: Site) {
+        let _paused = Paused::new();
+        if self.registry.knowledge.counted.insert(site) {
+            self.stop(Ending::Restart);
+        }
+    }
+
     fn external(&mut self, address: usize, value: u64) -> ObjectId {
+        let _paused = Paused::new();
         if self.registry.knowledge.externals.len() < MOST_EXTERNALS {
             self.registry.knowledge.externals.push((address, value));
             self.stop(Ending::Restart);
@@ -145,39 +187,15 @@ impl Registry {
             self.externals.insert(address, run.create(value));
         }
         self.arcs.clear();
+        self.raw_tags.clear();
         self.borrowed.clear();
-        self.clocks.clear();
+        self.looks.clear();
         self.final_drop = None;
     }
 
-    /// Writes back what was changed through exclusive access, before anybody else can look.
-    pub(super) fn flush(&mut self, run: *mut Run) {
-        if self.borrowed.is_empty() {
-            return;
-        }
-        // SAFETY: as in `begin`.
-        let run = unsafe { &mut *run };
-        let me = run.current;
-        for (_, object, value) in self.borrowed.iter().filter(|b| b.0 == me) {
-            run.assign(*object, **value);
-        }
-    }
-
-    /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
-    /// the count of that Arc visible.
-    pub(super) fn before_operation(&mut self, run: *mut Run) {
-        if let Some(site) = self.final_drop.take() {
-            self.count(run, site);
-        }
-    }
-
-    /// From now on the reference counts of Arcs made at `site` are visible.
-    fn count(&mut self, run: *mut Run, site: Site) {
-        if self.knowledge.counted.insert(site) {
-            // SAFETY: as in `begin`.
-            let run = unsafe { &mut *run };
-            run.ending.get_or_insert(Ending::Restart);
-        }
+    /// The Arc whose payload is being dropped, if it is not counted.
+    fn final_drop(&mut self) -> Option<Site> {
+        self.final_drop.take()
     }
 
     /// The execution is over.
@@ -233,6 +251,7 @@ pub(crate) mod counts {
     /// Notes a new `Arc`; returns its number in this execution.
     pub(crate) fn born(site: Site) -> Option<(u32, u32)> {
         let registry = &mut current()?.registry;
+        let _paused = super::Paused::new();
         registry.arcs.push(Some(site));
         Some((registry.epoch, registry.arcs.len() as u32 - 1))
     }
@@ -261,8 +280,7 @@ pub(crate) mod counts {
     /// Makes them visible; the exploration begins again if they were not.
     pub(crate) fn count(site: Site) {
         if let Some(runtime) = current() {
-            let run = runtime.run;
-            runtime.registry.count(run, site);
+            runtime.count(site);
         }
     }
 
@@ -277,11 +295,42 @@ pub(crate) mod counts {
     }
 }
 
+/// What belongs to an `Arc` beside its value, by the address of the value.
+pub(crate) mod raw_tags {
+    use super::super::current;
+    use std::any::Any;
+    use std::sync::Arc;
+
+    /// Keeps the tag of an `Arc` whose address becomes known.
+    pub(crate) fn keep(address: usize, tag: &Arc<impl Any + Send + Sync>) {
+        if let Some(runtime) = current() {
+            let _paused = super::Paused::new();
+            runtime.registry.raw_tags.insert(address, Arc::clone(tag) as _);
+        }
+    }
+
+    /// The tag of the `Arc` whose value is there.
+    pub(crate) fn get(address: usize) -> Option<Arc<dyn Any + Send + Sync>> {
+        current()?.registry.raw_tags.get(&address).cloned()
+    }
+
+    /// The value is gone.
+    pub(crate) fn forget(address: usize) {
+        if let Some(runtime) = current()
+            && !runtime.registry.raw_tags.is_empty()
+        {
+            runtime.registry.raw_tags.remove(&address);
+        }
+    }
+}
+
 /// Numbers lent out for exclusive access.
 pub(crate) fn lend(object: ObjectId) -> Option<&'static mut u64> {
     let runtime = current()?;
+    let _paused = Paused::new();
     let me = runtime.run().current;
     let value = runtime.run().world.object(object).value;
+    let value = outward(runtime, value);
     runtime.registry.borrowed.retain(|b| b.1 != object);
     runtime.registry.borrowed.push((me, object, Box::new(value)));
     let last = runtime.registry.borrowed.last_mut()?;
@@ -297,25 +346,50 @@ pub(crate) fn take_back(runtime: &mut super::Runtime, object: ObjectId) {
     if runtime.registry.borrowed.is_empty() {
         return;
     }
-    let run = runtime.run;
-    runtime.registry.flush(run);
+    runtime.flush();
     runtime.registry.borrowed.retain(|b| b.1 != object);
 }
 
 /// The virtual time of the current thread.
 pub(crate) fn now() -> Duration {
     let Some(runtime) = current() else { return Duration::ZERO };
+    let _paused = Paused::new();
+    keep_time(runtime);
     let me = runtime.run().current;
-    *runtime.registry.clocks.entry(me).or_default()
+    runtime.registry.looks.entry(me).or_default().0 = true;
+    runtime.run().world.now(me)
 }
 
-/// Lets virtual time pass for the current thread, at least to `to`.
-pub(crate) fn pass(to: Duration) {
+/// Lets this much virtual time pass for the current thread.
+pub(crate) fn pass(time: Duration) {
     if let Some(runtime) = current() {
         let me = runtime.run().current;
-        let clock = runtime.registry.clocks.entry(me).or_default();
-        *clock = (*clock).max(to);
+        let to = runtime.run().world.now(me).saturating_add(time);
+        runtime.run().world.pass(me, to);
     }
+}
+
+fn keep_time(runtime: &mut super::Runtime) {
+    if !runtime.run().rules.time {
+        runtime.run().rules.time = true;
+        runtime.stop(Ending::Restart);
+    }
+}
+
+/// Whether the current thread, which is about to yield, waits for time to pass.
+pub(super) fn wait_for_time(runtime: &mut super::Runtime) -> bool {
+    /// A millisecond, ten, …: this many steps are some thousand years.
+    const MOST: u32 = 14;
+    let me = runtime.run().current;
+    let Some((looked, rounds)) = runtime.registry.looks.get_mut(&me) else { return false };
+    if !std::mem::take(looked) || *rounds >= MOST {
+        *rounds = 0;
+        return false;
+    }
+    let step = Duration::from_millis(10u64.pow(*rounds));
+    *rounds += 1;
+    pass(step);
+    true
 }
 
 /// The value of a thread-local for the current thread, made on first use.
@@ -324,6 +398,7 @@ pub(crate) fn local<T: 'static>(key: usize, init: fn() -> T) -> Option<&'static 
     let me = runtime.run().current;
     if !runtime.registry.locals.contains_key(&(me, key)) {
         let value: Box<dyn Any> = Box::new(init());
+        let _paused = Paused::new();
         let runtime = current()?;
         runtime.registry.locals.insert((me, key), value);
         runtime.registry.local_order.push((me, key));
@@ -343,6 +418,7 @@ pub(crate) fn per_execution<T: 'static>(
     let runtime = current()?;
     if !runtime.registry.values.contains_key(&key) {
         let value: Box<dyn Any> = Box::new(init());
+        let _paused = Paused::new();
         current()?.registry.values.insert(key, value);
     }
     let value = current()?.registry.values.get(&key)?.downcast_ref::<T>()?;
@@ -373,6 +449,7 @@ impl<T: Send + Sync + 'static> Static<T> {
     fn value(this: &'static Self) -> &'static T {
         let Some(runtime) = current() else { return this.outside.get_or_init(this.init) };
         if !runtime.registry.values.contains_key(&Self::key(this)) {
+            let _paused = Paused::new();
             runtime.registry.knowledge.statics.push(this);
             runtime.stop(Ending::Restart);
         }
@@ -403,7 +480,13 @@ impl<T: Send + Sync + 'static> Reset for Static<T> {
 /// Makes all known statics, as the first thing the main thread does.
 pub(super) fn make_statics() {
     let Some(runtime) = current() else { return };
-    for entry in runtime.registry.knowledge.statics.clone() {
+    let statics = {
+        let _paused = Paused::new();
+        runtime.registry.knowledge.statics.clone()
+    };
+    for entry in &statics {
         entry.reset();
     }
+    let _paused = Paused::new();
+    drop(statics);
 }

@@ -4,31 +4,38 @@
 //! destructor synchronises, or the code looks at the count. Then the Arcs made at that place are
 //! counted from the beginning, and every clone and drop is explored.
 
-use crate::rt::{self, Slot, counts};
-use preempt_explore::{Action, Update};
+use crate::rt::{self, Slot, counts, raw_tags};
+use preempt_explore::{Action, Operation, Order, Update};
 use std::borrow::Borrow;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::panic::Location;
 
-struct Tag {
+pub(super) struct Tag {
     /// Epoch and number in the list of live Arcs.
     live: Option<(u32, u32)>,
     site: &'static Location<'static>,
     slot: Slot,
 }
 
+impl Tag {
+    /// The tag of an `Arc` that was made out of control.
+    pub(super) fn unknown(site: &'static Location<'static>) -> Self {
+        Tag { live: None, site, slot: Slot::unregistered() }
+    }
+}
+
 /// `std::sync::Arc` under control.
 pub struct Arc<T: ?Sized> {
-    inner: ManuallyDrop<std::sync::Arc<T>>,
-    tag: ManuallyDrop<std::sync::Arc<Tag>>,
+    pub(super) inner: ManuallyDrop<std::sync::Arc<T>>,
+    pub(super) tag: ManuallyDrop<std::sync::Arc<Tag>>,
 }
 
 /// `std::sync::Weak` under control.
 pub struct Weak<T: ?Sized> {
-    inner: std::sync::Weak<T>,
-    tag: Option<std::sync::Arc<Tag>>,
+    pub(super) inner: std::sync::Weak<T>,
+    pub(super) tag: Option<std::sync::Arc<Tag>>,
 }
 
 impl<T> Arc<T> {
@@ -64,7 +71,7 @@ impl<T> Arc<T> {
             return Err(this);
         }
         let mut this = ManuallyDrop::new(this);
-        counts::gone(this.tag.live);
+        this.forget();
         // SAFETY: `this` is not used again and not dropped.
         let (inner, tag) =
             unsafe { (ManuallyDrop::take(&mut this.inner), ManuallyDrop::take(&mut this.tag)) };
@@ -91,11 +98,6 @@ impl<T: ?Sized> Arc<T> {
     /// Whether both are the same.
     pub fn ptr_eq(this: &Self, other: &Self) -> bool {
         std::sync::Arc::ptr_eq(&this.inner, &other.inner)
-    }
-
-    /// The address of the value.
-    pub fn as_ptr(this: &Self) -> *const T {
-        std::sync::Arc::as_ptr(&this.inner)
     }
 
     /// Number of strong references.
@@ -131,9 +133,15 @@ impl<T: ?Sized> Arc<T> {
         look(&self.tag, Location::caller());
     }
 
+    /// The last reference goes: neither a leak nor known by its address any more.
+    fn forget(&self) {
+        forget(&self.inner, &self.tag);
+    }
+
     #[track_caller]
     fn count(&self, update: Update) {
-        count(&self.tag, update, Location::caller());
+        let order = if update == Update::Add { Order::Relaxed } else { Order::Release };
+        count(&self.tag, Action::Update(update, 64), order, Location::caller());
     }
 }
 
@@ -154,6 +162,11 @@ fn tag(site: &'static Location<'static>) -> std::sync::Arc<Tag> {
     std::sync::Arc::new(Tag { live: counts::born(site), site, slot })
 }
 
+fn forget<T: ?Sized>(inner: &std::sync::Arc<T>, tag: &Tag) {
+    counts::gone(tag.live);
+    raw_tags::forget(std::sync::Arc::as_ptr(inner).cast::<()>().addr());
+}
+
 fn look(tag: &Tag, site: &'static Location<'static>) {
     if tag.live.is_none() {
         return;
@@ -163,17 +176,29 @@ fn look(tag: &Tag, site: &'static Location<'static>) {
         && counts::is_registered(&tag.slot)
     {
         let object = tag.slot.object(runtime, || 1);
-        rt::operation(runtime, Action::Load, object, 0, 0, site);
+        // As `get_mut` does; `strong_count` is relaxed, but nobody should rely on it.
+        let load = Operation::new(Action::Load, object, 0, 0, site);
+        rt::perform(runtime, load.with_order(Order::Acquire, Order::Acquire));
     }
 }
 
-fn count(tag: &Tag, update: Update, site: &'static Location<'static>) {
-    if let Some(runtime) = rt::current()
-        && counts::is_registered(&tag.slot)
-    {
-        let object = tag.slot.object(runtime, || 1);
-        rt::operation(runtime, Action::Update(update, 64), object, 1, 0, site);
+/// A change of the count, with std's memory orders: clones are relaxed, drops release, and the last
+/// one acquires. Returns what the operation sees, if the count is visible.
+fn count(tag: &Tag, action: Action, order: Order, site: &'static Location<'static>) -> Option<u64> {
+    let runtime = rt::current()?;
+    if !counts::is_registered(&tag.slot) {
+        return None;
     }
+    let object = tag.slot.object(runtime, || 1);
+    let operation = Operation::new(action, object, 1, 0, site).with_order(order, order);
+    let seen = rt::perform(runtime, operation);
+    if action == Action::Update(Update::Sub, 64)
+        && seen == 1
+        && let Some(runtime) = rt::current()
+    {
+        rt::fence(runtime, Order::Acquire);
+    }
+    Some(seen)
 }
 
 impl<T: ?Sized> Clone for Arc<T> {
@@ -194,7 +219,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         let (inner, tag) =
             unsafe { (ManuallyDrop::take(&mut self.inner), ManuallyDrop::take(&mut self.tag)) };
         if std::sync::Arc::strong_count(&inner) == 1 {
-            counts::gone(tag.live);
+            forget(&inner, &tag);
             if rt::is_controlled() && !counts::is_registered(&tag.slot) {
                 counts::final_drop(tag.site, move || drop(inner));
             }
@@ -288,7 +313,7 @@ impl<T: ?Sized> Weak<T> {
         let tag = self.tag.as_ref()?;
         // One operation, after which the real count is looked at and changed without a switch.
         counts::count(tag.site);
-        count(tag, Update::Add, Location::caller());
+        count(tag, Action::Upgrade, Order::Acquire, Location::caller());
         let inner = self.inner.upgrade()?;
         Some(Arc { inner: ManuallyDrop::new(inner), tag: ManuallyDrop::new(tag.clone()) })
     }

@@ -2,7 +2,7 @@
 //! weaker ordering is accepted and noted in the report.
 
 use crate::rt::{self, Slot};
-use preempt_explore::{Action, POINTER, Update};
+use preempt_explore::{Action, Operation, Order, Update};
 use std::panic::Location;
 pub use std::sync::atomic::Ordering;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release, SeqCst};
@@ -15,7 +15,7 @@ fn operate(
     action: Action,
     first: u64,
     second: u64,
-    order: Ordering,
+    (order, failure): (Ordering, Ordering),
 ) -> Option<u64> {
     let runtime = slot.runtime()?;
     let site = Location::caller();
@@ -24,7 +24,54 @@ fn operate(
     }
     let object = slot.object(runtime, value);
     rt::take_back(runtime, object);
-    Some(rt::operation(runtime, action, object, first, second, site))
+    let operation = Operation::new(action, object, first, second, site);
+    Some(rt::perform(runtime, operation.with_order(order_of(order), order_of(failure))))
+}
+
+fn order_of(order: Ordering) -> Order {
+    match order {
+        Ordering::Relaxed => Order::Relaxed,
+        Acquire => Order::Acquire,
+        Release => Order::Release,
+        AcqRel => Order::AcquireRelease,
+        _ => Order::SequentiallyConsistent,
+    }
+}
+
+/// As [`operate`], for numbers that may be addresses.
+#[track_caller]
+fn operate_wide(
+    slot: &Slot,
+    value: impl FnOnce() -> u64,
+    action: Action,
+    first: u64,
+    second: u64,
+    order: (Ordering, Ordering),
+) -> Option<u64> {
+    let runtime = slot.runtime()?;
+    let is_value =
+        |a| matches!(a, Action::Store | Action::CompareExchange | Action::Update(Update::Swap, _));
+    let (first, second) = match action {
+        action if is_value(action) => (rt::inward(runtime, first), rt::inward(runtime, second)),
+        _ => (first, second),
+    };
+    let result = operate(slot, value, action, first, second, order)?;
+    Some(rt::outward(rt::current()?, result))
+}
+
+/// The name of a new atomic with this value.
+fn new_slot(value: u64) -> Slot {
+    let value = rt::current().map_or(value, |runtime| rt::inward(runtime, value));
+    Slot::new(value)
+}
+
+/// The value of an atomic without looking at it in a way that others can notice.
+fn peek(slot: &Slot, initial: impl FnOnce() -> u64) -> u64 {
+    let Some(runtime) = rt::current() else { return initial() };
+    let object = slot.object(runtime, initial);
+    rt::take_back(runtime, object);
+    let value = runtime.run().world.object(object).value;
+    rt::outward(runtime, value)
 }
 
 #[track_caller]
@@ -37,15 +84,17 @@ fn check_store(order: Ordering) {
     assert!(!matches!(order, Acquire | AcqRel), "there is no such thing as an acquire store");
 }
 
-/// A fence. Under sequential consistency it does nothing.
+/// A fence. It orders accesses to plain cells; atomics are sequentially consistent anyway.
 #[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     match rt::current() {
-        Some(runtime) if order != SeqCst => {
-            runtime.weak_ordering.get_or_insert(Location::caller());
+        Some(runtime) => {
+            if order != SeqCst {
+                runtime.weak_ordering.get_or_insert(Location::caller());
+            }
+            rt::fence(runtime, order_of(order));
         }
-        Some(_) => {}
         None => std::sync::atomic::fence(order),
     }
 }
@@ -61,7 +110,7 @@ macro_rules! shared_methods {
             /// A new atomic. Not `const` under control: see `preempt::statics!`.
             pub fn new(value: $type) -> Self {
                 Self {
-                    slot: Slot::new(Self::pack(value)),
+                    slot: new_slot(Self::pack(value)),
                     inner: std::sync::atomic::$name::new(value),
                 }
             }
@@ -76,16 +125,20 @@ macro_rules! shared_methods {
                 action: Action,
                 first: u64,
                 second: u64,
-                order: Ordering,
+                order: (Ordering, Ordering),
             ) -> Option<u64> {
-                operate(&self.slot, || self.initial(), action, first, second, order)
+                if Self::BITS == 64 {
+                    operate_wide(&self.slot, || self.initial(), action, first, second, order)
+                } else {
+                    operate(&self.slot, || self.initial(), action, first, second, order)
+                }
             }
 
             /// Reads.
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $type {
                 check_load(order);
-                match self.operate(Action::Load, 0, 0, order) {
+                match self.operate(Action::Load, 0, 0, (order, order)) {
                     Some(value) => Self::unpack(value),
                     None => self.inner.load(order),
                 }
@@ -95,7 +148,7 @@ macro_rules! shared_methods {
             #[track_caller]
             pub fn store(&self, value: $type, order: Ordering) {
                 check_store(order);
-                if self.operate(Action::Store, Self::pack(value), Self::MARK, order).is_none() {
+                if self.operate(Action::Store, Self::pack(value), 0, (order, order)).is_none() {
                     self.inner.store(value, order);
                 }
             }
@@ -104,7 +157,7 @@ macro_rules! shared_methods {
             #[track_caller]
             pub fn swap(&self, value: $type, order: Ordering) -> $type {
                 let action = Action::Update(Update::Swap, Self::BITS);
-                match self.operate(action, Self::pack(value), Self::MARK, order) {
+                match self.operate(action, Self::pack(value), 0, (order, order)) {
                     Some(before) => Self::unpack(before),
                     None => self.inner.swap(value, order),
                 }
@@ -121,7 +174,7 @@ macro_rules! shared_methods {
             ) -> Result<$type, $type> {
                 check_load(failure);
                 let (a, b) = (Self::pack(expected), Self::pack(new));
-                match self.operate(Self::COMPARE, a, b, success) {
+                match self.operate(Action::CompareExchange, a, b, (success, failure)) {
                     Some(before) if before == a => Ok(Self::unpack(before)),
                     Some(before) => Err(Self::unpack(before)),
                     None => self.inner.compare_exchange(expected, new, success, failure),
@@ -176,6 +229,16 @@ macro_rules! shared_methods {
             pub fn into_inner(mut self) -> $type {
                 *self.get_mut()
             }
+
+            /// The value, read as plain memory: no operation.
+            ///
+            /// # Safety
+            /// No thread may write at the same time.
+            #[doc(hidden)]
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $type {
+                Self::unpack(peek(&self.slot, || self.initial()))
+            }
         }
 
         impl Default for $name {
@@ -202,8 +265,6 @@ macro_rules! integer {
 
         impl $name {
             const BITS: u8 = <$type>::BITS as u8;
-            const COMPARE: Action = Action::CompareExchange;
-            const MARK: u64 = 0;
 
             fn pack(value: $type) -> u64 {
                 (value as $unsigned) as u64
@@ -226,15 +287,7 @@ macro_rules! integer {
 
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                // Looking must not be a visible operation.
-                let value = match rt::current() {
-                    Some(runtime) => {
-                        let object = self.slot.object(runtime, || self.initial());
-                        Self::unpack(runtime.run().world.object(object).value)
-                    }
-                    None => self.inner.load(SeqCst),
-                };
-                value.fmt(f)
+                Self::unpack(peek(&self.slot, || self.initial())).fmt(f)
             }
         }
     };
@@ -244,7 +297,7 @@ macro_rules! integer {
             #[track_caller]
             pub fn $method(&self, value: $type, order: Ordering) -> $type {
                 let action = Action::Update(Update::$update, Self::BITS);
-                match self.operate(action, Self::pack(value), 0, order) {
+                match self.operate(action, Self::pack(value), 0, (order, order)) {
                     Some(before) => Self::unpack(before),
                     None => self.inner.$method(value, order),
                 }
@@ -272,8 +325,6 @@ pub struct AtomicBool {
 
 impl AtomicBool {
     const BITS: u8 = 1;
-    const COMPARE: Action = Action::CompareExchange;
-    const MARK: u64 = 0;
 
     fn pack(value: bool) -> u64 {
         value.into()
@@ -285,7 +336,7 @@ impl AtomicBool {
 
     #[track_caller]
     fn update(&self, update: Update, value: bool, order: Ordering) -> Option<bool> {
-        self.operate(Action::Update(update, 1), value.into(), 0, order).map(Self::unpack)
+        self.operate(Action::Update(update, 1), value.into(), 0, (order, order)).map(Self::unpack)
     }
 
     /// Logical and; returns the value before.
@@ -324,7 +375,7 @@ shared_methods!(AtomicBool, bool);
 
 impl std::fmt::Debug for AtomicBool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("AtomicBool")
+        Self::unpack(peek(&self.slot, || self.initial())).fmt(f)
     }
 }
 
@@ -337,14 +388,27 @@ pub struct AtomicPtr<T> {
 impl<T> AtomicPtr<T> {
     /// A new pointer.
     pub fn new(value: *mut T) -> Self {
-        let slot = Slot::new(value.expose_provenance() as u64);
+        let slot = new_slot(Self::pack(value));
         AtomicPtr { slot, inner: std::sync::atomic::AtomicPtr::new(value) }
     }
 
+    fn initial(&self) -> u64 {
+        Self::pack(self.inner.load(SeqCst))
+    }
+
     #[track_caller]
-    fn operate(&self, action: Action, first: u64, second: u64, order: Ordering) -> Option<u64> {
-        let value = || self.inner.load(SeqCst).expose_provenance() as u64;
-        operate(&self.slot, value, action, first, second, order)
+    fn operate(
+        &self,
+        action: Action,
+        first: u64,
+        second: u64,
+        order: (Ordering, Ordering),
+    ) -> Option<u64> {
+        operate_wide(&self.slot, || self.initial(), action, first, second, order)
+    }
+
+    fn pack(value: *mut T) -> u64 {
+        value.expose_provenance() as u64
     }
 
     fn unpack(value: u64) -> *mut T {
@@ -355,7 +419,7 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     pub fn load(&self, order: Ordering) -> *mut T {
         check_load(order);
-        match self.operate(Action::Load, 0, 0, order) {
+        match self.operate(Action::Load, 0, 0, (order, order)) {
             Some(value) => Self::unpack(value),
             None => self.inner.load(order),
         }
@@ -365,8 +429,7 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     pub fn store(&self, value: *mut T, order: Ordering) {
         check_store(order);
-        let address = value.expose_provenance() as u64;
-        if self.operate(Action::Store, address, POINTER, order).is_none() {
+        if self.operate(Action::Store, Self::pack(value), 0, (order, order)).is_none() {
             self.inner.store(value, order);
         }
     }
@@ -374,8 +437,7 @@ impl<T> AtomicPtr<T> {
     /// Writes and returns the value before.
     #[track_caller]
     pub fn swap(&self, value: *mut T, order: Ordering) -> *mut T {
-        let address = value.expose_provenance() as u64;
-        match self.operate(Action::Update(Update::Swap, 64), address, POINTER, order) {
+        match self.operate(Action::Update(Update::Swap, 64), Self::pack(value), 0, (order, order)) {
             Some(before) => Self::unpack(before),
             None => self.inner.swap(value, order),
         }
@@ -391,8 +453,8 @@ impl<T> AtomicPtr<T> {
         failure: Ordering,
     ) -> Result<*mut T, *mut T> {
         check_load(failure);
-        let (a, b) = (expected.expose_provenance() as u64, new.expose_provenance() as u64);
-        match self.operate(Action::ComparePointer, a, b, success) {
+        let (a, b) = (Self::pack(expected), Self::pack(new));
+        match self.operate(Action::CompareExchange, a, b, (success, failure)) {
             Some(before) if before == a => Ok(Self::unpack(before)),
             Some(before) => Err(Self::unpack(before)),
             None => self.inner.compare_exchange(expected, new, success, failure),
@@ -432,7 +494,7 @@ impl<T> AtomicPtr<T> {
     /// The pointer, through exclusive access: no other thread can look.
     pub fn get_mut(&mut self) -> &mut *mut T {
         let Some(runtime) = rt::current() else { return self.inner.get_mut() };
-        let initial = self.inner.load(SeqCst).expose_provenance() as u64;
+        let initial = self.initial();
         let object = self.slot.object(runtime, || initial);
         rt::take_back(runtime, object);
         match rt::lend(object) {
@@ -446,10 +508,17 @@ impl<T> AtomicPtr<T> {
     }
 
     /// The pointer, ending the atomic.
-    pub fn into_inner(self) -> *mut T {
-        let Some(runtime) = rt::current() else { return self.inner.into_inner() };
-        let object = self.slot.object(runtime, || 0);
-        Self::unpack(runtime.run().world.object(object).value)
+    pub fn into_inner(mut self) -> *mut T {
+        *self.get_mut()
+    }
+
+    /// The pointer, read as plain memory: no operation.
+    ///
+    /// # Safety
+    /// No thread may write at the same time.
+    #[doc(hidden)]
+    pub unsafe fn unsync_load(&self) -> *mut T {
+        Self::unpack(peek(&self.slot, || self.initial()))
     }
 }
 
@@ -459,8 +528,14 @@ impl<T> Default for AtomicPtr<T> {
     }
 }
 
+impl<T> From<*mut T> for AtomicPtr<T> {
+    fn from(value: *mut T) -> Self {
+        Self::new(value)
+    }
+}
+
 impl<T> std::fmt::Debug for AtomicPtr<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("AtomicPtr")
+        Self::unpack(peek(&self.slot, || self.initial())).fmt(f)
     }
 }

@@ -32,6 +32,22 @@ impl Lock {
         Some(rt::operation(runtime, action, object, 0, 0, Location::caller()))
     }
 
+    /// A thread that reads already asks to read again: from now on it matters who waits to write.
+    pub(super) fn note_recursion(&self) {
+        if let Some(runtime) = rt::current() {
+            let object = self.object(runtime);
+            rt::note_recursion(runtime, object);
+        }
+    }
+
+    /// Announces a writer, where that matters.
+    #[track_caller]
+    pub(super) fn request_write(&self) {
+        if rt::current().is_some_and(|runtime| runtime.run().rules.recursive) {
+            self.operate(Action::RequestWrite);
+        }
+    }
+
     /// Acquires, waiting if need be: under control, or by `outside`.
     #[track_caller]
     pub(super) fn enter<G>(
@@ -63,12 +79,20 @@ impl Lock {
     }
 
     /// Releases under control. A lock held by a thread that began to panic since `panicking` is
-    /// poisoned; together with the operation, so that nobody runs in between.
-    pub(super) fn leave(&self, action: Option<Action>, site: Place, panicking: bool) {
+    /// poisoned; together with the operation, so that nobody runs in between. `mutated` tells whether
+    /// what it protects may have changed.
+    pub(super) fn leave(
+        &self,
+        action: Option<Action>,
+        site: Place,
+        panicking: bool,
+        mutated: bool,
+    ) {
         let poisons = !panicking && std::thread::panicking();
         if let (Some(action), Some(runtime)) = (action, rt::current()) {
             let object = self.object(runtime);
-            rt::operation(runtime, action, object, 0, 0, site);
+            let unchanged = u64::from(!mutated && !poisons);
+            rt::operation(runtime, action, object, unchanged, 0, site);
         }
         if poisons {
             self.poisoned.store(true, SeqCst);

@@ -11,6 +11,9 @@ use std::time::Duration;
 
 pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError};
 
+/// A place in the source.
+type Place = &'static Location<'static>;
+
 struct Shared<T> {
     slot: Slot,
     queue: UnsafeCell<VecDeque<T>>,
@@ -25,9 +28,13 @@ unsafe impl<T: Send> Send for Shared<T> {}
 impl<T> Shared<T> {
     #[track_caller]
     fn operate(&self, action: Action, first: u64, second: u64) -> Option<u64> {
+        self.operate_at(Location::caller(), action, first, second)
+    }
+
+    fn operate_at(&self, site: Place, action: Action, first: u64, second: u64) -> Option<u64> {
         let runtime = rt::current()?;
         let object = self.slot.object(runtime, || 0);
-        Some(rt::operation(runtime, action, object, first, second, Location::caller()))
+        Some(rt::operation(runtime, action, object, first, second, site))
     }
 
     fn push(&self, value: T) {
@@ -43,7 +50,7 @@ impl<T> Shared<T> {
     fn add_sender(&self) {
         if let Some(runtime) = rt::current() {
             let object = self.slot.object(runtime, || 0);
-            runtime.run().add_sender(object);
+            rt::add_sender(runtime, object);
         }
     }
 }
@@ -231,25 +238,37 @@ impl<T> Receiver<T> {
     /// Receives, waiting for a message if need be.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
+        self.recv_at(Location::caller())
+    }
+
+    fn recv_at(&self, site: Place) -> Result<T, RecvError> {
         match &self.0 {
             ReceiverInner::Std(receiver) => receiver.recv(),
-            ReceiverInner::Controlled(shared) => match shared.operate(Action::Receive, 0, 0) {
-                Some(0) => shared.pop().ok_or(RecvError),
-                _ => Err(RecvError),
-            },
+            ReceiverInner::Controlled(shared) => {
+                match shared.operate_at(site, Action::Receive, 0, 0) {
+                    Some(0) => shared.pop().ok_or(RecvError),
+                    _ => Err(RecvError),
+                }
+            }
         }
     }
 
     /// Receives if there is a message.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        self.try_recv_at(Location::caller())
+    }
+
+    fn try_recv_at(&self, site: Place) -> Result<T, TryRecvError> {
         match &self.0 {
             ReceiverInner::Std(receiver) => receiver.try_recv(),
-            ReceiverInner::Controlled(shared) => match shared.operate(Action::TryReceive, 0, 0) {
-                Some(0) => shared.pop().ok_or(TryRecvError::Empty),
-                Some(1) => Err(TryRecvError::Empty),
-                _ => Err(TryRecvError::Disconnected),
-            },
+            ReceiverInner::Controlled(shared) => {
+                match shared.operate_at(site, Action::TryReceive, 0, 0) {
+                    Some(0) => shared.pop().ok_or(TryRecvError::Empty),
+                    Some(1) => Err(TryRecvError::Empty),
+                    _ => Err(TryRecvError::Disconnected),
+                }
+            }
         }
     }
 
@@ -261,7 +280,7 @@ impl<T> Receiver<T> {
             ReceiverInner::Controlled(shared) => match shared.operate(Action::Receive, 0, 1) {
                 Some(0) => shared.pop().ok_or(RecvTimeoutError::Timeout),
                 Some(3) => {
-                    rt::pass(rt::now() + limit);
+                    rt::pass(limit);
                     Err(RecvTimeoutError::Timeout)
                 }
                 _ => Err(RecvTimeoutError::Disconnected),
@@ -270,13 +289,15 @@ impl<T> Receiver<T> {
     }
 
     /// Receives until all senders are gone.
+    #[track_caller]
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter(self)
+        Iter(self, Location::caller())
     }
 
     /// Receives until the channel is empty.
+    #[track_caller]
     pub fn try_iter(&self) -> TryIter<'_, T> {
-        TryIter(self)
+        TryIter(self, Location::caller())
     }
 }
 
@@ -296,37 +317,37 @@ impl<T> fmt::Debug for Receiver<T> {
 
 /// Iterator of [`Receiver::iter`].
 #[derive(Debug)]
-pub struct Iter<'a, T>(&'a Receiver<T>);
+pub struct Iter<'a, T>(&'a Receiver<T>, Place);
 
 impl<T> Iterator for Iter<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.0.recv().ok()
+        self.0.recv_at(self.1).ok()
     }
 }
 
 /// Iterator of [`Receiver::try_iter`].
 #[derive(Debug)]
-pub struct TryIter<'a, T>(&'a Receiver<T>);
+pub struct TryIter<'a, T>(&'a Receiver<T>, Place);
 
 impl<T> Iterator for TryIter<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.0.try_recv().ok()
+        self.0.try_recv_at(self.1).ok()
     }
 }
 
 /// Iterator that owns its receiver.
 #[derive(Debug)]
-pub struct IntoIter<T>(Receiver<T>);
+pub struct IntoIter<T>(Receiver<T>, Place);
 
 impl<T> Iterator for IntoIter<T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.0.recv().ok()
+        self.0.recv_at(self.1).ok()
     }
 }
 
@@ -334,8 +355,9 @@ impl<T> IntoIterator for Receiver<T> {
     type Item = T;
     type IntoIter = IntoIter<T>;
 
+    #[track_caller]
     fn into_iter(self) -> IntoIter<T> {
-        IntoIter(self)
+        IntoIter(self, Location::caller())
     }
 }
 
@@ -343,6 +365,7 @@ impl<'a, T> IntoIterator for &'a Receiver<T> {
     type Item = T;
     type IntoIter = Iter<'a, T>;
 
+    #[track_caller]
     fn into_iter(self) -> Iter<'a, T> {
         self.iter()
     }

@@ -2,7 +2,7 @@
 
 use super::lock::{Lock, Place};
 use crate::rt::{self, Slot};
-use preempt_explore::{Action, ObjectId};
+use preempt_explore::{Action, ObjectId, Operation};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -82,6 +82,7 @@ impl<T: ?Sized> Mutex<T> {
             panicking: std::thread::panicking(),
             site: Location::caller(),
             controlled: rt::is_controlled(),
+            mutated: false,
         };
         self.lock.warn(guard)
     }
@@ -113,6 +114,9 @@ pub struct MutexGuard<'a, T: ?Sized> {
     panicking: bool,
     site: Place,
     controlled: bool,
+    /// Whether the data was reached for writing. (Interior mutability goes unnoticed; then threads
+    /// that poll the mutex are woken only when nothing else can move.)
+    mutated: bool,
 }
 
 impl<T: ?Sized> Deref for MutexGuard<'_, T> {
@@ -126,6 +130,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        self.mutated = true;
         // SAFETY: as above, and the guard is borrowed exclusively.
         unsafe { &mut *self.mutex.data.get() }
     }
@@ -134,7 +139,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
         let action = self.controlled.then_some(Action::Unlock);
-        self.mutex.lock.leave(action, self.site, self.panicking);
+        self.mutex.lock.leave(action, self.site, self.panicking, self.mutated);
     }
 }
 
@@ -162,7 +167,7 @@ impl WaitTimeoutResult {
 }
 
 /// `std::sync::Condvar` under control. Which waiter `notify_one` wakes is a choice that is
-/// explored; spurious wake-ups are not.
+/// explored; spurious wake-ups are on request ([`Check::spurious`](crate::Check::spurious)).
 pub struct Condvar {
     slot: Slot,
     outside: std::sync::Condvar,
@@ -269,13 +274,13 @@ impl Condvar {
         let condition: ObjectId = self.slot.object(runtime, || 0);
         let condition = u64::from(condition.0);
         rt::operation(runtime, Action::Wait, lock, condition, 0, site);
-        let timed = u64::from(limit.is_some());
+        let timed = if limit.is_some() { 1 } else { Operation::SPURIOUS };
         let Some(runtime) = rt::current() else {
             unreachable!("a coroutine is only resumed under control")
         };
         let out = rt::operation(runtime, Action::Reacquire, lock, condition, timed, site) == 1;
         if let (true, Some(limit)) = (out, limit) {
-            rt::pass(rt::now() + limit);
+            rt::pass(limit);
         }
         match mutex.guard(None) {
             Ok(guard) => Ok((guard, WaitTimeoutResult(out))),

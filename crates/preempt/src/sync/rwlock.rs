@@ -1,5 +1,6 @@
 //! `RwLock`, with std's shape and poisoning. Writers have no priority: who gets the lock is
-//! explored.
+//! explored. But a thread that holds the lock for reading and asks again waits behind writers that
+//! wait, as it may with std's, which is a deadlock.
 
 use super::lock::{Lock, Place};
 use preempt_explore::Action;
@@ -41,12 +42,14 @@ impl<T: ?Sized> RwLock<T> {
     /// Acquires for reading.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        self.lock.note_recursion();
         self.read_guard(self.lock.enter(Action::ReadLock, || self.outside.read()))
     }
 
     /// Acquires for writing.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        self.lock.request_write();
         self.write_guard(self.lock.enter(Action::WriteLock, || self.outside.write()))
     }
 
@@ -100,7 +103,8 @@ impl<T: ?Sized> RwLock<T> {
         outside: Option<std::sync::RwLockWriteGuard<'a, ()>>,
     ) -> LockResult<RwLockWriteGuard<'a, T>> {
         let panicking = std::thread::panicking();
-        let guard = RwLockWriteGuard { lock: self, site: Location::caller(), panicking, outside };
+        let site = Location::caller();
+        let guard = RwLockWriteGuard { lock: self, site, panicking, mutated: false, outside };
         self.lock.warn(guard)
     }
 }
@@ -137,6 +141,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     site: Place,
     panicking: bool,
+    mutated: bool,
     outside: Option<std::sync::RwLockWriteGuard<'a, ()>>,
 }
 
@@ -160,6 +165,7 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        self.mutated = true;
         // SAFETY: as above, and the guard is borrowed exclusively.
         unsafe { &mut *self.lock.data.get() }
     }
@@ -169,14 +175,14 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
         let action = self.outside.is_none().then_some(Action::ReadUnlock);
         // A reader poisons nothing.
-        self.lock.lock.leave(action, self.site, true);
+        self.lock.lock.leave(action, self.site, true, false);
     }
 }
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
         let action = self.outside.is_none().then_some(Action::WriteUnlock);
-        self.lock.lock.leave(action, self.site, self.panicking);
+        self.lock.lock.leave(action, self.site, self.panicking, self.mutated);
     }
 }
 

@@ -37,7 +37,7 @@ impl<T> Packet<T> {
 #[track_caller]
 pub(super) unsafe fn spawn_controlled<'a, F, T>(
     runtime: &mut rt::Runtime,
-    name: Option<String>,
+    (name, stack): (Option<String>, usize),
     function: F,
 ) -> (preempt_explore::ThreadId, Arc<Packet<T>>)
 where
@@ -49,12 +49,7 @@ where
     let body: Box<dyn FnOnce() + 'a> = Box::new(move || theirs.put(function()));
     // SAFETY: only the lifetime changes; see the contract of this function.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Body>(body) };
-    let id = rt::spawn(runtime, body);
-    if let Some(name) = name
-        && let Some(runtime) = rt::current()
-    {
-        runtime.names.insert(id, name);
-    }
+    let id = rt::spawn(runtime, name, stack, body);
     (id, packet)
 }
 
@@ -94,7 +89,7 @@ impl Builder {
         self
     }
 
-    /// The size of its stack. Under control all stacks have the size given by `Check::stack`.
+    /// The size of its stack. Under control it is at least the one given by `Check::stack`.
     pub fn stack_size(mut self, size: usize) -> Self {
         self.stack = Some(size);
         self
@@ -108,11 +103,7 @@ impl Builder {
         T: Send + 'static,
     {
         let inner = match rt::current() {
-            Some(runtime) => {
-                // SAFETY: the closure borrows nothing.
-                let (id, packet) = unsafe { spawn_controlled(runtime, self.name, function) };
-                Inner::Controlled { id, packet, thread: Thread(Handle::controlled(id)) }
-            }
+            Some(runtime) => return Ok(self.spawn_controlled(runtime, function)),
             None => {
                 let mut builder = std::thread::Builder::new();
                 if let Some(name) = self.name {
@@ -127,6 +118,24 @@ impl Builder {
             }
         };
         Ok(JoinHandle(inner))
+    }
+
+    /// Starts the thread under control. It runs on the operating system thread that calls, so its
+    /// closure need not be `Send`.
+    #[track_caller]
+    pub(crate) fn spawn_controlled<F, T>(
+        self,
+        runtime: &mut rt::Runtime,
+        function: F,
+    ) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + 'static,
+        T: 'static,
+    {
+        let settings = (self.name, self.stack.unwrap_or(0));
+        // SAFETY: the closure borrows nothing.
+        let (id, packet) = unsafe { spawn_controlled(runtime, settings, function) };
+        JoinHandle(Inner::Controlled { id, packet, thread: Thread(Handle::controlled(id)) })
     }
 }
 

@@ -10,7 +10,7 @@ pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use std::thread::{Result, available_parallelism, panicking};
 
 use crate::rt;
-use preempt_explore::{Action, ObjectId};
+use preempt_explore::{Action, ObjectId, Operation};
 use std::panic::Location;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub fn yield_now() {
 pub fn sleep(time: Duration) {
     match rt::current() {
         Some(runtime) => {
-            rt::pass(rt::now() + time);
+            rt::pass(time);
             // Time passing is a change: a sleeping thread always goes on.
             rt::operation(runtime, Action::Yield, ObjectId::NONE, 1, 0, Location::caller());
         }
@@ -53,10 +53,10 @@ fn park_for(limit: Option<Duration>, site: &'static Location<'static>) {
     match (rt::current(), limit) {
         (Some(runtime), _) => {
             let token = runtime.token();
-            let timed = u64::from(limit.is_some());
+            let timed = if limit.is_some() { 1 } else { Operation::SPURIOUS };
             let out = rt::operation(runtime, Action::TakeToken, token, 0, timed, site);
             if let (1, Some(limit)) = (out, limit) {
-                rt::pass(rt::now() + limit);
+                rt::pass(limit);
             }
         }
         (None, None) => std::thread::park(),

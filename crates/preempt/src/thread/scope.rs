@@ -75,7 +75,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             (None, Some(runtime)) => {
                 // SAFETY: `scope` joins every thread in the list before it returns or unwinds,
                 // and if the execution ends early neither it nor the thread runs again.
-                let (id, packet) = unsafe { spawn_controlled(runtime, None, function) };
+                let (id, packet) = unsafe { spawn_controlled(runtime, (None, 0), function) };
                 self.threads.borrow_mut().push(id);
                 Inner::Controlled(id, packet)
             }

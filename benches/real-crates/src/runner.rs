@@ -1,0 +1,223 @@
+//! Building a crate's tests and running them one by one, each in a process of its own.
+
+use crate::workspace::{Tool, Workspace};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What one model did.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) test: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) executions: u64,
+    pub(crate) seconds: f64,
+}
+
+/// How a model ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    Holds,
+    /// Time was up, or the bound that the test asks for was completed.
+    WithinBound(Option<u64>),
+    /// Failed, with the kind and the preemptions if known. `expected` by `#[should_panic]`.
+    Failed {
+        kind: String,
+        preemptions: Option<u64>,
+        expected: bool,
+    },
+    /// The test failed, but no model of it did: it asked for more than its models' verdicts.
+    TestFailed,
+    /// A test without models of its own passed.
+    Passed,
+    /// The process died, or did not end.
+    Crashed(String),
+}
+
+/// How to run.
+pub(crate) struct Options {
+    pub(crate) seconds: u64,
+    pub(crate) ignored_too: bool,
+}
+
+/// Which tests of a package.
+pub(crate) enum Tests {
+    /// Those in its library.
+    Library,
+    /// One integration test.
+    One(&'static str),
+    /// All integration tests.
+    All,
+}
+
+/// What to build.
+pub(crate) struct Target<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) cfg: &'a str,
+    pub(crate) features: &'a [&'a str],
+    pub(crate) tests: Tests,
+    pub(crate) release: bool,
+    /// Whether to run those tests that compile if others do not.
+    pub(crate) keep_going: bool,
+}
+
+/// Both tools are optimised in either profile, and assertions of the crates are on.
+const SETTINGS: [&str; 9] = [
+    "profile.dev.debug=0",
+    "profile.dev.package.preempt.opt-level=2",
+    "profile.dev.package.preempt-explore.opt-level=2",
+    "profile.dev.package.corosensei.opt-level=2",
+    "profile.dev.package.rustc-hash.opt-level=2",
+    "profile.dev.package.loom.opt-level=2",
+    "profile.dev.package.generator.opt-level=2",
+    "profile.release.debug-assertions=true",
+    "profile.release.opt-level=2",
+];
+
+/// Builds the tests; returns the executables with the names of their targets.
+pub(crate) fn build(
+    workspace: &Workspace,
+    tool: Tool,
+    target: &Target<'_>,
+) -> Result<Vec<(String, PathBuf)>> {
+    let mut command = Command::new("cargo");
+    command.args(["test", "--no-run", "--message-format", "json"]);
+    if target.keep_going {
+        command.arg("--keep-going");
+    }
+    if target.release {
+        command.arg("--release");
+    }
+    for setting in SETTINGS {
+        command.args(["--config", setting]);
+    }
+    match target.tests {
+        Tests::Library => command.arg("--lib"),
+        Tests::One(test) => command.args(["--test", test]),
+        Tests::All => command.args(["--test", "*"]),
+    };
+    if !target.features.is_empty() {
+        command.args(["--features", &target.features.join(",")]);
+    }
+    let output = command
+        .current_dir(target.folder)
+        .env("RUSTFLAGS", format!("--cfg {} --cap-lints allow", target.cfg))
+        .env("CARGO_TARGET_DIR", workspace.build_folder(tool))
+        .output()
+        .context("cargo test --no-run")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut executables = Vec::new();
+    let mut errors = String::new();
+    for line in text.lines() {
+        let Ok(message) = serde_json::from_str::<serde_json::Value>(line) else { continue };
+        if message["reason"] == "compiler-artifact"
+            && let Some(path) = message["executable"].as_str()
+        {
+            let name = message["target"]["name"].as_str().unwrap_or_default().to_string();
+            executables.push((name, PathBuf::from(path)));
+        }
+        if message["message"]["level"] == "error" {
+            errors.push_str(message["message"]["rendered"].as_str().unwrap_or_default());
+        }
+    }
+    if !output.status.success() && target.keep_going {
+        eprintln!("{errors}");
+    } else if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let tail: Vec<&str> = stderr.lines().rev().take(8).collect();
+        bail!(
+            "does not compile:\n{errors}{}",
+            tail.into_iter().rev().collect::<Vec<_>>().join("\n")
+        );
+    }
+    Ok(executables)
+}
+
+/// The names of the tests in an executable.
+pub(crate) fn list(executable: &Path) -> Result<Vec<String>> {
+    let output = Command::new(executable).args(["--list", "--format", "terse"]).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(String::from).collect())
+}
+
+/// Runs one test and returns what its models did.
+pub(crate) fn run(
+    workspace: &Workspace,
+    executable: &Path,
+    folder: &Path,
+    test: &str,
+    options: &Options,
+) -> Result<Vec<Row>> {
+    let report = workspace.report_file();
+    let _ = fs::remove_file(&report);
+    let log = report.with_extension("log");
+    let mut command = Command::new(executable);
+    command.args(["--exact", test, "--nocapture", "--test-threads", "1"]);
+    if options.ignored_too {
+        command.arg("--include-ignored");
+    }
+    let begin = Instant::now();
+    let mut child = command
+        .current_dir(folder)
+        .env("PREEMPT_REPORT", &report)
+        .env("LOOM_MAX_DURATION", options.seconds.to_string())
+        .env("LOOM_CHECKPOINT_INTERVAL", "64")
+        .stdout(fs::File::create(&log)?)
+        .stderr(Stdio::from(fs::File::options().append(true).open(&log)?))
+        .spawn()?;
+    // Several models may be in one test; a model may overrun its time by one execution.
+    let limit = Duration::from_secs(options.seconds * 8 + 30);
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if begin.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let passed = status.is_some_and(|status| status.success());
+    let text = fs::read_to_string(&report).unwrap_or_default();
+    let mut rows: Vec<Row> = text.lines().filter_map(|line| row(test, line, passed)).collect();
+    let failed = rows.iter().any(|row| matches!(row.outcome, Outcome::Failed { .. }));
+    let (executions, seconds) = (0, begin.elapsed().as_secs_f64());
+    let outcome = match status {
+        _ if passed && rows.is_empty() => Outcome::Passed,
+        _ if passed || failed => return Ok(rows),
+        None => Outcome::Crashed("did not end".to_string()),
+        Some(status) => match status.signal() {
+            Some(signal) => Outcome::Crashed(format!("signal {signal}")),
+            None => Outcome::TestFailed,
+        },
+    };
+    // What its models concluded does not matter if the test as a whole failed.
+    if outcome == Outcome::TestFailed {
+        rows.clear();
+    }
+    rows.push(Row { test: test.into(), outcome, executions, seconds });
+    Ok(rows)
+}
+
+fn row(test: &str, line: &str, passed: bool) -> Option<Row> {
+    let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    let outcome = match value["verdict"].as_str()? {
+        "holds" => Outcome::Holds,
+        "violated" => Outcome::Failed {
+            kind: value["kind"].as_str().unwrap_or("panic").to_string(),
+            preemptions: value["preemptions"].as_u64(),
+            expected: passed,
+        },
+        _ => Outcome::WithinBound(value["bound"].as_u64()),
+    };
+    Some(Row {
+        test: test.to_string(),
+        outcome,
+        executions: value["executions"].as_u64()?,
+        seconds: value["seconds"].as_f64()?,
+    })
+}

@@ -1,0 +1,85 @@
+//! The integration tests of loom and of shuttle themselves, as packages over either tool.
+
+use crate::workspace::{Tool, Workspace, copy_folder};
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// loom's tests, unchanged.
+pub(crate) fn prepare_loom(workspace: &Workspace, tool: Tool, version: &str) -> Result<PathBuf> {
+    let (path, package) = workspace.loom(tool);
+    let lines = format!(
+        "[features]\nfutures = [\"loom/futures\"]\n\n[dependencies]\nfutures-util = \"0.3\"\n\
+         loom = {{ package = \"{package}\", path = {:?} }}\n",
+        path.display().to_string()
+    );
+    let folder = workspace.package(tool, "loom-own-tests", &lines)?;
+    copy_folder(&workspace.published("loom", version)?.join("tests"), &folder.join("tests"))?;
+    Ok(folder)
+}
+
+/// Files of shuttle's tests that are about parts of shuttle which preempt does not have. Each reason
+/// is also in docs/src/migration.md.
+const NOT_APPLICABLE: &[(&str, &str)] = &[
+    ("basic/annotation", "needs shuttle's feature `annotation`"),
+    ("basic/clocks", "shuttle's vector clocks as numbers"),
+    ("basic/labels", "labels of tasks"),
+    ("basic/metrics", "shuttle's log of executions"),
+    ("basic/resource_signatures", "signatures of objects"),
+    ("basic/tag", "deprecated tags of tasks"),
+    ("basic/tracing", "spans of the crate tracing"),
+    ("demo/surw", "a scheduler over shuttle's signatures"),
+    ("execution_state_global_subscriber", "spans of the crate tracing"),
+];
+
+/// shuttle's tests: one target per file, so that each compiles or not by itself. Only the attribute
+/// that turns logging on is removed.
+pub(crate) fn prepare_shuttle(workspace: &Workspace, tool: Tool, version: &str) -> Result<PathBuf> {
+    let shuttle = match tool {
+        Tool::Preempt => format!(
+            "{{ package = \"preempt-shuttle\", path = {:?} }}",
+            workspace.our_crate("preempt-shuttle").display().to_string()
+        ),
+        Tool::Loom => format!("\"={version}\""),
+    };
+    let lines = format!(
+        "[dependencies]\nshuttle = {shuttle}\nfutures = \"0.3\"\npin-project = \"1\"\nregex = \"1\"\n\
+         tempfile = \"3\"\ntracing = \"0.1\"\nrand = \"0.8\"\n"
+    );
+    let folder = workspace.package(tool, "shuttle-own-tests", &lines)?;
+    let source = workspace.published("shuttle", version)?.join("tests");
+    let root = fs::read_to_string(source.join("mod.rs"))?;
+    let support = root.find("use shuttle::scheduler").context("shuttle's tests look different")?;
+    let support = &root[support..];
+    for directory in ["basic", "future", "data", "demo", "advanced"] {
+        for entry in fs::read_dir(source.join(directory))? {
+            let path = entry?.path();
+            let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            let file = format!("{directory}/{name}");
+            if name == "mod" || NOT_APPLICABLE.iter().any(|(other, _)| *other == file) {
+                continue;
+            }
+            let text = fs::read_to_string(&path)?.replace("use test_log::test;\n", "");
+            write_target(&folder, directory, name, &text, support)?;
+        }
+    }
+    Ok(folder)
+}
+
+fn write_target(
+    folder: &Path,
+    directory: &str,
+    name: &str,
+    text: &str,
+    support: &str,
+) -> Result<()> {
+    let module = folder.join("tests").join(directory).join(format!("{name}.rs"));
+    fs::create_dir_all(module.parent().context("no folder")?)?;
+    fs::write(&module, text)?;
+    let target = format!(
+        "#![allow(warnings)]\nmod {directory} {{\n#[path = {:?}]\nmod {name};\n}}\n{support}",
+        module.display().to_string()
+    );
+    fs::write(folder.join("tests").join(format!("{directory}_{name}.rs")), target)?;
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! The table of both tools' executions and times, in Markdown.
+
+use crate::runner::{Outcome, Row};
+use std::fmt::Write;
+
+/// A section of the table: one crate.
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) ours: Result<Vec<Row>, String>,
+    pub(crate) theirs: Result<Vec<Row>, String>,
+}
+
+/// How many models ended how.
+#[derive(Default)]
+struct Totals {
+    exhausted: usize,
+    bounded: usize,
+    expected: usize,
+    failed: usize,
+    crashed: usize,
+}
+
+impl Totals {
+    fn of(rows: &[Row]) -> Self {
+        let mut totals = Totals::default();
+        for row in rows {
+            match &row.outcome {
+                Outcome::Holds => totals.exhausted += 1,
+                Outcome::WithinBound(_) => totals.bounded += 1,
+                Outcome::Failed { expected: true, .. } => totals.expected += 1,
+                Outcome::Failed { .. } | Outcome::TestFailed => totals.failed += 1,
+                Outcome::Passed => totals.exhausted += 1,
+                Outcome::Crashed(_) => totals.crashed += 1,
+            }
+        }
+        totals
+    }
+}
+
+/// All sections, with a summary first.
+pub(crate) fn render(sections: &[Section], seconds: u64, release: bool) -> String {
+    let profile = if release {
+        "release build with debug assertions"
+    } else {
+        "dev build, both tools optimised"
+    };
+    let mut text = format!(
+        "# Real crates' loom tests\n\nWritten by `cargo run -p bench-real-crates`; {seconds} s per model \
+         for either tool, {profile}. The crates are as published; only the dependency \
+         line that names loom differs. *Exhausted*: every execution was explored. *Bounded*: time was up, or \
+         the test asks for a bound (ours then says which bound was completed). *Expected*: fails, as \
+         `#[should_panic]` asks.\n\n\
+         | crate | models | exhausted: ours | loom | bounded: ours | loom | expected: ours | loom | \
+         failed: ours | loom | crashed: ours | loom |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+    );
+    for section in sections {
+        let title = &section.title;
+        match (&section.ours, &section.theirs) {
+            (Ok(ours), Ok(theirs)) => {
+                let (a, b) = (Totals::of(ours), Totals::of(theirs));
+                let _ = writeln!(
+                    text,
+                    "| {title} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+                    ours.len(),
+                    a.exhausted,
+                    b.exhausted,
+                    a.bounded,
+                    b.bounded,
+                    a.expected,
+                    b.expected,
+                    a.failed,
+                    b.failed,
+                    a.crashed,
+                    b.crashed
+                );
+            }
+            (ours, theirs) => {
+                let word = |side: &Result<Vec<Row>, String>| match side {
+                    Ok(rows) => format!("{} models", rows.len()),
+                    Err(error) => error.lines().next().unwrap_or_default().to_string(),
+                };
+                let _ =
+                    writeln!(text, "| {title} | ours: {} | loom: {} |", word(ours), word(theirs));
+            }
+        }
+    }
+    for section in sections {
+        let empty = Vec::new();
+        let (ours, theirs) =
+            (section.ours.as_ref().unwrap_or(&empty), section.theirs.as_ref().unwrap_or(&empty));
+        let _ = writeln!(
+            text,
+            "\n## {}\n\n| model | ours | executions | s | loom | executions | s |\n|---|---|---|---|---|---|---|",
+            section.title
+        );
+        for (name, a, b) in paired(ours, theirs) {
+            let _ = writeln!(text, "| {name} | {} | {} |", cells(a), cells(b));
+        }
+    }
+    text
+}
+
+/// Rows of both sides by test, in the order of their models.
+fn paired<'a>(
+    ours: &'a [Row],
+    theirs: &'a [Row],
+) -> Vec<(&'a str, Option<&'a Row>, Option<&'a Row>)> {
+    let mut names: Vec<&str> = ours.iter().chain(theirs).map(|row| row.test.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut pairs = Vec::new();
+    for name in names {
+        let mut a = ours.iter().filter(|row| row.test == name);
+        let mut b = theirs.iter().filter(|row| row.test == name);
+        loop {
+            let pair = (a.next(), b.next());
+            if pair == (None, None) {
+                break;
+            }
+            pairs.push((name, pair.0, pair.1));
+        }
+    }
+    pairs
+}
+
+impl PartialEq for Row {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+fn cells(row: Option<&Row>) -> String {
+    let Some(row) = row else { return "– | – | –".to_string() };
+    let outcome = match &row.outcome {
+        Outcome::Holds => "holds".to_string(),
+        Outcome::WithinBound(Some(bound)) => format!("≤ {bound} done"),
+        Outcome::WithinBound(None) => "time up".to_string(),
+        Outcome::Failed { kind, preemptions, expected } => {
+            let word = if *expected { "fails as expected" } else { "**FAILED**" };
+            match preemptions {
+                Some(preemptions) => format!("{word}: {kind}, {preemptions} preemptions"),
+                None => format!("{word}: {kind}"),
+            }
+        }
+        Outcome::TestFailed => "**test failed**".to_string(),
+        Outcome::Passed => "passes".to_string(),
+        Outcome::Crashed(how) => format!("**CRASHED**: {how}"),
+    };
+    format!("{outcome} | {} | {:.3}", row.executions, row.seconds)
+}

@@ -1,0 +1,202 @@
+//! Fetching published crates by cargo and changing the one line of their manifests that names loom.
+//!
+//! Everything is below `target/real-crates/`: nothing of it is ever committed.
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Which loom a crate is tested with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tool {
+    Preempt,
+    Loom,
+}
+
+impl Tool {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Tool::Preempt => "preempt",
+            Tool::Loom => "loom",
+        }
+    }
+}
+
+/// Where everything happens.
+pub(crate) struct Workspace {
+    root: PathBuf,
+    folder: PathBuf,
+}
+
+impl Workspace {
+    /// Below the target folder of the project at `root`.
+    pub(crate) fn new(root: &Path) -> Result<Self> {
+        let folder = root.join("target/real-crates");
+        fs::create_dir_all(&folder)?;
+        let workspace = Workspace { root: root.to_path_buf(), folder };
+        workspace.write_counted_loom()?;
+        Ok(workspace)
+    }
+
+    /// Where cargo builds for a tool: dependencies are shared between crates.
+    pub(crate) fn build_folder(&self, tool: Tool) -> PathBuf {
+        self.folder.join(format!("build-{}", tool.name()))
+    }
+
+    /// A file for the reports of one test.
+    pub(crate) fn report_file(&self) -> PathBuf {
+        self.folder.join(format!("report-{}.jsonl", std::process::id()))
+    }
+
+    /// A copy of a published crate whose loom is the tool's; `edit` may change files first.
+    pub(crate) fn prepare(
+        &self,
+        tool: Tool,
+        name: &str,
+        version: &str,
+        with: &[(&str, &str)],
+    ) -> Result<PathBuf> {
+        let folder = self.copy(tool, name, version)?;
+        let mut patches = String::from("\n[workspace]\n\n[patch.crates-io]\n");
+        for (other, version) in with {
+            let copy = self.copy(tool, other, version)?;
+            patches.push_str(&format!("{other} = {{ path = {:?} }}\n", copy.display().to_string()));
+        }
+        let manifest = folder.join("Cargo.toml");
+        let text = fs::read_to_string(&manifest)? + &patches;
+        fs::write(manifest, text)?;
+        Ok(folder)
+    }
+
+    /// An empty package below the tool's folder, with these lines in its manifest.
+    pub(crate) fn package(&self, tool: Tool, name: &str, lines: &str) -> Result<PathBuf> {
+        let folder = self.folder.join(tool.name()).join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("src"))?;
+        fs::write(folder.join("src/lib.rs"), "")?;
+        let manifest = format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n{lines}"
+        );
+        fs::write(folder.join("Cargo.toml"), manifest)?;
+        Ok(folder)
+    }
+
+    /// The folder of a crate of this project.
+    pub(crate) fn our_crate(&self, name: &str) -> PathBuf {
+        self.root.join("crates").join(name)
+    }
+
+    /// The folder of the package that is to be called `loom`, and its name.
+    pub(crate) fn loom(&self, tool: Tool) -> (PathBuf, &'static str) {
+        match tool {
+            Tool::Preempt => (self.root.join("crates/preempt-loom"), "preempt-loom"),
+            Tool::Loom => (self.folder.join("counted-loom"), "counted-loom"),
+        }
+    }
+
+    /// The sources of a published crate, as cargo unpacked them.
+    pub(crate) fn published(&self, name: &str, version: &str) -> Result<PathBuf> {
+        let folder = self.folder.join("fetch");
+        fs::create_dir_all(folder.join("src"))?;
+        fs::write(folder.join("src/lib.rs"), "")?;
+        let manifest = format!(
+            "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+             [dependencies]\n{name} = \"={version}\"\n"
+        );
+        fs::write(folder.join("Cargo.toml"), manifest)?;
+        let output = Command::new("cargo")
+            .args(["metadata", "--format-version", "1"])
+            .current_dir(&folder)
+            .output()
+            .context("cargo metadata")?;
+        if !output.status.success() {
+            bail!("cannot fetch {name} {version}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        let metadata: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let packages = metadata["packages"].as_array().context("no packages")?;
+        let package = packages
+            .iter()
+            .find(|package| package["name"] == name && package["version"] == version)
+            .with_context(|| format!("cargo does not know {name} {version}"))?;
+        let manifest = package["manifest_path"].as_str().context("no manifest")?;
+        Ok(Path::new(manifest).parent().context("no folder")?.to_path_buf())
+    }
+
+    fn copy(&self, tool: Tool, name: &str, version: &str) -> Result<PathBuf> {
+        let source = self.published(name, version)?;
+        let folder = self.folder.join(tool.name()).join(format!("{name}-{version}"));
+        let _ = fs::remove_dir_all(&folder);
+        copy_folder(&source, &folder)?;
+        let (path, package) = self.loom(tool);
+        let manifest = folder.join("Cargo.toml");
+        let text = with_loom(&fs::read_to_string(&manifest)?, package, &path);
+        fs::write(manifest, text)?;
+        let _ = fs::remove_file(folder.join("Cargo.lock"));
+        Ok(folder)
+    }
+
+    fn write_counted_loom(&self) -> Result<()> {
+        let folder = self.folder.join("counted-loom");
+        fs::create_dir_all(folder.join("src"))?;
+        fs::write(folder.join("src/lib.rs"), include_str!("counted/lib.rs"))?;
+        let manifest = "[package]\nname = \"counted-loom\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n\
+                        [workspace]\n\n[features]\nfutures = [\"loom/futures\"]\ncheckpoint = []\n\n\
+                        [dependencies]\nloom = \"=0.7.2\"\n";
+        fs::write(folder.join("Cargo.toml"), manifest)?;
+        Ok(())
+    }
+}
+
+/// The manifest with another loom. Published manifests are in a normal form: one table per
+/// dependency.
+fn with_loom(manifest: &str, package: &str, path: &Path) -> String {
+    let mut text = String::new();
+    let mut inside = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside =
+                line.ends_with("dependencies.loom]") || line.ends_with("dependencies.loom-crate]");
+        }
+        if inside && line.starts_with("package = ") {
+            continue;
+        }
+        if inside && line.starts_with("version = ") {
+            text.push_str(&format!("package = \"{package}\"\n"));
+            text.push_str(&format!("path = {:?}\n", path.display().to_string()));
+        } else {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_loom_line_changes() {
+        let manifest = "[dependencies.a]\nversion = \"1\"\n\n[target.\"cfg(loom)\".dependencies.loom]\n\
+                        version = \"0.7\"\noptional = true\n\n[dependencies.b]\nversion = \"2\"\n";
+        let expected = "[dependencies.a]\nversion = \"1\"\n\n[target.\"cfg(loom)\".dependencies.loom]\n\
+                        package = \"preempt-loom\"\npath = \"/p\"\noptional = true\n\n\
+                        [dependencies.b]\nversion = \"2\"\n";
+        assert_eq!(with_loom(manifest, "preempt-loom", Path::new("/p")), expected);
+    }
+}

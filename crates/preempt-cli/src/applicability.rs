@@ -1,0 +1,351 @@
+//! Which options of `check` go together, and with which input: one table.
+//!
+//! Every option that is given is either honoured or refused with one sentence and exit code 2. What
+//! decides is the kind of input, the property that is checked, and the other options; the rows are
+//! about options only and know no engine. An option that is a mere permission (`--threads`, `--memory`,
+//! `--time`) or asks for what is the case anyway (`--no-deadlock` where ends are not looked at) is
+//! never refused; where threads cannot be used, the report says so.
+//!
+//! Invariant: no option is ignored in silence. `tests.rs` walks all pairs of options.
+
+#[cfg(test)]
+mod tests;
+
+use crate::arguments::{CheckArguments, Method, SearchOrder, StoreKind, Switch};
+use crate::failure::Failure;
+
+/// What is checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Subject {
+    /// A Boolean program.
+    Boolean,
+    /// A Promela model; its properties are not known yet.
+    Promela,
+    /// A Promela model: assertions and ends.
+    Finite,
+    /// A Promela model: whether a never claim can be completed.
+    Completion,
+    /// A Promela model: infinite executions.
+    Infinite,
+}
+
+/// A command line with what it is about.
+struct Request<'a> {
+    arguments: &'a CheckArguments,
+    subject: Subject,
+}
+
+impl Request<'_> {
+    fn has(&self, field: &str) -> bool {
+        self.arguments.given.has(field)
+    }
+
+    fn boolean(&self) -> bool {
+        self.subject == Subject::Boolean
+    }
+
+    fn infinite(&self) -> bool {
+        self.subject == Subject::Infinite
+    }
+
+    fn finite(&self) -> bool {
+        matches!(self.subject, Subject::Finite | Subject::Completion)
+    }
+
+    fn bounded(&self) -> bool {
+        self.has("bound") || self.has("iterate")
+    }
+
+    fn search(&self, order: SearchOrder) -> bool {
+        self.arguments.search == order
+    }
+
+    fn store(&self, store: StoreKind) -> bool {
+        self.arguments.store == Some(store)
+    }
+
+    fn reduces(&self) -> bool {
+        self.arguments.por != Some(Switch::Off)
+    }
+
+    /// Whether JSON takes the place of the report on standard output.
+    fn prints_json(&self) -> bool {
+        matches!(self.arguments.json, Some(None))
+    }
+}
+
+/// A row: the option is refused where the condition is true.
+struct Row {
+    /// The field of the option.
+    option: &'static str,
+    refused: fn(&Request<'_>) -> bool,
+    /// What to say behind the option's name.
+    because: &'static str,
+}
+
+const fn row(
+    option: &'static str,
+    refused: fn(&Request<'_>) -> bool,
+    because: &'static str,
+) -> Row {
+    Row { option, refused, because }
+}
+
+const PROMELA_ONLY: &str = "is for Promela models, not for Boolean programs";
+const BOOLEAN_ONLY: &str = "is for Boolean programs (.bp), not for Promela models";
+const FINITE_ONLY: &str =
+    "does not go with properties of infinite executions, which one depth-first search looks for";
+const SWARM_CHOOSES: &str = "does not go with --swarm, which makes that choice for each search";
+const WALKS: &str = "does not go with --search random: a random execution is taken as it comes";
+const DEEPENS: &str =
+    "does not go with --search idfs, which explores every interleaving with an exact store";
+
+/// The table.
+const TABLE: &[Row] = &[
+    // By the kind of input.
+    row("define", |r| r.boolean(), PROMELA_ONLY),
+    row("no_merge", |r| r.boolean(), PROMELA_ONLY),
+    row("no_reset", |r| r.boolean(), PROMELA_ONLY),
+    row("no_hide", |r| r.boolean(), PROMELA_ONLY),
+    row("csb", |r| r.boolean(), PROMELA_ONLY),
+    row("free_cycles", |r| r.boolean(), PROMELA_ONLY),
+    row("shorten", |r| r.boolean(), PROMELA_ONLY),
+    row("compat", |r| r.boolean(), PROMELA_ONLY),
+    row("search", |r| r.boolean(), PROMELA_ONLY),
+    row("seed", |r| r.boolean(), PROMELA_ONLY),
+    row("swarm", |r| r.boolean(), PROMELA_ONLY),
+    row("first", |r| r.boolean(), PROMELA_ONLY),
+    row("max_errors", |r| r.boolean(), PROMELA_ONLY),
+    row("depth", |r| r.boolean(), PROMELA_ONLY),
+    row("backend", |r| r.boolean(), PROMELA_ONLY),
+    row("store", |r| r.boolean(), PROMELA_ONLY),
+    row("bits", |r| r.boolean(), PROMELA_ONLY),
+    row("hashes", |r| r.boolean(), PROMELA_ONLY),
+    row("ltl", |r| r.boolean(), PROMELA_ONLY),
+    row("formula", |r| r.boolean(), PROMELA_ONLY),
+    row("claim", |r| r.boolean(), PROMELA_ONLY),
+    row("no_claim", |r| r.boolean(), PROMELA_ONLY),
+    row("acceptance", |r| r.boolean(), PROMELA_ONLY),
+    row("non_progress", |r| r.boolean(), PROMELA_ONLY),
+    row("fair", |r| r.boolean(), PROMELA_ONLY),
+    row("no_deadlock", |r| r.boolean(), PROMELA_ONLY),
+    row("empty_channels", |r| r.boolean(), PROMELA_ONLY),
+    row("no_assert", |r| r.boolean(), PROMELA_ONLY),
+    row("graph", |r| r.boolean(), PROMELA_ONLY),
+    row("report", |r| r.boolean(), PROMELA_ONLY),
+    row("switches", |r| !r.boolean(), BOOLEAN_ONLY),
+    row("rounds", |r| !r.boolean(), BOOLEAN_ONLY),
+    row("method", |r| !r.boolean(), BOOLEAN_ONLY),
+    row("target", |r| !r.boolean(), BOOLEAN_ONLY),
+    row("dialect", |r| !r.boolean(), BOOLEAN_ONLY),
+    // Bounds of Boolean programs.
+    row(
+        "por",
+        |r| r.boolean() && !r.has("bound"),
+        "needs --bound where the input is a Boolean program: nothing else reduces there",
+    ),
+    row(
+        "bound",
+        |r| r.has("switches") || r.has("rounds"),
+        "counts preemptions: it goes with neither --switches nor --rounds",
+    ),
+    row(
+        "bound",
+        |r| r.boolean() && !matches!(r.arguments.method, None | Some(Method::Explicit)),
+        "lists states one by one: it goes with no other --method than explicit",
+    ),
+    row(
+        "rounds",
+        |r| r.has("switches") || r.has("iterate"),
+        "takes the place of --switches and --iterate: choose one",
+    ),
+    row(
+        "rounds",
+        |r| matches!(r.arguments.method, Some(Method::Lazy | Method::Eager)),
+        "needs --method direct or explicit: the translations know no rounds",
+    ),
+    row(
+        "switches",
+        |r| matches!(r.arguments.iterate, Some(Some(_))),
+        "and the number behind --iterate are two limits for the same: give one",
+    ),
+    // Bounds of Promela models.
+    row("bound", |r| r.has("iterate"), "and --iterate are two ways to bound: choose one"),
+    row("csb", |r| !r.has("iterate"), "needs --iterate: it says by how much a bound grows"),
+    row("csb", |r| r.infinite(), FINITE_ONLY),
+    row(
+        "iterate",
+        |r| r.search(SearchOrder::Dfs),
+        "does not go with --search dfs, which knows one bound: use --bound",
+    ),
+    row(
+        "iterate",
+        |r| r.has("compat"),
+        "does not go with --compat spin: Spin knows one bound, use --bound",
+    ),
+    row("free_cycles", |r| !r.has("bound"), "needs --bound"),
+    row("free_cycles", |r| r.reduces(), "needs --por off: the reduced search counts every switch"),
+    row("free_cycles", |r| r.has("compat"), "does not go with --compat spin"),
+    row("free_cycles", |r| r.infinite(), FINITE_ONLY),
+    row("shorten", |r| !r.has("bound"), "needs --bound: without one, the shortest is found anyway"),
+    row("shorten", |r| r.store(StoreKind::Bitstate), "needs a store that knows its states again"),
+    row("shorten", |r| r.infinite(), FINITE_ONLY),
+    // The order of exploration.
+    row("search", |r| r.infinite_in_another_order(), FINITE_ONLY),
+    row("search", |r| r.has("swarm"), SWARM_CHOOSES),
+    row(
+        "search",
+        |r| r.bounded() && (r.search(SearchOrder::Random) || r.search(SearchOrder::Idfs)),
+        "random and idfs do not go with a bound on preemptions",
+    ),
+    row(
+        "search",
+        |r| r.bounded() && r.search(SearchOrder::Bfs) && r.needs_stack(),
+        "bfs does not go with the other options, which need a depth-first search",
+    ),
+    row(
+        "search",
+        |r| {
+            r.has("compat")
+                && !matches!(
+                    r.arguments.search,
+                    SearchOrder::Auto | SearchOrder::Dfs | SearchOrder::Bfs
+                )
+        },
+        "random and idfs do not go with --compat spin",
+    ),
+    row(
+        "search",
+        |r| r.has("compat") && r.has("bound") && r.search(SearchOrder::Bfs),
+        "bfs does not go with --compat spin under a bound: Spin searches depth-first there",
+    ),
+    row(
+        "seed",
+        |r| !r.has("swarm") && !r.search(SearchOrder::Random),
+        "needs --search random or --swarm: nothing else is random",
+    ),
+    row("swarm", |r| r.infinite(), FINITE_ONLY),
+    row("swarm", |r| r.has("compat"), "does not go with --compat spin"),
+    row("por", |r| r.finite() && r.has("swarm"), SWARM_CHOOSES),
+    row("por", |r| r.search(SearchOrder::Random), WALKS),
+    row("por", |r| r.search(SearchOrder::Idfs), DEEPENS),
+    row("bound", |r| r.has("swarm"), SWARM_CHOOSES),
+    row("iterate", |r| r.has("swarm"), SWARM_CHOOSES),
+    row("max_errors", |r| r.has("swarm"), "does not go with --swarm: the first violation wins"),
+    row(
+        "depth",
+        |r| r.finite() && r.bounded() && !r.has("compat") && !r.needs_stack(),
+        "needs --search dfs under a bound: other searches know preemptions, not depths",
+    ),
+    // Stores.
+    row("store", |r| r.has("swarm"), SWARM_CHOOSES),
+    row("store", |r| r.search(SearchOrder::Idfs), DEEPENS),
+    row(
+        "store",
+        |r| r.has("compat") && r.has("bound") && r.store(StoreKind::Bitstate) && !r.infinite(),
+        "bitstate does not go with --compat spin under a bound: Spin's rules look states up again",
+    ),
+    row(
+        "bits",
+        |r| !r.store(StoreKind::Bitstate),
+        "needs --store bitstate: no other store is a table of bits",
+    ),
+    row(
+        "hashes",
+        |r| !r.store(StoreKind::Bitstate),
+        "needs --store bitstate: no other store sets several bits per state",
+    ),
+    // Properties.
+    row(
+        "ltl",
+        |r| r.has("formula") || r.has("claim") || r.has("no_claim") || r.has("non_progress"),
+        "goes with no other property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
+    ),
+    row(
+        "formula",
+        |r| r.has("claim") || r.has("no_claim") || r.has("non_progress"),
+        "goes with no other property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
+    ),
+    row(
+        "claim",
+        |r| r.has("no_claim") || r.has("non_progress"),
+        "goes with no other property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
+    ),
+    row(
+        "acceptance",
+        |r| r.has("non_progress"),
+        "and --non-progress are two properties: choose one",
+    ),
+    row(
+        "fair",
+        |r| r.finite(),
+        "is about infinite executions: it needs --acceptance, --non-progress or a temporal formula",
+    ),
+    row("empty_channels", |r| r.has("no_deadlock"), "and --no-deadlock contradict each other"),
+    row(
+        "empty_channels",
+        |r| matches!(r.subject, Subject::Infinite | Subject::Completion),
+        "is about ends of executions, at which this property does not look",
+    ),
+    // Output.
+    row(
+        "report",
+        |r| r.prints_json(),
+        "does not go with --json on standard output: give --json a file",
+    ),
+    row("quiet", |r| r.has("report"), "and --report are two forms of the report: choose one"),
+];
+
+impl Request<'_> {
+    /// Infinite executions are looked for depth-first.
+    fn infinite_in_another_order(&self) -> bool {
+        self.infinite() && !matches!(self.arguments.search, SearchOrder::Auto | SearchOrder::Dfs)
+    }
+
+    /// Whether a search with a bound has to be depth-first.
+    fn needs_stack(&self) -> bool {
+        let lossy = self.store(StoreKind::Compact) || self.store(StoreKind::Bitstate);
+        self.search(SearchOrder::Dfs)
+            || self.has("free_cycles")
+            || self.has("shorten")
+            || (lossy && self.has("bound"))
+    }
+}
+
+/// Refuses what cannot be honoured for this subject.
+pub(crate) fn check(arguments: &CheckArguments, subject: Subject) -> Result<(), Failure> {
+    check_all(arguments, &[subject])
+}
+
+/// Refuses what none of these can honour: of several properties of a model one is enough.
+pub(crate) fn check_all(arguments: &CheckArguments, subjects: &[Subject]) -> Result<(), Failure> {
+    for option in arguments.given.options() {
+        let objections = subjects.iter().map(|subject| objection(arguments, *subject, option));
+        let objections: Option<Vec<String>> = objections.collect();
+        if let Some(first) = objections.and_then(|all| all.into_iter().next()) {
+            return Err(Failure::Input(first));
+        }
+    }
+    Ok(())
+}
+
+/// What to say about options that this subject cannot honour, but another one of the same command can.
+pub(crate) fn notes(arguments: &CheckArguments, subject: Subject) -> Vec<String> {
+    let options = arguments.given.options();
+    options.filter_map(|option| objection(arguments, subject, option)).collect()
+}
+
+/// The first row that speaks against the option, as a sentence.
+fn objection(arguments: &CheckArguments, subject: Subject, option: &str) -> Option<String> {
+    let request = Request { arguments, subject };
+    let row = TABLE.iter().find(|row| row.option == option && (row.refused)(&request))?;
+    Some(format!("{} {}", flag(row.option), row.because))
+}
+
+/// The option as it is typed.
+fn flag(field: &str) -> String {
+    match field {
+        "define" => "-D".into(),
+        _ => format!("--{}", field.replace('_', "-")),
+    }
+}

@@ -1,0 +1,407 @@
+//! Limits are promises: `--time`, Ctrl-C and SIGTERM end any command within a second, whatever it is
+//! doing, and threads, stack and address space may be scarce.
+//!
+//! A hundred slow inputs are generated: models with too many states for every kind of search, steps
+//! that run for minutes, formulas and programs whose translation explodes. Here every sixth of them is
+//! run, and must end as inconclusive for lack of time. `PREEMPT_SLOW_INPUTS=1` runs all of them, and measures by
+//! how much they overrun.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn folder() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("preempt-limits-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder can be made");
+    folder
+}
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let path = folder().join(name);
+    fs::write(&path, text).expect("an input can be written");
+    path
+}
+
+fn preempt() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_preempt"))
+}
+
+fn check(path: &Path, options: &[&str]) -> Output {
+    preempt().arg("check").arg(path).args(options).output().expect("the command runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// A command that would take much longer than any test waits.
+struct Slow {
+    name: String,
+    text: String,
+    extension: &'static str,
+    options: Vec<String>,
+}
+
+impl Slow {
+    fn new(name: impl Into<String>, text: impl Into<String>, options: &str) -> Self {
+        let options = options.split_whitespace().map(String::from).collect();
+        Slow { name: name.into(), text: text.into(), extension: "pml", options }
+    }
+
+    fn boolean(name: impl Into<String>, text: impl Into<String>, options: &str) -> Self {
+        Slow { extension: "bp", ..Slow::new(name, text, options) }
+    }
+}
+
+/// `processes` counters up to 255, each of which is read: 256 to that power states.
+fn counters(processes: usize, more: &str) -> String {
+    let mut text = format!("byte x[{processes}];\n{more}\n");
+    for process in 0..processes {
+        let _ = writeln!(
+            text,
+            "active proctype p{process}() {{ do :: x[{process}] = (x[{process}] + 1) % 251 od }}"
+        );
+    }
+    text
+}
+
+/// A loop of four thousand million steps inside a sequence of this kind.
+fn long_sequence(kind: &str, width: usize) -> String {
+    let step = "i = i + 1; ".repeat(width);
+    format!(
+        "int i, rounds; active proctype p() {{ {kind} {{ \
+         do :: rounds < 2000000000 -> {step} rounds++ :: else -> break od }}; assert(i < 0) }}\n"
+    )
+}
+
+/// Untils nested this deep: the automaton explodes.
+fn large_formula(depth: usize) -> String {
+    let mut formula = "<> (x == 0)".to_string();
+    for number in 1..depth {
+        formula = format!(
+            "((x == {number}) U ({formula})) && ([] <> (x != {number}) || <> [] (y == {number}))"
+        );
+    }
+    formula
+}
+
+/// A program that chooses all its variables anew, again and again.
+fn constrained(variables: usize) -> String {
+    let names: Vec<String> = (0..variables).map(|number| format!("v{number}")).collect();
+    let (list, stars) = (names.join(", "), vec!["*"; variables].join(", "));
+    let pairs: Vec<String> =
+        names.windows(2).map(|pair| format!("('{} | {})", pair[0], pair[1])).collect();
+    format!(
+        "decl {list};\nthread one() begin while (*) do {list} := {stars} constrain ({}); od; end\n\
+         thread two() begin while (*) do {list} := {stars}; od; assert(v0 | !v0); end\n",
+        pairs.join(" & ")
+    )
+}
+
+/// A chain of so many procedures, each of which calls the next.
+fn call_chain(length: usize) -> String {
+    let mut text = String::from("decl g;\n");
+    for number in 0..length {
+        let next =
+            if number + 1 == length { "g := !g;".into() } else { format!("p{}();", number + 1) };
+        let _ = writeln!(text, "void p{number}() begin if (*) then {next} else g := !g; fi; end");
+    }
+    text.push_str(
+        "thread one() begin while (*) do p0(); od; assert(g | !g); end\n\
+         thread two() begin p0(); end\n",
+    );
+    text
+}
+
+/// About a hundred commands.
+fn slow_inputs() -> Vec<Slow> {
+    let mut all = Vec::new();
+    let searches = [
+        "",
+        "--search dfs",
+        "--search bfs",
+        "--search idfs",
+        "--search random --depth 1000000000",
+        "--por off",
+        "--por off --search bfs",
+        "--store tree",
+        "--store compact",
+        "--store bitstate",
+        "--threads 2",
+        "--threads 2 --por off",
+        "--bound 9",
+        "--bound 9 --search dfs",
+        "--bound 9 --por off --search dfs",
+        "--bound 9 --threads 2",
+        "--bound 9 --store bitstate",
+        "--iterate",
+        "--iterate --threads 2",
+        "--iterate --store compact",
+        "--iterate --store bitstate",
+        "--compat spin",
+        "--compat spin --bound 9",
+        "--swarm",
+        "--swarm --threads 2",
+        "--acceptance",
+        "--non-progress",
+        "--acceptance --fair",
+        "--acceptance --bound 3",
+        "--acceptance --iterate",
+        "--acceptance --store tree",
+        "--backend interp",
+        "--max-errors 0",
+        "--formula [](x[0]<255)",
+        "--formula [](x[0]<255) --por off",
+        "--search dfs --store tree",
+    ];
+    for options in searches {
+        all.push(Slow::new(format!("counters {options}"), counters(6, ""), options));
+    }
+    for options in
+        ["", "--por off", "--search bfs", "--store bitstate", "--bound 3", "--acceptance"]
+    {
+        let text = counters(
+            6,
+            "int wide[20000];\nactive proctype w() { int i; do :: wide[i % 20000] = i; i++ od }",
+        );
+        all.push(Slow::new(format!("long states {options}"), text, options));
+    }
+    let blocks: String =
+        (0..12).map(|n| format!("ltl p{n} {{ [] (x[0] != 25{}) }}\n", n % 4 + 2)).collect();
+    for options in ["", "--por off", "--fair"] {
+        all.push(Slow::new(format!("twelve properties {options}"), counters(6, &blocks), options));
+    }
+    for width in [1, 40] {
+        for kind in ["atomic", "d_step"] {
+            for options in [
+                "",
+                "--por off --search bfs",
+                "--bound 1",
+                "--iterate",
+                "--backend interp",
+                "--acceptance",
+                "--threads 2",
+            ] {
+                all.push(Slow::new(
+                    format!("{kind} {width} {options}"),
+                    long_sequence(kind, width),
+                    options,
+                ));
+            }
+        }
+    }
+    for depth in [6, 8, 10, 12] {
+        let text = format!(
+            "byte x, y;\nltl large {{ {} }}\nactive proctype p() {{ do :: x++ :: y++ od }}\n",
+            large_formula(depth)
+        );
+        all.push(Slow::new(format!("formula of depth {depth}"), text, ""));
+    }
+    for variables in [16, 20, 24, 40] {
+        for method in ["explicit", "direct", "lazy", "eager"] {
+            let options = format!("--method {method} --switches 6");
+            all.push(Slow::boolean(
+                format!("constrain {variables} {method}"),
+                constrained(variables),
+                &options,
+            ));
+        }
+    }
+    for (length, options) in [
+        (10_000, "--switches 4"),
+        (10_000, "--method lazy --switches 6"),
+        (4_000, "--method eager --switches 8"),
+        (2_000, "--method eager --switches 100000"),
+        (3_000, "--bound 4"),
+    ] {
+        all.push(Slow::boolean(format!("chain {length} {options}"), call_chain(length), options));
+    }
+    all
+}
+
+/// Runs a command with a limit; how long it took.
+fn run_limited(slow: &Slow, number: usize, limit: Duration) -> (Output, Duration) {
+    let path = file(&format!("slow-{number}.{}", slow.extension), &slow.text);
+    let limit = format!("{}ms", limit.as_millis());
+    let start = Instant::now();
+    let output = preempt()
+        .arg("check")
+        .arg(&path)
+        .args(&slow.options)
+        .args(["--json", "--quiet", "--memory", "2G", "--time", &limit])
+        .output()
+        .expect("the command runs");
+    let _ = fs::remove_file(path);
+    (output, start.elapsed())
+}
+
+#[test]
+fn slow_inputs_end_with_their_time() {
+    let campaign = std::env::var_os("PREEMPT_SLOW_INPUTS").is_some();
+    let limit = Duration::from_millis(if campaign { 1000 } else { 300 });
+    let inputs = slow_inputs();
+    assert!(inputs.len() >= 100, "{} inputs", inputs.len());
+    let (mut answered, mut overruns) = (0, Vec::new());
+    for (number, slow) in inputs.iter().enumerate() {
+        if !campaign && number % 6 != 0 {
+            continue;
+        }
+        let (output, took) = run_limited(slow, number, limit);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{}: {error}\n{}", slow.name, said(&output)));
+        let results = match &report["results"] {
+            serde_json::Value::Array(results) => results.clone(),
+            _ => vec![report.clone()],
+        };
+        let code = output.status.code();
+        // What is answered in time is slow no more, which is no failure.
+        if code == Some(3) {
+            let reasons: Vec<_> = results.iter().map(|result| result["stop"].clone()).collect();
+            assert!(
+                reasons
+                    .iter()
+                    .any(|stop| stop == "time" || stop == "sampling" || stop == "lossy_store"),
+                "{}: {reasons:?}",
+                slow.name
+            );
+        } else {
+            assert!(matches!(code, Some(0 | 1)), "{}: {code:?} {}", slow.name, said(&output));
+            answered += 1;
+        }
+        let whole: f64 = results.iter().filter_map(|result| result["seconds"].as_f64()).sum();
+        assert!(whole <= took.as_secs_f64() + 0.01, "{}: {whole} of {took:?}", slow.name);
+        overruns.push((took.saturating_sub(limit), slow.name.clone()));
+    }
+    overruns.sort();
+    overruns.reverse();
+    if campaign {
+        for (overrun, name) in &overruns {
+            println!("{:>6} ms over: {name}", overrun.as_millis());
+        }
+        println!("{} commands, {answered} answered in time", overruns.len());
+        let (worst, name) = &overruns[0];
+        assert!(*worst <= Duration::from_secs(1), "{name}: {worst:?}");
+    }
+    assert!(answered * 3 < overruns.len(), "most of the inputs are slow: {answered} answered");
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_end_what_cannot_be_interrupted() {
+    let path = file("sequence.pml", &long_sequence("atomic", 40));
+    for signal in ["-INT", "-TERM"] {
+        let child = preempt()
+            .arg("check")
+            .arg(&path)
+            .args(["--json", "--memory", "2G"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        std::thread::sleep(Duration::from_millis(500));
+        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill runs").success());
+        let output = child.wait_with_output().expect("the command ends");
+        assert_eq!(output.status.code(), Some(3), "{signal}: {}", said(&output));
+        assert!(said(&output).contains("interrupted"), "{signal}: {}", said(&output));
+    }
+}
+
+/// With a violation in hand, the time limit only cuts the search for a simpler one.
+#[test]
+fn what_was_found_in_time_is_shown() {
+    let text = counters(6, "active proctype q() { assert(x[0] + x[1] + x[2] < 40) }");
+    let path = file("found.pml", &text);
+    let output = check(&path, &["--search", "dfs", "--time", "2s", "--memory", "2G"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("a simpler counterexample may exist"), "{}", said(&output));
+    let lines = said(&output).lines().count();
+    assert!(lines < 2000, "{lines} lines");
+    let all = ["--search", "dfs", "--time", "1s", "--memory", "2G", "--max-errors", "0"];
+    let output = check(&path, &all);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("the search is incomplete"), "{}", said(&output));
+}
+
+const SMALL: &str = "byte x; active [3] proctype p() { byte t; t = x; x = t + 1 }\n";
+
+#[test]
+fn more_threads_than_useful_are_cut() {
+    let path = file("small.pml", SMALL);
+    for threads in ["5000", "4294967295", "18446744073709551615"] {
+        for more in [
+            &[][..],
+            &["--por", "off"],
+            &["--bound", "2"],
+            &["--iterate"],
+            &["--swarm"],
+            &["--acceptance"],
+        ] {
+            let output = check(&path, &[&["--threads", threads][..], more].concat());
+            let code = if more == ["--swarm"] { 3 } else { 0 };
+            assert_eq!(output.status.code(), Some(code), "{threads} {more:?}: {}", said(&output));
+            let noted = said(&output).contains("threads were used")
+                || said(&output).contains("one thread was used");
+            assert!(noted, "{threads} {more:?}: {}", said(&output));
+        }
+    }
+    for threads in ["0", "-1", "many"] {
+        let output = check(&path, &["--threads", threads]);
+        assert_eq!(output.status.code(), Some(2), "{threads}: {}", said(&output));
+    }
+}
+
+/// Runs a check under a limit of the shell's.
+#[cfg(target_os = "linux")]
+fn check_under(limit: &str, path: &Path, options: &[&str]) -> Output {
+    let script = format!("ulimit {limit} && exec \"$0\" \"$@\"");
+    Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_preempt"), "check"])
+        .arg(path)
+        .args(options)
+        .output()
+        .expect("a shell runs")
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_small_stack_is_enough() {
+    let nested =
+        format!("byte x; active proctype p() {{ x = {}1{} }}\n", "(".repeat(200), ")".repeat(200));
+    for (name, text) in [("small_stack.pml", SMALL), ("nested.pml", &nested)] {
+        let path = file(name, text);
+        for options in [&[][..], &["--threads", "4"], &["--formula", "[] (x < 9)"]] {
+            let output = check_under("-s 64", &path, options);
+            assert_eq!(output.status.code(), Some(0), "{name} {options:?}: {}", said(&output));
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn little_address_space_ends_in_an_answer() {
+    let small = file("small_space.pml", SMALL);
+    let large = file("large_space.pml", &counters(6, ""));
+    let ways: [&[&str]; 7] = [
+        &[],
+        &["--threads", "8"],
+        &["--threads", "8", "--por", "off"],
+        &["--threads", "8", "--bound", "2"],
+        &["--swarm"],
+        &["--swarm", "--threads", "8"],
+        &["--store", "bitstate"],
+    ];
+    for limit in ["-v 400000", "-v 800000", "-v 1500000"] {
+        for options in ways {
+            let output = check_under(limit, &small, options);
+            let code = output.status.code();
+            assert!(matches!(code, Some(0 | 3)), "{limit} {options:?}: {code:?} {}", said(&output));
+            let options = [options, &["--time", "400ms"]].concat();
+            let output = check_under(limit, &large, &options);
+            let code = output.status.code();
+            assert_eq!(code, Some(3), "{limit} {options:?}: {code:?} {}", said(&output));
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The rest of an execution that was stopped.
+//!
+//! An exploration stops an execution when it has seen enough: the rules change, the strategy cuts it,
+//! another thread has failed. Code under test relies on atomics that never unwind, so its threads are
+//! not unwound. They run on to their ends, in turns, and nobody looks: no driver is asked, nothing is
+//! learnt, and afterwards the run is as it was when it ended.
+//!
+//! After a deadlock they cannot. If the exploration goes on (to count all failures), memory must stay
+//! bounded, so blocked threads are released in ways that std allows for: a park or a wait on a
+//! condition variable may end for no reason, a channel may be closed, and `lock`, `join` and
+//! `call_once` may panic. No other operation ever does.
+//!
+//! Invariant: between [`Run::begin_epilogue`] and [`Run::end_epilogue`] only the world that goes on
+//! changes; the final state, the path and the events are put back by the latter.
+
+use crate::{Action, Command, Ending, Move, Run, Status, ThreadId, World};
+
+/// The final state of an execution whose threads run on.
+pub(crate) struct Epilogue {
+    world: World,
+    path: usize,
+    events: usize,
+    order: usize,
+    preemptions: u32,
+    last: ThreadId,
+    steps: usize,
+    releases: usize,
+}
+
+/// How many blocked threads are released after a deadlock before the rest is abandoned.
+const MOST_RELEASES: usize = 256;
+
+impl Run {
+    /// What a thread sees instead of a result when its operation has to panic.
+    pub const RELEASED: u64 = u64::MAX;
+
+    /// Whether the threads of an execution that ended like this may run on. After a failure that
+    /// ends the exploration nothing is gained by it, and threads that spin would do so for ever.
+    pub fn may_run_on(&self) -> bool {
+        match self.ending {
+            Some(Ending::Livelock) | None => false,
+            Some(Ending::Complete | Ending::Abandoned | Ending::Restart) => true,
+            Some(_) => self.keep_going,
+        }
+    }
+
+    /// Lets the threads of an execution that is over run on.
+    pub fn begin_epilogue(&mut self) {
+        let world = self.world.clone();
+        self.epilogue = Some(Box::new(Epilogue {
+            world,
+            path: self.path.len(),
+            events: self.events.as_ref().map_or(0, Vec::len),
+            order: self.order.len(),
+            preemptions: self.preemptions,
+            last: self.last,
+            steps: 0,
+            releases: 0,
+        }));
+        self.world.panicked = None;
+        self.world.urgent = None;
+        self.world.clocks = None;
+        self.world.rules.daemons = false;
+    }
+
+    /// Puts the final state back. Returns whether every thread has ended.
+    pub fn end_epilogue(&mut self) -> bool {
+        let finished = self.world.all_ended();
+        if let Some(epilogue) = self.epilogue.take() {
+            self.world = epilogue.world;
+            self.path.truncate(epilogue.path);
+            if let Some(events) = &mut self.events {
+                events.truncate(epilogue.events);
+            }
+            self.order.truncate(epilogue.order);
+            self.preemptions = epilogue.preemptions;
+            self.last = epilogue.last;
+        }
+        finished
+    }
+
+    /// Lets nobody move any more.
+    pub fn stop_epilogue(&mut self) {
+        if let Some(epilogue) = &mut self.epilogue {
+            epilogue.steps = self.step_limit;
+        }
+    }
+
+    /// Whose turn it is: the next thread in order that can move.
+    pub(crate) fn schedule_epilogue(&mut self) -> Command {
+        self.world.panicked = None;
+        let mut moves = std::mem::take(&mut self.moves);
+        self.world.moves(&mut moves);
+        let step = in_turn(&moves, self.last);
+        self.moves = moves;
+        let Some(epilogue) = &mut self.epilogue else { return Command::Stop };
+        epilogue.steps += 1;
+        if epilogue.steps > self.step_limit {
+            return Command::Stop;
+        }
+        let Some(step) = step else { return self.release() };
+        let result = self.world.apply(step);
+        self.last = step.thread;
+        self.current = step.thread;
+        Command::Resume(step.thread, result)
+    }
+
+    /// Nobody can move: lets the next blocked thread go on.
+    fn release(&mut self) -> Command {
+        let Some(epilogue) = &mut self.epilogue else { return Command::Stop };
+        epilogue.releases += 1;
+        let blocked = |t: &ThreadId| {
+            let thread = self.world.thread(*t);
+            thread.status == Status::Ready && !thread.operation.urgent
+        };
+        let next = self.world.thread_ids().filter(blocked).find(|&t| t > self.last);
+        let next = next.or_else(|| self.world.thread_ids().find(blocked));
+        let Some(thread) = next.filter(|_| epilogue.releases <= MOST_RELEASES) else {
+            return Command::Stop;
+        };
+        let state = self.world.thread(thread);
+        let result = match state.operation.action {
+            Action::TakeToken | Action::Receive | Action::Send | Action::AwaitTaken => {
+                self.world.apply(Move { thread, choice: Move::TIMEOUT })
+            }
+            Action::Reacquire if self.world.object(state.operation.object).value == 0 => {
+                self.world.apply(Move { thread, choice: Move::TIMEOUT })
+            }
+            _ if self.keep_going => Run::RELEASED,
+            _ => return Command::Stop,
+        };
+        self.last = thread;
+        self.current = thread;
+        Command::Resume(thread, result)
+    }
+}
+
+/// The first move of the next thread after `last`; time runs out only where nothing else moves.
+fn in_turn(moves: &[Move], last: ThreadId) -> Option<Move> {
+    let real = |m: &&Move| m.choice != Move::TIMEOUT;
+    let later = moves.iter().filter(real).find(|m| m.thread > last);
+    later.or_else(|| moves.iter().find(real)).or(moves.first()).copied()
+}

@@ -1,0 +1,229 @@
+//! Loops that wait by yielding: when a thread at a yield goes on.
+//!
+//! A loop such as `while !flag.load() { yield_now() }` has infinitely many executions, all but a few of
+//! which are alike. So a thread that polls goes on only when there is something new to see:
+//!
+//! * A thread that has changed nothing since its last yield waits until something that it has read
+//!   is changed. Taking a lock and releasing it is no change, unless what it protects was changed.
+//! * A thread that does change something (it counts its attempts) makes progress as far as we can
+//!   tell, so it goes on freely; but the third time that it does exactly the same between two yields, it
+//!   polls, too, and waits for a change of what it only reads.
+//! * Where nothing else can move, it goes on all the same: it may count in a register and give up.
+//!   Only after [`Rules::patience`] such rounds in a row is it a livelock.
+//!
+//! What is lost: executions in which a loop gives up although others could still move.
+//!
+//! Invariant: whether a thread may leave its yield is a function of the happens-before graph, so
+//! states with equal graphs have equal moves.
+
+use crate::effect::{Done, Touch};
+use crate::mix::{mix, mix3};
+use crate::{Action, Move, ObjectId, Operation, Rules, Status, Thread, ThreadId, World};
+
+/// What a thread waits for, or what it has done, since its last yield.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch {
+    thread: ThreadId,
+    object: ObjectId,
+    kind: Kind,
+    /// The counter when the thread looked.
+    counter: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// Until the object changes.
+    Change,
+    /// Until the lock is released.
+    Release,
+    /// Until the count is 0.
+    Zero,
+    /// Holds the lock since.
+    Held,
+}
+
+/// What a thread has done since its last yield, and before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rounds {
+    /// Whether it has changed something.
+    dirty: bool,
+    /// Hash of its operations since its last yield, and of those before.
+    round: u64,
+    previous: u64,
+    /// How often it has done the same.
+    repeats: u8,
+    /// How often it went on only because nothing else could move.
+    forced: u32,
+}
+
+/// From this many repetitions on a thread that changes something polls all the same.
+const REPEATS: u8 = 2;
+/// For so many rounds any thread at a yield may be next where nothing else can move; then in turns.
+const ANY_ORDER: u32 = 3;
+
+impl World {
+    /// Whether the thread, which stands before a yield, may go on.
+    pub(crate) fn may_leave_yield(&self, id: ThreadId, thread: &Thread) -> bool {
+        // A sleeping thread (operand 1) wakes by itself.
+        if !self.rules.watch || thread.operation.first == 1 {
+            return true;
+        }
+        let rounds = &thread.rounds;
+        let watches = || self.watches.iter().filter(|w| w.thread == id);
+        let again = rounds.round == rounds.previous && rounds.repeats >= REPEATS - 1;
+        if !again && (rounds.dirty || watches().any(|w| w.kind == Kind::Held)) {
+            return true;
+        }
+        let mut polls = false;
+        for watch in watches() {
+            let object = &self.objects[watch.object.index()];
+            let news = match watch.kind {
+                Kind::Change => object.changes != watch.counter,
+                Kind::Release => object.releases != watch.counter,
+                Kind::Zero => object.value == 0,
+                Kind::Held => continue,
+            };
+            if news {
+                return true;
+            }
+            polls = true;
+        }
+        !polls
+    }
+
+    /// Whether a thread before a yield could only go on because nothing else can.
+    pub(crate) fn is_forced(&self, id: ThreadId) -> bool {
+        !self.may_leave_yield(id, &self.threads[id.index()])
+    }
+
+    /// Whether the last steps of a thread were such that nothing has changed.
+    pub(crate) fn is_idle(&self, id: ThreadId) -> bool {
+        let rounds = &self.threads[id.index()].rounds;
+        rounds.forced > 0 && !rounds.dirty
+    }
+
+    /// Nothing can move: threads at a yield do.
+    pub(crate) fn forced_moves(&self, out: &mut Vec<Move>) {
+        let Rules { patience, .. } = self.rules;
+        let mut next: Option<(u32, u64, ThreadId)> = None;
+        for (index, thread) in self.threads.iter().enumerate() {
+            let rounds = thread.rounds.forced;
+            let yields = thread.operation.action == Action::Yield;
+            if thread.status != Status::Ready || !yields || rounds >= patience {
+                continue;
+            }
+            let id = ThreadId(index as u32);
+            if rounds < ANY_ORDER {
+                out.push(Move { thread: id, choice: 0 });
+            }
+            let turn = (rounds, thread.key, id);
+            next = Some(next.map_or(turn, |best| best.min(turn)));
+        }
+        if let (true, Some((_, _, thread))) = (out.is_empty(), next) {
+            out.push(Move { thread, choice: 0 });
+        }
+    }
+
+    /// Keeps what a thread has read and changed since it last yielded.
+    pub(crate) fn follow(
+        &mut self,
+        id: ThreadId,
+        touch: Touch,
+        operation: &Operation,
+        done: &Done,
+        forced: bool,
+    ) {
+        let rounds = &mut self.threads[id.index()].rounds;
+        if operation.action == Action::Yield {
+            let same = rounds.round == rounds.previous;
+            rounds.repeats = if same { rounds.repeats.saturating_add(1) } else { 0 };
+            rounds.previous = rounds.round;
+            rounds.round = 0;
+            rounds.forced = if forced { rounds.forced + 1 } else { 0 };
+            rounds.dirty = false;
+            self.watches.retain(|w| w.thread != id);
+            return;
+        }
+        // What a read-modify-write finds may be its own doing; what a load finds is news.
+        let sees = if matches!(operation.action, Action::Update(..)) { 0 } else { done.result };
+        let operands = mix3(operation.first, operation.second, u64::from(operation.object.0));
+        rounds.round = mix3(rounds.round, mix(operands, kind_of(operation)), sees);
+        let object = operation.object;
+        match operation.action {
+            Action::Lock | Action::ReadLock | Action::WriteLock => self.holds(id, object),
+            Action::TryLock | Action::TryReadLock | Action::TryWriteLock if done.changed => {
+                self.holds(id, object);
+            }
+            Action::TryLock | Action::TryReadLock | Action::TryWriteLock => {
+                self.watch(id, object, Kind::Release);
+            }
+            Action::Unlock | Action::ReadUnlock | Action::WriteUnlock => {
+                self.objects[object.index()].releases += 1;
+                let held = |w: &Watch| w.thread == id && w.object == object && w.kind == Kind::Held;
+                match self.watches.iter().position(held) {
+                    Some(position) => drop(self.watches.swap_remove(position)),
+                    None => self.threads[id.index()].rounds.dirty = true,
+                }
+                if done.changed {
+                    self.changes(id, object);
+                }
+            }
+            Action::RequestWrite => self.changes(id, object),
+            Action::Upgrade if done.changed => {
+                self.changes(id, object);
+                self.watch(id, object, Kind::Zero);
+            }
+            _ => {
+                for object in [touch.object, touch.second] {
+                    if object == ObjectId::NONE {
+                        continue;
+                    }
+                    if done.changed {
+                        // A wait on a condition variable releases its lock.
+                        self.objects[object.index()].releases += 1;
+                        self.changes(id, object);
+                    } else {
+                        self.watch(id, object, Kind::Change);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The thread has taken a lock.
+    fn holds(&mut self, id: ThreadId, object: ObjectId) {
+        self.watch(id, object, Kind::Change);
+        self.watches.push(Watch { thread: id, object, kind: Kind::Held, counter: 0 });
+    }
+
+    fn changes(&mut self, id: ThreadId, object: ObjectId) {
+        self.threads[id.index()].rounds.dirty = true;
+        let counter = &mut self.objects[object.index()].changes;
+        *counter += 1;
+        let counter = *counter;
+        // Its own change is no news to a thread.
+        for watch in &mut self.watches {
+            if watch.thread == id && watch.object == object && watch.kind == Kind::Change {
+                watch.counter = counter;
+            }
+        }
+    }
+
+    fn watch(&mut self, id: ThreadId, object: ObjectId, kind: Kind) {
+        let same = |w: &Watch| w.thread == id && w.object == object && w.kind == kind;
+        if self.watches.iter().any(same) {
+            return;
+        }
+        let state = &self.objects[object.index()];
+        let counter = if kind == Kind::Release { state.releases } else { state.changes };
+        self.watches.push(Watch { thread: id, object, kind, counter });
+    }
+}
+
+/// A number for what an operation does.
+fn kind_of(operation: &Operation) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    operation.action.hash(&mut hasher);
+    hasher.finish()
+}

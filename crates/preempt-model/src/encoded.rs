@@ -1,0 +1,342 @@
+//! A typed model as a system over byte vectors.
+//!
+//! A state of the system is the encoding of a state of the model. A model with several initial states
+//! gets one state more, in front of all others and inside an indivisible sequence: there a process of
+//! its own, which does nothing afterwards, picks where to start. So no start is a switch.
+//!
+//! **Invariant:** actions are numbered by their place in what [`Model::actions`] adds, so a step means
+//! the same wherever the same state is met. The first states are asked twice; a model that answers
+//! differently, loses parts of its state in serialisation or names a process that does not exist ends
+//! the search with a fault that says so.
+
+use crate::codec::{check, decode, encode};
+use crate::{Expectation, Model, Property};
+use preempt_core::{
+    Enabled, Fault, FaultKind, Locality, Outcome, ProcessId, Step, Successors, System, Value,
+};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// How many states are examined for mistakes that would make a search meaningless.
+const EXAMINED: usize = 1_000;
+/// The number of the fault behind such a mistake; properties have the numbers below.
+const MISUSE: u32 = 1 << 30;
+
+const ROOT: u8 = 0;
+const STATE: u8 = 1;
+
+/// A model that searches can explore.
+pub struct Encoded<'a, M: Model> {
+    model: &'a M,
+    properties: Vec<Property<M>>,
+    processes: Vec<String>,
+    several: bool,
+    examined: AtomicUsize,
+    misuse: Mutex<Option<String>>,
+    /// By property: whether a state satisfied it. Only kept for [`Expectation::Sometimes`].
+    seen: Vec<AtomicBool>,
+}
+
+/// A possible action: who acts, its number, and the state that it leads to.
+struct Move<S> {
+    process: ProcessId,
+    number: u32,
+    next: S,
+}
+
+impl<'a, M: Model> Encoded<'a, M> {
+    /// Prepares a model for a search.
+    pub fn new(model: &'a M) -> Self {
+        let properties = model.properties();
+        Encoded {
+            seen: properties.iter().map(|_| AtomicBool::new(false)).collect(),
+            properties,
+            processes: model.processes(),
+            several: model.initial_states().len() > 1,
+            examined: AtomicUsize::new(0),
+            misuse: Mutex::new(None),
+            model,
+        }
+    }
+
+    /// What is expected of the model.
+    pub fn properties(&self) -> &[Property<M>] {
+        &self.properties
+    }
+
+    /// Whether a search met a state that satisfies the condition of this property, which must be of
+    /// the kind [`Expectation::Sometimes`].
+    pub fn was_seen(&self, property: usize) -> bool {
+        self.seen[property].load(Ordering::Relaxed)
+    }
+
+    /// The number of a property's first proposition; the others follow.
+    pub fn first_proposition(&self, property: usize) -> usize {
+        self.properties[..property].iter().map(|p| p.propositions.len()).sum()
+    }
+
+    /// The state of the model behind a state of the system; `None` before one was picked.
+    pub fn decode(&self, bytes: &[u8]) -> Option<Result<M::State, String>> {
+        match (self.several, bytes) {
+            (false, bytes) => Some(decode(bytes)),
+            (true, [ROOT, ..]) => None,
+            (true, bytes) => Some(decode(&bytes[1..])),
+        }
+    }
+
+    /// For questions that come after the search asked for the steps of the state, where a state that
+    /// cannot be decoded has been reported.
+    fn known(&self, bytes: &[u8]) -> Option<M::State> {
+        self.decode(bytes)?.ok()
+    }
+
+    fn encode(&self, state: &M::State, bytes: &mut Vec<u8>) -> Result<(), String> {
+        if self.several {
+            bytes.push(STATE);
+        }
+        encode(state, bytes)
+    }
+
+    fn start_process(&self) -> ProcessId {
+        ProcessId(self.processes.len() as u16)
+    }
+
+    /// The possible moves of a state, process by process.
+    fn moves(&self, bytes: &[u8]) -> Result<Vec<Move<M::State>>, String> {
+        let Some(state) = self.decode(bytes) else {
+            let process = self.start_process();
+            let states = self.model.initial_states().into_iter().zip(0..);
+            return Ok(states.map(|(next, number)| Move { process, number, next }).collect());
+        };
+        let mut moves = self.moves_of(&state?)?;
+        moves.sort_by_key(|found| found.process);
+        Ok(moves)
+    }
+
+    fn moves_of(&self, state: &M::State) -> Result<Vec<Move<M::State>>, String> {
+        let mut actions = Vec::new();
+        self.model.actions(state, &mut actions);
+        let mut moves = Vec::with_capacity(actions.len());
+        for (action, number) in actions.iter().zip(0..) {
+            let next = self.model.next(state, action);
+            let Some(next) = next.filter(|next| self.model.is_within(next)) else { continue };
+            let process = self.model.process(action);
+            if process >= self.processes.len() {
+                return Err(format!(
+                    "{} is an action of process {process}, but there are {} processes",
+                    self.model.describe(action),
+                    self.processes.len()
+                ));
+            }
+            moves.push(Move { process: ProcessId(process as u16), number, next });
+        }
+        Ok(moves)
+    }
+
+    /// Looks for mistakes in the first states that a search comes by.
+    fn examine(&self, bytes: &[u8], moves: &[Move<M::State>]) -> Result<(), String> {
+        if self.examined.load(Ordering::Relaxed) >= EXAMINED {
+            return Ok(());
+        }
+        self.examined.fetch_add(1, Ordering::Relaxed);
+        let mut encoding = Vec::new();
+        for found in moves {
+            encoding.clear();
+            encode(&found.next, &mut encoding)?;
+            check(&found.next, &encoding)?;
+        }
+        let again = self.moves(bytes)?;
+        let same = moves.len() == again.len()
+            && moves.iter().zip(&again).all(|(a, b)| {
+                (a.process, a.number) == (b.process, b.number) && a.next == b.next
+            });
+        match same {
+            true => Ok(()),
+            false => Err("the same state has different actions when it is asked again".into()),
+        }
+    }
+
+    /// The moves of a state, after a look for mistakes; those end as a step that breaks.
+    fn checked_moves(&self, bytes: &[u8]) -> Option<Vec<Move<M::State>>> {
+        let moves = self.moves(bytes).and_then(|moves| {
+            self.examine(bytes, &moves)?;
+            Ok(moves)
+        });
+        moves.map_err(|message| self.note_misuse(message)).ok()
+    }
+
+    fn note_misuse(&self, message: String) -> u32 {
+        let mut known = self.misuse.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        known.get_or_insert(message);
+        MISUSE
+    }
+
+    /// Writes a state, and says which property it violates.
+    fn arrive(&self, state: &M::State, bytes: &mut Vec<u8>) -> Outcome {
+        if let Err(message) = self.encode(state, bytes) {
+            return Outcome::Broken(self.note_misuse(message));
+        }
+        let mut outcome = Outcome::Done;
+        for (property, number) in self.properties.iter().zip(0..) {
+            let holds = || (property.propositions[0].holds)(self.model, state);
+            match property.expectation {
+                Expectation::Always if outcome == Outcome::Done && !holds() => {
+                    outcome = Outcome::Violated(number);
+                }
+                Expectation::Sometimes => {
+                    let seen = &self.seen[number as usize];
+                    if !seen.load(Ordering::Relaxed) && holds() {
+                        seen.store(true, Ordering::Relaxed);
+                    }
+                }
+                _ => {}
+            }
+        }
+        outcome
+    }
+
+    fn proposition_at(&self, index: usize) -> Option<&crate::Proposition<M>> {
+        self.properties.iter().flat_map(|property| &property.propositions).nth(index)
+    }
+}
+
+/// The step that reports a misuse.
+fn misuse_step() -> Step {
+    Step::new(ProcessId(0), MISUSE)
+}
+
+impl<M: Model> System for Encoded<'_, M> {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        if self.several {
+            state.push(ROOT);
+            return Outcome::Done;
+        }
+        match self.model.initial_states().first() {
+            Some(first) => self.arrive(first, state),
+            None => Outcome::Broken(self.note_misuse("the model has no initial state".into())),
+        }
+    }
+
+    fn process_count(&self, _state: &[u8]) -> usize {
+        self.processes.len() + usize::from(self.several)
+    }
+
+    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+        match self.checked_moves(state) {
+            Some(moves) => {
+                for found in moves {
+                    enabled.push(Step::new(found.process, found.number));
+                }
+            }
+            None => enabled.push(misuse_step()),
+        }
+    }
+
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        if step.transition == MISUSE {
+            return Outcome::Broken(MISUSE);
+        }
+        let moves = match self.moves(state) {
+            Ok(moves) => moves,
+            Err(message) => return Outcome::Broken(self.note_misuse(message)),
+        };
+        let wanted = |found: &&Move<M::State>| {
+            (found.process, found.number) == (step.process, step.transition)
+        };
+        let Some(found) = moves.iter().find(wanted) else {
+            let message = "a step is taken where it is not enabled".into();
+            return Outcome::Broken(self.note_misuse(message));
+        };
+        state.clear();
+        self.arrive(&found.next, state)
+    }
+
+    fn is_transient(&self, state: &[u8]) -> bool {
+        self.several && state.first() == Some(&ROOT)
+    }
+
+    fn is_settled(&self, _state: &[u8]) -> bool {
+        true
+    }
+
+    fn expand(
+        &self,
+        state: &mut Vec<u8>,
+        _enabled: &mut Enabled,
+        _scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) {
+        let start = out.bytes.len();
+        let Some(moves) = self.checked_moves(state) else {
+            out.bytes.extend_from_slice(state);
+            let range = start..out.bytes.len();
+            out.list.push((misuse_step(), Outcome::Broken(MISUSE), range));
+            return;
+        };
+        for found in moves {
+            let start = out.bytes.len();
+            let outcome = self.arrive(&found.next, &mut out.bytes);
+            let step = Step::new(found.process, found.number);
+            out.list.push((step, outcome, start..out.bytes.len()));
+        }
+    }
+
+    fn is_valid_end(&self, state: &[u8]) -> bool {
+        self.known(state).is_none_or(|state| self.model.may_end(&state))
+    }
+
+    fn proposition_count(&self) -> usize {
+        self.properties.iter().map(|property| property.propositions.len()).sum()
+    }
+
+    fn proposition(&self, state: &[u8], index: usize) -> bool {
+        match (self.known(state), self.proposition_at(index)) {
+            (Some(state), Some(proposition)) => (proposition.holds)(self.model, &state),
+            _ => false,
+        }
+    }
+
+    fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
+        let local = process.index() < self.processes.len()
+            && self.known(state).is_some_and(|s| self.model.is_local(&s, process.index()));
+        if local { Locality::Local } else { Locality::Shared }
+    }
+
+    fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
+        self.locality(state, process) != Locality::Local
+    }
+
+    fn fault(&self, number: u32) -> Fault {
+        let (kind, message) = match self.properties.get(number as usize) {
+            Some(property) => (FaultKind::Assertion, format!("always: {}", property.name)),
+            None => {
+                let known = self.misuse.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                let reason = known.clone().unwrap_or_default();
+                (FaultKind::Runtime, format!("the model cannot be explored: {reason}"))
+            }
+        };
+        Fault { kind, message, file: String::new(), line: 0 }
+    }
+
+    fn process_name(&self, _state: &[u8], process: ProcessId) -> String {
+        self.processes.get(process.index()).cloned().unwrap_or_else(|| "start".into())
+    }
+
+    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
+        let text = match self.known(state) {
+            _ if step.transition == MISUSE => "the model cannot be explored".into(),
+            None => format!("initial state {}", step.transition),
+            Some(state) => {
+                let mut actions = Vec::new();
+                self.model.actions(&state, &mut actions);
+                let action = actions.get(step.transition as usize);
+                action.map_or_else(String::new, |action| self.model.describe(action))
+            }
+        };
+        (String::new(), 0, text)
+    }
+
+    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
+        self.known(state).map_or_else(Vec::new, |state| self.model.variables(&state))
+    }
+}

@@ -1,0 +1,222 @@
+//! Running a test under a scheduler.
+
+use crate::scheduler::{Native, Scheduler, Task, TaskId};
+use crate::{Config, FailurePersistence, MaxSteps};
+use preempt::facade::{self, Chooser};
+use preempt::{Check, FailureKind, Report, Strategy};
+use std::fmt;
+use std::path::Path;
+
+/// Runs tests under one scheduler.
+#[derive(Debug)]
+pub struct Runner<S> {
+    scheduler: S,
+    config: Config,
+}
+
+impl<S: Scheduler + 'static> Runner<S> {
+    /// With this scheduler.
+    pub fn new(scheduler: S, config: Config) -> Self {
+        Runner { scheduler, config }
+    }
+
+    /// Runs a test; returns the number of executions.
+    ///
+    /// # Panics
+    /// With a report and the schedule, if an execution fails.
+    #[track_caller]
+    pub fn run<F>(mut self, test: F) -> usize
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let check = facade::with_environment(&self.config.to_check());
+        let (report, executions) = match self.scheduler.native() {
+            Some(Native::Replay(schedule)) => (check.replay(&schedule).run(test), 1),
+            Some(Native::Exhaustive(iterations)) => {
+                let check = match iterations {
+                    Some(iterations) => check.executions(iterations as u64),
+                    None => check.unbounded(),
+                };
+                let report = check.run(test);
+                let executions = report.executions;
+                (report, executions)
+            }
+            Some(Native::Strategy(strategy, iterations)) => {
+                self.sample(&check, strategy, iterations as u64, &test)
+            }
+            None => {
+                let mut asked = Asked(&mut self.scheduler);
+                let report = facade::drive(&check, &mut asked, test);
+                let executions = report.executions;
+                (report, executions)
+            }
+        };
+        let failed = report.failure().is_some_and(|failure| !self.is_given_up(failure.kind));
+        assert!(!failed, "{}", self.failure_text(&report));
+        usize::try_from(executions).unwrap_or(usize::MAX)
+    }
+
+    /// Whether a failure only means that an execution was given up.
+    fn is_given_up(&self, kind: FailureKind) -> bool {
+        kind == FailureKind::StepLimit
+            && matches!(self.config.max_steps, MaxSteps::ContinueAfter(_))
+    }
+
+    /// So many executions. One that is given up counts, and the others follow from another seed.
+    fn sample<F>(
+        &self,
+        check: &Check,
+        strategy: Strategy,
+        iterations: u64,
+        test: &F,
+    ) -> (Report, u64)
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let mut strategy = strategy;
+        let mut done = 0;
+        loop {
+            let left = iterations.saturating_sub(done);
+            let report = check.clone().strategy(strategy).executions(left.max(1)).run(test);
+            done += report.executions.max(1);
+            let given_up = report.failure().is_some_and(|failure| self.is_given_up(failure.kind));
+            if !given_up || done >= iterations {
+                return (report, done);
+            }
+            strategy = reseeded(strategy, done);
+        }
+    }
+
+    fn failure_text(&self, report: &Report) -> String {
+        let Some(failure) = report.failure() else { return String::new() };
+        let schedule = &failure.schedule;
+        let how = match &self.config.failure_persistence {
+            FailurePersistence::None => return failure.to_string(),
+            FailurePersistence::Print => print_text(schedule),
+            FailurePersistence::File(folder) => {
+                let folder = folder.as_deref().unwrap_or(Path::new("."));
+                write_file(folder, schedule).unwrap_or_else(|| print_text(schedule))
+            }
+        };
+        format!("{failure}\n{how}")
+    }
+}
+
+fn print_text(schedule: &str) -> String {
+    format!(
+        "failing schedule:\n\"\n{schedule}\n\"\npass that string to `shuttle::replay` to replay the failure"
+    )
+}
+
+/// Writes the schedule to a file of its own; `None` if that is not possible.
+fn write_file(folder: &Path, schedule: &str) -> Option<String> {
+    use std::io::Write;
+    for number in 0..10_000 {
+        let path = folder.join(format!("schedule{number:03}.txt"));
+        let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
+        match file {
+            Ok(mut file) => {
+                file.write_all(schedule.as_bytes()).ok()?;
+                let path = path.canonicalize().unwrap_or(path);
+                return Some(format!(
+                    "failing schedule persisted to file: {}\npass that path to \
+                     `shuttle::replay_from_file` to replay the failure",
+                    path.display()
+                ));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+fn reseeded(strategy: Strategy, by: u64) -> Strategy {
+    match strategy {
+        Strategy::Random { seed } => Strategy::Random { seed: seed.wrapping_add(by) },
+        Strategy::Sampling { seed } => Strategy::Sampling { seed: seed.wrapping_add(by) },
+        Strategy::Pct { depth, seed } => Strategy::Pct { depth, seed: seed.wrapping_add(by) },
+        other => other,
+    }
+}
+
+/// A scheduler of the user's, asked at every step.
+struct Asked<'a, S>(&'a mut S);
+
+impl<S: Scheduler> Chooser for Asked<'_, S> {
+    fn begin(&mut self) -> bool {
+        self.0.new_execution().is_some()
+    }
+
+    fn choose(
+        &mut self,
+        runnable: &[usize],
+        current: Option<usize>,
+        yields: bool,
+    ) -> Option<usize> {
+        let tasks: Vec<Task> = runnable.iter().map(|&id| Task { id: TaskId::from(id) }).collect();
+        let tasks: Vec<&Task> = tasks.iter().collect();
+        self.0.next_task(&tasks, current.map(TaskId::from), yields).map(usize::from)
+    }
+
+    fn number(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}
+
+/// Runs a test under several schedulers at once.
+pub struct PortfolioRunner {
+    schedulers: Vec<Box<dyn Scheduler + Send + 'static>>,
+    stop_on_first_failure: bool,
+    config: Config,
+}
+
+impl PortfolioRunner {
+    /// With no scheduler yet.
+    pub fn new(stop_on_first_failure: bool, config: Config) -> Self {
+        PortfolioRunner { schedulers: Vec::new(), stop_on_first_failure, config }
+    }
+
+    /// Adds a scheduler.
+    pub fn add(&mut self, scheduler: impl Scheduler + Send + 'static) {
+        self.schedulers.push(Box::new(scheduler));
+    }
+
+    /// Runs a test under each scheduler, on a thread of its own.
+    ///
+    /// # Panics
+    /// With the report of the last scheduler that found a failure.
+    #[track_caller]
+    pub fn run<F>(self, test: F)
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let test = std::sync::Arc::new(test);
+        let threads: Vec<_> = self
+            .schedulers
+            .into_iter()
+            .map(|scheduler| {
+                let (test, config) = (test.clone(), self.config.clone());
+                std::thread::spawn(move || Runner::new(scheduler, config).run(move || test()))
+            })
+            .collect();
+        let mut failure = None;
+        for thread in threads {
+            if let Err(payload) = thread.join() {
+                failure = Some(payload);
+                if self.stop_on_first_failure {
+                    break;
+                }
+            }
+        }
+        if let Some(payload) = failure {
+            std::panic::resume_unwind(payload);
+        }
+    }
+}
+
+impl fmt::Debug for PortfolioRunner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PortfolioRunner").field("schedulers", &self.schedulers.len()).finish()
+    }
+}

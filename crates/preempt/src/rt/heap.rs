@@ -1,0 +1,375 @@
+//! Addresses that mean the same in every execution.
+//!
+//! An address in an atomic is a number like any other to the exploration: it computes with it, compares
+//! it, and expects it to be the same after the same history. What `malloc` returns is not. So while an
+//! execution runs, every allocation made by the test has a second, *canonical* address, a hash of the
+//! local history of its thread, its layout, and how many of that layout came before it since the last
+//! operation. (Not a running number: what a library allocates once per process would shift all that
+//! follow.) Atomics hold canonical addresses inside and show real ones outside. Stacks of threads have
+//! canonical addresses, too.
+//!
+//! Memory that is freed is not given back before the execution ends, so no address means two things.
+//! On request ([`Check::reuse_addresses`](crate::Check::reuse_addresses)) a freed block of the same
+//! thread and layout may be used again, which is a choice that is explored: that is how ABA shows.
+//!
+//! Nothing of this happens before a test has put something that looks like an address into an atomic;
+//! then the exploration begins again with the heap under control.
+//!
+//! Invariant: `HEAP` is set exactly while code of the test runs in an execution whose heap is under
+//! control, never inside the runtime: what the runtime allocates is no business of the test.
+
+use preempt_explore::ThreadId;
+use rustc_hash::FxHashMap;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+thread_local! {
+    static HEAP: Cell<*mut Heap> = const { Cell::new(null_mut()) };
+}
+
+/// The global allocator of tests: the system's, and inside a check one that knows the addresses.
+///
+/// It is installed by the feature `allocator`, which is on by default. A test program with a global
+/// allocator of its own switches the feature off and wraps its allocator:
+/// `#[global_allocator] static GLOBAL: preempt::Allocator<Mine> = preempt::Allocator(Mine);`
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allocator<A = System>(pub A);
+
+// SAFETY: every block comes from the inner allocator and goes back to it with its own layout; under
+// control the way back is put off until the end of the execution.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let heap = HEAP.get();
+        if heap.is_null() {
+            // SAFETY: as the caller's.
+            return unsafe { self.0.alloc(layout) };
+        }
+        // SAFETY: as the caller's; the heap is alive while it is in `HEAP`, and no borrow of it is
+        // alive while the choice is made, when other threads run.
+        unsafe {
+            if (*heap).may_reuse(layout)
+                && crate::choose(2) == 1
+                && let Some(block) = paused(heap, |heap| heap.reuse(layout))
+            {
+                return block;
+            }
+            paused(heap, |heap| heap.allocate(layout, || self.0.alloc(layout)))
+        }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let heap = HEAP.get();
+        // SAFETY: as above.
+        let kept = !heap.is_null() && unsafe { paused(heap, |heap| heap.retire(block, layout)) };
+        if !kept {
+            // SAFETY: as the caller's.
+            unsafe { self.0.dealloc(block, layout) };
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if HEAP.get().is_null() {
+            // SAFETY: as the caller's.
+            return unsafe { self.0.alloc_zeroed(layout) };
+        }
+        // SAFETY: as the caller's; the block is as large as the layout says.
+        unsafe {
+            let block = self.alloc(layout);
+            if !block.is_null() {
+                block.write_bytes(0, layout.size());
+            }
+            block
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if HEAP.get().is_null() {
+            // SAFETY: as the caller's.
+            return unsafe { self.0.realloc(block, layout, size) };
+        }
+        // SAFETY: the caller promises a valid size for this alignment; old and new block are
+        // different, and both have at least the smaller size.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                new.copy_from_nonoverlapping(block, layout.size().min(size));
+                self.dealloc(block, layout);
+            }
+            new
+        }
+    }
+}
+
+/// Calls a closure with the heap; what it allocates itself is not the test's.
+///
+/// # Safety
+/// The heap is alive and not borrowed.
+unsafe fn paused<R>(heap: *mut Heap, work: impl FnOnce(&mut Heap) -> R) -> R {
+    HEAP.set(null_mut());
+    // SAFETY: as the caller's; `HEAP` is null, so nothing else reaches it meanwhile.
+    let result = work(unsafe { &mut *heap });
+    HEAP.set(heap);
+    result
+}
+
+/// While it lives, allocations are the runtime's own.
+pub(crate) struct Paused(*mut Heap);
+
+impl Paused {
+    pub(crate) fn new() -> Self {
+        Paused(HEAP.replace(null_mut()))
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        HEAP.set(self.0);
+    }
+}
+
+/// From here on the runtime works, or another thread.
+#[inline]
+pub(super) fn leave_test() {
+    HEAP.set(null_mut());
+}
+
+#[derive(Clone, Copy)]
+struct Block {
+    start: usize,
+    size: usize,
+    canonical: usize,
+}
+
+/// A freed block that waits for the end of the execution.
+struct Freed {
+    block: *mut u8,
+    layout: Layout,
+    owner: u32,
+}
+
+/// Canonical addresses of stacks, as many for each thread, then of blocks. No program is loaded there.
+const STACKS: usize = 0x0100_0000_0000;
+const STACK: usize = 1 << 32;
+const THREADS: usize = 256;
+const BLOCKS: usize = STACKS + THREADS * STACK;
+/// As many blocks of 16 bytes, so that two of them hardly ever get the same address.
+const SPACE: usize = 1 << 45;
+const END: usize = BLOCKS + SPACE;
+/// Freed memory that is kept until the end of an execution, at most.
+const MOST_FREED: usize = 1 << 28;
+
+/// The allocations of one execution.
+#[derive(Default)]
+pub(crate) struct Heap {
+    /// Whether allocations are followed.
+    enabled: bool,
+    /// Whether freed blocks may be used again.
+    pub(crate) reuses: bool,
+    /// The thread that runs, and its history.
+    current: u32,
+    history: u64,
+    /// How many blocks were allocated, by history and layout.
+    counts: FxHashMap<(u64, usize, usize), u64>,
+    blocks: Vec<Block>,
+    /// The first of `blocks` that is not in `by_start`.
+    indexed: usize,
+    /// By real address.
+    by_start: BTreeMap<usize, (usize, usize)>,
+    /// By canonical address.
+    by_canonical: BTreeMap<usize, (usize, usize)>,
+    freed: Vec<Freed>,
+    freed_bytes: usize,
+    /// Lowest and highest address of each thread's stack.
+    stacks: Vec<(usize, usize)>,
+}
+
+impl Heap {
+    /// Whether [`Allocator`] is the global allocator, so that allocations can be followed.
+    pub(super) fn is_installed() -> bool {
+        static INSTALLED: OnceLock<bool> = OnceLock::new();
+        *INSTALLED.get_or_init(|| {
+            let mut heap = Heap { enabled: true, ..Heap::default() };
+            heap.enter_test(ThreadId::MAIN, 0);
+            drop(std::hint::black_box(Box::new(0u64)));
+            leave_test();
+            !heap.blocks.is_empty()
+        })
+    }
+
+    /// A new execution begins.
+    pub(super) fn begin(&mut self, enabled: bool) {
+        self.release();
+        self.enabled = enabled;
+        self.blocks.clear();
+        self.indexed = 0;
+        self.by_start.clear();
+        self.by_canonical.clear();
+        self.counts.clear();
+        self.stacks.clear();
+    }
+
+    /// Gives freed memory back.
+    pub(super) fn release(&mut self) {
+        for freed in self.freed.drain(..) {
+            // SAFETY: the test has freed it with this layout, and nobody has used it again. With
+            // `HEAP` null the global allocator passes it on.
+            unsafe { std::alloc::dealloc(freed.block, freed.layout) };
+        }
+        self.freed_bytes = 0;
+    }
+
+    /// Code of `thread` runs from here on.
+    #[inline]
+    pub(super) fn enter_test(&mut self, thread: ThreadId, history: u64) {
+        if self.enabled {
+            self.current = thread.0;
+            self.history = history;
+            HEAP.set(self);
+        }
+    }
+
+    /// Names a block.
+    fn allocate(&mut self, layout: Layout, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
+        let block = allocate();
+        if !block.is_null() {
+            let canonical = self.reserve(layout);
+            self.blocks.push(Block { start: block.addr(), size: layout.size(), canonical });
+        }
+        block
+    }
+
+    fn reserve(&mut self, layout: Layout) -> usize {
+        let count = self.counts.entry((self.history, layout.size(), layout.align())).or_default();
+        let mut hasher = rustc_hash::FxHasher::default();
+        (self.history, layout, *count).hash(&mut hasher);
+        *count += 1;
+        place(hasher.finish() as usize, layout.size(), layout.align())
+    }
+
+    /// Whether this thread has freed a block of this layout.
+    fn may_reuse(&self, layout: Layout) -> bool {
+        self.reuses && self.freed.iter().any(|f| f.owner == self.current && f.layout == layout)
+    }
+
+    /// The block of this layout that this thread freed last.
+    fn reuse(&mut self, layout: Layout) -> Option<*mut u8> {
+        let mine = |f: &Freed| f.owner == self.current && f.layout == layout;
+        let position = self.freed.iter().rposition(mine)?;
+        self.freed_bytes -= layout.size();
+        Some(self.freed.remove(position).block)
+    }
+
+    /// Where the stack of a thread lies.
+    pub(super) fn set_stack(&mut self, thread: ThreadId, low: usize, high: usize) {
+        if self.enabled {
+            if self.stacks.len() <= thread.index() {
+                self.stacks.resize(thread.index() + 1, (0, 0));
+            }
+            self.stacks[thread.index()] = (low, high);
+        }
+    }
+
+    /// Keeps a freed block until the execution ends. `false` if it is to be freed now.
+    fn retire(&mut self, block: *mut u8, layout: Layout) -> bool {
+        if self.freed_bytes + layout.size() > MOST_FREED {
+            return false;
+        }
+        self.freed_bytes += layout.size();
+        self.freed.push(Freed { block, layout, owner: self.current });
+        true
+    }
+
+    fn index(&mut self) {
+        for block in &mut self.blocks[self.indexed..] {
+            // Two blocks at one address is unlikely, but must never happen.
+            while translate(&self.by_canonical, block.canonical).is_some()
+                || self.by_canonical.range(block.canonical..=block.canonical + block.size).count()
+                    > 0
+            {
+                block.canonical = place(block.canonical.wrapping_mul(31), block.size, 1);
+            }
+            self.by_start.insert(block.start, (block.size, block.canonical));
+            self.by_canonical.insert(block.canonical, (block.size, block.start));
+        }
+        self.indexed = self.blocks.len();
+    }
+
+    /// The canonical address for a real one; a number that is no address stays as it is.
+    fn canonical(&mut self, address: usize) -> usize {
+        self.index();
+        if let Some(canonical) = translate(&self.by_start, address) {
+            return canonical;
+        }
+        let mut stacks = self.stacks.iter().enumerate();
+        match stacks.find(|(_, (low, high))| (*low..*high).contains(&address)) {
+            Some((thread, &(_, high))) => {
+                STACKS + (thread % THREADS + 1) * STACK - (high - address)
+            }
+            None => address,
+        }
+    }
+
+    /// The real address for a canonical one.
+    fn real(&mut self, canonical: usize) -> usize {
+        self.index();
+        if let Some(address) = translate(&self.by_canonical, canonical) {
+            return address;
+        }
+        let offset = canonical - STACKS;
+        let (thread, below) = (offset / STACK, STACK - offset % STACK);
+        match self.stacks.get(thread) {
+            Some(&(low, high)) if below <= high - low => high - below,
+            _ => canonical,
+        }
+    }
+}
+
+/// A canonical address for a block; its end is not the beginning of another.
+fn place(hash: usize, size: usize, align: usize) -> usize {
+    let unit = (size + 1).max(align).max(16).next_power_of_two();
+    // The upper bits of the hash are the better ones.
+    BLOCKS + ((hash >> 8) % (SPACE / unit)) * unit
+}
+
+fn translate(map: &BTreeMap<usize, (usize, usize)>, address: usize) -> Option<usize> {
+    let (&start, &(size, other)) = map.range(..=address).next_back()?;
+    (address - start <= size).then(|| other + (address - start))
+}
+
+/// What an atomic keeps for this value: the canonical address if it is one.
+#[inline]
+pub(crate) fn inward(runtime: &mut super::Runtime, value: u64) -> u64 {
+    if looks_like_an_address(value) { follow(runtime, value) } else { value }
+}
+
+/// What the test sees of a value kept in an atomic.
+#[inline]
+pub(crate) fn outward(runtime: &mut super::Runtime, value: u64) -> u64 {
+    if !(STACKS..END).contains(&(value as usize)) {
+        return value;
+    }
+    let _paused = Paused::new();
+    if runtime.heap().enabled { runtime.heap().real(value as usize) as u64 } else { value }
+}
+
+/// Numbers below or above are never addresses.
+fn looks_like_an_address(value: u64) -> bool {
+    (1 << 32..1 << 48).contains(&value)
+}
+
+#[cold]
+fn follow(runtime: &mut super::Runtime, value: u64) -> u64 {
+    let _paused = Paused::new();
+    if runtime.heap().enabled {
+        return runtime.heap().canonical(value as usize) as u64;
+    }
+    if Heap::is_installed() && !runtime.registry.knowledge.addresses {
+        runtime.registry.knowledge.addresses = true;
+        runtime.stop(preempt_explore::Ending::Restart);
+    }
+    value
+}

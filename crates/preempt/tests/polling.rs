@@ -1,0 +1,228 @@
+//! Loops that wait by yielding: bounded ones go on, endless ones end, and only real ones are livelocks.
+
+use preempt::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use preempt::sync::{Arc, Mutex, RwLock};
+use preempt::{Check, FailureKind, Outcome, Report, Strategy, thread};
+use std::time::Duration;
+
+const EXHAUSTIVE: [Strategy; 5] = [
+    Strategy::PartialOrders,
+    Strategy::ContextBoundedDfs,
+    Strategy::HappensBeforeCaching,
+    Strategy::Optimal,
+    Strategy::SleepSets,
+];
+
+fn check(strategy: Strategy) -> Check {
+    Check::new().time(Duration::from_secs(3600)).strategy(strategy)
+}
+
+fn holds(what: &str, body: impl Fn() + Sync + Copy) {
+    for strategy in EXHAUSTIVE {
+        let report = check(strategy).executions(20_000).run(body);
+        assert!(matches!(report.outcome, Outcome::Holds), "{what}, {strategy:?}: {report}");
+    }
+}
+
+/// Also where an unbounded search would not end: every bound does.
+fn holds_within(bound: u32, what: &str, body: impl Fn() + Sync + Copy) -> Report {
+    let report = check(Strategy::PartialOrders).preemptions(bound).executions(2_000).run(body);
+    let within = |b: &u32| *b >= bound;
+    let done = match &report.outcome {
+        Outcome::Holds => true,
+        Outcome::HoldsWithinBound(b) => within(b),
+        _ => false,
+    };
+    assert!(done, "{what}: {report}");
+    report
+}
+
+fn livelock(what: &str, body: impl Fn() + Sync + Copy) {
+    for strategy in EXHAUSTIVE {
+        let report = check(strategy).run(body);
+        let kind = report.failure().map(|f| f.kind);
+        assert_eq!(kind, Some(FailureKind::Livelock), "{what}, {strategy:?}: {report}");
+        let failure = report.failure().unwrap();
+        assert!(failure.schedule.len() < 200, "{}", failure.schedule);
+        let again = check(strategy).replay(&failure.schedule).run(body);
+        assert_eq!(again.failure().map(|f| f.kind), kind, "{what}, {strategy:?}: {again}");
+    }
+}
+
+#[test]
+fn bounded_waiting_is_no_livelock() {
+    holds("three loads in one thread", || {
+        let flag = AtomicBool::new(false);
+        for _ in 0..3 {
+            flag.load(SeqCst);
+            thread::yield_now();
+        }
+    });
+    holds("spin three times, then block", || {
+        let shared = Arc::new((AtomicBool::new(false), Mutex::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            for _ in 0..3 {
+                if theirs.0.load(SeqCst) {
+                    return;
+                }
+                thread::yield_now();
+            }
+            thread::park();
+        });
+        *shared.1.lock().unwrap() += 1;
+        other.thread().unpark();
+        other.join().unwrap();
+    });
+    holds("try_lock three times, then give up", || {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let guard = lock.lock().unwrap();
+        let other = thread::spawn(move || {
+            for _ in 0..3 {
+                if theirs.try_lock().is_ok() {
+                    return true;
+                }
+                thread::yield_now();
+            }
+            false
+        });
+        // Joins while it holds the lock: only giving up ends this.
+        assert!(!other.join().unwrap());
+        drop(guard);
+    });
+}
+
+#[test]
+fn endless_waiting_is_a_livelock() {
+    livelock("for a flag that nobody sets", || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || {
+            while !theirs.load(SeqCst) {
+                thread::yield_now();
+            }
+        });
+        other.join().unwrap();
+    });
+    livelock("under a lock, with two who wait", || {
+        let flag = Arc::new(Mutex::new(false));
+        let theirs = flag.clone();
+        let wait = |flag: &Mutex<bool>| {
+            while !*flag.lock().unwrap() {
+                thread::yield_now();
+            }
+        };
+        let other = thread::spawn(move || wait(&theirs));
+        wait(&flag);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn polling_under_a_lock_ends() {
+    holds("a mutex", || {
+        let flag = Arc::new(Mutex::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || *theirs.lock().unwrap() = true);
+        while !*flag.lock().unwrap() {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+    holds("two who poll a mutex", || {
+        let flag = Arc::new(Mutex::new(false));
+        let others = [flag.clone(), flag.clone()].map(|flag| {
+            thread::spawn(move || {
+                while !*flag.lock().unwrap() {
+                    thread::yield_now();
+                }
+            })
+        });
+        *flag.lock().unwrap() = true;
+        let _ = others.map(|other| other.join().unwrap());
+    });
+    holds("a read-write lock", || {
+        let flag = Arc::new(RwLock::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || *theirs.write().unwrap() = true);
+        while !*flag.read().unwrap() {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+    holds("try_lock", || {
+        let flag = Arc::new(Mutex::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || *theirs.lock().unwrap() = true);
+        while !flag.try_lock().is_ok_and(|flag| *flag) {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+    holds("a weak reference", || {
+        let strong = Arc::new(1);
+        let weak = Arc::downgrade(&strong);
+        let other = thread::spawn(move || drop(strong));
+        while weak.upgrade().is_some() {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn polling_with_a_statistics_counter_ends() {
+    for bound in 0..2 {
+        let report = holds_within(bound, "a counter in the loop", || {
+            let shared = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));
+            let theirs = shared.clone();
+            let other = thread::spawn(move || theirs.0.store(true, SeqCst));
+            while !shared.0.load(SeqCst) {
+                shared.1.fetch_add(1, SeqCst);
+                thread::yield_now();
+            }
+            other.join().unwrap();
+        });
+        assert!(report.partial_orders < 100, "{report}");
+    }
+    holds_within(0, "two with one counter", || {
+        let shared = Arc::new((AtomicBool::new(false), AtomicUsize::new(0)));
+        let others = [shared.clone(), shared.clone()].map(|shared| {
+            thread::spawn(move || {
+                while !shared.0.load(SeqCst) {
+                    shared.1.fetch_add(1, SeqCst);
+                    thread::yield_now();
+                }
+            })
+        });
+        shared.0.store(true, SeqCst);
+        let _ = others.map(|other| other.join().unwrap());
+    });
+}
+
+/// A thread that yields between steps that others see is not held back.
+#[test]
+fn yields_between_changes_lose_nothing() {
+    let seen = |with_yields: bool| {
+        let seen = std::sync::Mutex::new(std::collections::BTreeSet::new());
+        let report = check(Strategy::PartialOrders).unbounded().run(|| {
+            let numbers = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+            let theirs = numbers.clone();
+            let other = thread::spawn(move || {
+                for i in 1..=3 {
+                    theirs[i % 2].fetch_add(1, SeqCst);
+                    if with_yields {
+                        thread::yield_now();
+                    }
+                }
+            });
+            let first = (numbers[1].load(SeqCst), numbers[0].load(SeqCst));
+            other.join().unwrap();
+            seen.lock().unwrap().insert(first);
+        });
+        assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+        seen.into_inner().unwrap()
+    };
+    assert_eq!(seen(true), seen(false));
+}
