@@ -38,7 +38,13 @@ pub(crate) const SHUTTLE: &str = "shuttle";
 
 /// In the order of the table.
 pub(crate) const CRATES: &[Crate] = &[
-    Crate { name: "tokio", version: "1.53.1", features: &["full"], prefixes: &["sync::"], ..PLAIN },
+    Crate {
+        name: "tokio",
+        version: "1.53.1",
+        features: &["full", "test-util"],
+        prefixes: &["sync::"],
+        ..PLAIN
+    },
     Crate { name: "sharded-slab", version: "0.1.7", features: &["loom"], ..PLAIN },
     Crate {
         name: "concurrent-queue",

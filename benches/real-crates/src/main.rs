@@ -1,15 +1,18 @@
 //! The loom tests of published crates, run through preempt-loom and through loom.
 //!
 //! ```text
-//! cargo run -p bench-real-crates -- [--release] [--seconds N] [--ours | --loom] [--write FILE] [CRATE[=TEST]…]
+//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom | --table] [--write FILE] [--note TEXT] [--project DIR] [CRATE[=TEST]…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/real-crates/`; only the line of their manifests that
 //! names loom is changed. Without names all crates of the catalogue are run. `--write` writes the
-//! table to a file; `benches/REAL-CRATES.md` is the one that is kept.
+//! table to a file; `benches/REAL-CRATES.md` is the one that is kept. `--project` takes preempt's
+//! crates from another checkout. What is not run this time (`--ours`, `--loom`, `--table`) is taken from the last
+//! run that did. `--seeds` puts bugs into some crates instead and says who finds them.
 
 mod catalogue;
 mod runner;
+mod seeds;
 mod suites;
 mod table;
 mod workspace;
@@ -17,6 +20,7 @@ mod workspace;
 use anyhow::{Context, Result, bail};
 use catalogue::{CRATES, Crate, LOOM, SHUTTLE};
 use runner::{Options, Outcome, Row, Target, Tests};
+use seeds::{SEEDS, Seed};
 use std::path::{Path, PathBuf};
 use table::Section;
 use workspace::{Tool, Workspace};
@@ -24,8 +28,14 @@ use workspace::{Tool, Workspace};
 struct Arguments {
     seconds: u64,
     release: bool,
+    seeds: bool,
+    /// Run nothing: put the table together from what earlier runs kept.
+    table_only: bool,
     tools: Vec<Tool>,
     write: Option<PathBuf>,
+    project: Option<PathBuf>,
+    /// A sentence for the head of the table.
+    note: String,
     /// Names of crates, each with a part of the names of its tests.
     names: Vec<(String, String)>,
 }
@@ -33,14 +43,24 @@ struct Arguments {
 fn main() -> Result<()> {
     let arguments = arguments()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
-    let workspace = Workspace::new(&root)?;
+    let project = arguments.project.clone().unwrap_or_else(|| root.clone());
+    let workspace = Workspace::new(&root, project)?;
+    if arguments.seeds {
+        return run_seeds(&workspace, &arguments);
+    }
     let mut sections = Vec::new();
     for (krate, part) in selected(&arguments)? {
         let side = |tool: Tool| {
-            if !arguments.tools.contains(&tool) {
-                return Ok(Vec::new());
+            if !arguments.tools.contains(&tool) || arguments.table_only {
+                return workspace.kept(tool, krate.name).ok_or_else(|| "not run".to_string());
             }
-            let rows = run_crate(&workspace, tool, krate, part, &arguments);
+            let rows = run_crate(&workspace, tool, krate, (part, None), &arguments);
+            let rows = rows.and_then(|rows| {
+                if part.is_empty() {
+                    workspace.keep(tool, krate.name, &rows)?;
+                }
+                Ok(rows)
+            });
             rows.map_err(|error| {
                 eprintln!("{} with {}: {error:#}", krate.name, tool.name());
                 format!("{error:#}")
@@ -52,9 +72,36 @@ fn main() -> Result<()> {
             theirs: side(Tool::Loom),
         });
     }
-    let text = table::render(&sections, arguments.seconds, arguments.release);
+    let text = table::render(&sections, arguments.seconds, arguments.release, &arguments.note);
     match arguments.write {
         Some(path) => std::fs::write(&path, text).with_context(|| path.display().to_string())?,
+        None => println!("{text}"),
+    }
+    Ok(())
+}
+
+/// Runs the crates with bugs in them and writes which tool found which.
+fn run_seeds(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
+    let mut text = String::from(table::SEEDS);
+    let names = &arguments.names;
+    let chosen =
+        |seed: &&Seed| names.is_empty() || names.iter().any(|(name, _)| name == seed.krate);
+    for seed in SEEDS.iter().filter(chosen) {
+        let mut cells = Vec::new();
+        for &tool in &arguments.tools {
+            let rows =
+                run_crate(workspace, tool, seed.krate()?, (seed.test, Some(seed)), arguments)?;
+            cells.push(table::finding(&rows));
+        }
+        text.push_str(&format!(
+            "| {} | {} | {} |\n",
+            seed.krate()?.name,
+            seed.what,
+            cells.join(" | ")
+        ));
+    }
+    match &arguments.write {
+        Some(path) => std::fs::write(path, text).with_context(|| path.display().to_string())?,
         None => println!("{text}"),
     }
     Ok(())
@@ -64,7 +111,7 @@ fn run_crate(
     workspace: &Workspace,
     tool: Tool,
     krate: &Crate,
-    part: &str,
+    (part, seed): (&str, Option<&Seed>),
     arguments: &Arguments,
 ) -> Result<Vec<Row>> {
     let own = krate.name == LOOM || krate.name == SHUTTLE;
@@ -73,6 +120,9 @@ fn run_crate(
         SHUTTLE => suites::prepare_shuttle(workspace, tool, krate.version)?,
         name => workspace.prepare(tool, name, krate.version, krate.with)?,
     };
+    if let Some(seed) = seed {
+        seed.plant(workspace, tool, &folder)?;
+    }
     let tests = match krate.test {
         _ if own => Tests::All,
         Some(test) => Tests::One(test),
@@ -88,7 +138,7 @@ fn run_crate(
     };
     let options = Options { seconds: arguments.seconds, ignored_too: krate.name == LOOM };
     let mut rows = Vec::new();
-    for (file, executable) in runner::build(workspace, tool, &target)? {
+    for (file, executable) in runner::build(workspace, &target)? {
         for test in runner::list(&executable)? {
             let chosen =
                 krate.prefixes.is_empty() || krate.prefixes.iter().any(|p| test.starts_with(p));
@@ -143,8 +193,12 @@ fn arguments() -> Result<Arguments> {
     let mut arguments = Arguments {
         seconds: 3,
         release: false,
+        seeds: false,
+        table_only: false,
         tools: vec![Tool::Preempt, Tool::Loom],
         write: None,
+        project: None,
+        note: String::new(),
         names: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -154,10 +208,17 @@ fn arguments() -> Result<Arguments> {
                 arguments.seconds = words.next().context("--seconds needs a number")?.parse()?;
             }
             "--release" => arguments.release = true,
+            "--table" => arguments.table_only = true,
+            "--seeds" => arguments.seeds = true,
             "--ours" => arguments.tools = vec![Tool::Preempt],
             "--loom" => arguments.tools = vec![Tool::Loom],
             "--write" => {
                 arguments.write = Some(words.next().context("--write needs a file")?.into())
+            }
+            "--note" => arguments.note = words.next().context("--note needs a sentence")?,
+            "--project" => {
+                let folder = words.next().context("--project needs a folder")?;
+                arguments.project = Some(Path::new(&folder).canonicalize()?);
             }
             option if option.starts_with('-') => bail!("unknown option {option}"),
             name => {

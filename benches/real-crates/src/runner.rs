@@ -1,6 +1,6 @@
 //! Building a crate's tests and running them one by one, each in a process of its own.
 
-use crate::workspace::{Tool, Workspace};
+use crate::workspace::Workspace;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -78,11 +78,7 @@ const SETTINGS: [&str; 9] = [
 ];
 
 /// Builds the tests; returns the executables with the names of their targets.
-pub(crate) fn build(
-    workspace: &Workspace,
-    tool: Tool,
-    target: &Target<'_>,
-) -> Result<Vec<(String, PathBuf)>> {
+pub(crate) fn build(workspace: &Workspace, target: &Target<'_>) -> Result<Vec<(String, PathBuf)>> {
     let mut command = Command::new("cargo");
     command.args(["test", "--no-run", "--message-format", "json"]);
     if target.keep_going {
@@ -105,7 +101,7 @@ pub(crate) fn build(
     let output = command
         .current_dir(target.folder)
         .env("RUSTFLAGS", format!("--cfg {} --cap-lints allow", target.cfg))
-        .env("CARGO_TARGET_DIR", workspace.build_folder(tool))
+        .env("CARGO_TARGET_DIR", workspace.build_folder())
         .output()
         .context("cargo test --no-run")?;
     let text = String::from_utf8_lossy(&output.stdout);
@@ -201,6 +197,50 @@ pub(crate) fn run(
     }
     rows.push(Row { test: test.into(), outcome, executions, seconds });
     Ok(rows)
+}
+
+impl Row {
+    /// As JSON, to be kept for later runs.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let (word, number, expected) = match &self.outcome {
+            Outcome::Holds => ("holds".to_string(), None, false),
+            Outcome::WithinBound(bound) => ("bound".to_string(), *bound, false),
+            Outcome::Failed { kind, preemptions, expected } => {
+                (format!("failed {kind}"), *preemptions, *expected)
+            }
+            Outcome::TestFailed => ("test failed".to_string(), None, false),
+            Outcome::Passed => ("passed".to_string(), None, false),
+            Outcome::Crashed(how) => (format!("crashed {how}"), None, false),
+        };
+        serde_json::json!({
+            "test": self.test, "outcome": word, "number": number, "expected": expected,
+            "executions": self.executions, "seconds": self.seconds,
+        })
+    }
+
+    /// What [`Row::to_json`] wrote.
+    pub(crate) fn from_json(value: &serde_json::Value) -> Option<Row> {
+        let word = value["outcome"].as_str()?;
+        let number = value["number"].as_u64();
+        let outcome = match word.split_once(' ') {
+            None if word == "holds" => Outcome::Holds,
+            None if word == "passed" => Outcome::Passed,
+            Some(("failed", kind)) => Outcome::Failed {
+                kind: kind.to_string(),
+                preemptions: number,
+                expected: value["expected"].as_bool()?,
+            },
+            Some(("crashed", how)) => Outcome::Crashed(how.to_string()),
+            Some(_) => Outcome::TestFailed,
+            None => Outcome::WithinBound(number),
+        };
+        Some(Row {
+            test: value["test"].as_str()?.to_string(),
+            outcome,
+            executions: value["executions"].as_u64()?,
+            seconds: value["seconds"].as_f64()?,
+        })
+    }
 }
 
 fn row(test: &str, line: &str, passed: bool) -> Option<Row> {

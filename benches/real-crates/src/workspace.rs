@@ -2,6 +2,7 @@
 //!
 //! Everything is below `target/real-crates/`: nothing of it is ever committed.
 
+use crate::runner::Row;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,23 +26,24 @@ impl Tool {
 
 /// Where everything happens.
 pub(crate) struct Workspace {
-    root: PathBuf,
+    /// The project whose crates stand in for loom and shuttle.
+    project: PathBuf,
     folder: PathBuf,
 }
 
 impl Workspace {
-    /// Below the target folder of the project at `root`.
-    pub(crate) fn new(root: &Path) -> Result<Self> {
+    /// Below the target folder of the project at `root`, with the crates of `project`.
+    pub(crate) fn new(root: &Path, project: PathBuf) -> Result<Self> {
         let folder = root.join("target/real-crates");
         fs::create_dir_all(&folder)?;
-        let workspace = Workspace { root: root.to_path_buf(), folder };
+        let workspace = Workspace { project, folder };
         workspace.write_counted_loom()?;
         Ok(workspace)
     }
 
-    /// Where cargo builds for a tool: dependencies are shared between crates.
-    pub(crate) fn build_folder(&self, tool: Tool) -> PathBuf {
-        self.folder.join(format!("build-{}", tool.name()))
+    /// Where cargo builds: dependencies are shared between crates and tools.
+    pub(crate) fn build_folder(&self) -> PathBuf {
+        self.folder.join("build")
     }
 
     /// A file for the reports of one test.
@@ -49,7 +51,22 @@ impl Workspace {
         self.folder.join(format!("report-{}.jsonl", std::process::id()))
     }
 
-    /// A copy of a published crate whose loom is the tool's; `edit` may change files first.
+    /// Keeps the rows of a crate, so that a table can be put together from several runs.
+    pub(crate) fn keep(&self, tool: Tool, name: &str, rows: &[Row]) -> Result<()> {
+        let rows: Vec<_> = rows.iter().map(Row::to_json).collect();
+        let text = serde_json::to_string_pretty(&rows)?;
+        Ok(fs::write(self.folder.join(format!("{}-{name}.json", tool.name())), text)?)
+    }
+
+    /// The rows that the last run with this tool kept.
+    pub(crate) fn kept(&self, tool: Tool, name: &str) -> Option<Vec<Row>> {
+        let path = self.folder.join(format!("{}-{name}.json", tool.name()));
+        let rows: Vec<serde_json::Value> =
+            serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+        rows.iter().map(Row::from_json).collect()
+    }
+
+    /// A copy of a published crate whose loom is the tool's.
     pub(crate) fn prepare(
         &self,
         tool: Tool,
@@ -84,13 +101,13 @@ impl Workspace {
 
     /// The folder of a crate of this project.
     pub(crate) fn our_crate(&self, name: &str) -> PathBuf {
-        self.root.join("crates").join(name)
+        self.project.join("crates").join(name)
     }
 
     /// The folder of the package that is to be called `loom`, and its name.
     pub(crate) fn loom(&self, tool: Tool) -> (PathBuf, &'static str) {
         match tool {
-            Tool::Preempt => (self.root.join("crates/preempt-loom"), "preempt-loom"),
+            Tool::Preempt => (self.our_crate("preempt-loom"), "preempt-loom"),
             Tool::Loom => (self.folder.join("counted-loom"), "counted-loom"),
         }
     }

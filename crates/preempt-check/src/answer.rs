@@ -4,8 +4,8 @@
 //! and no verdict is stronger than what was searched.
 
 use preempt_core::{
-    Claim, FaultKind, Outcome, Statistics, Step, Stop, System, Trace, Unreached, Verdict,
-    Violation, ViolationKind, grouped, replay,
+    Claim, FaultKind, Outcome, ReplayError, Statistics, Step, Stop, System, Trace, Unreached,
+    Verdict, Violation, ViolationKind, grouped, replay,
 };
 
 /// An execution that violates a property, as a search found it.
@@ -30,7 +30,7 @@ impl Counterexample {
             FaultKind::Assertion => ViolationKind::Assertion,
             FaultKind::Claim => ViolationKind::Claim,
             FaultKind::Exclusivity => ViolationKind::Exclusivity,
-            FaultKind::Runtime | FaultKind::Limit => ViolationKind::Runtime,
+            FaultKind::Runtime | FaultKind::Limit | FaultKind::Stopped(_) => ViolationKind::Runtime,
         };
         Counterexample {
             steps,
@@ -72,6 +72,22 @@ pub struct Finding {
     pub unreached: Vec<Unreached>,
     /// Lines worth knowing.
     pub notes: Vec<String>,
+    /// The property automaton stopped following some execution: what comes later was not explored.
+    pub cut: bool,
+    /// For a search of a temporal property or never claim: what it says of assertions. It never says
+    /// anything of invalid end states.
+    pub assertions: Option<Assertions>,
+}
+
+/// What a search of a temporal property or never claim says of assertions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assertions {
+    /// No execution violates one.
+    Checked,
+    /// No execution violates one; so many states were explored for that alone.
+    CheckedApart(u64),
+    /// Nothing.
+    Ignored,
 }
 
 /// A claim, and the raw steps behind its counterexample for whoever wants to replay them.
@@ -99,15 +115,33 @@ impl Answer {
 /// tell its story; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
     let Finding {
-        counterexample,
+        mut counterexample,
         simplest,
-        stop,
+        mut stop,
         bound,
         mut statistics,
         coverage,
         mut unreached,
         mut notes,
+        cut: _,
+        assertions,
     } = finding;
+    // A step that was given up is no violation: the search just ended there.
+    if let Some(reason) = counterexample.as_ref().and_then(|found| given_up(system, found)) {
+        counterexample = None;
+        stop = stop.or(Some(reason));
+        statistics.errors = statistics.errors.saturating_sub(1);
+    }
+    let violation = match counterexample.as_ref().map(|found| violation(system, found, simplest)) {
+        Some(Err(reason)) => {
+            notes.push("a violation was found, but not confirmed in time".into());
+            counterexample = None;
+            stop = stop.or(Some(reason));
+            None
+        }
+        Some(Ok(violation)) => Some(violation),
+        None => None,
+    };
     statistics.complete &= stop.is_none();
     if let Some(found) = &counterexample {
         remove_executed(system, &found.steps, &mut unreached);
@@ -115,14 +149,13 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
             notes.push(format!("the search is incomplete: {stop}; there may be more violations"));
         }
     }
-    let violation = counterexample.as_ref().map(|found| violation(system, found, simplest));
     let verdict = match (&violation, stop, bound) {
         (Some(_), _, _) => Verdict::Violated,
         (None, Some(stop), _) => Verdict::Inconclusive(stop),
         (None, None, Some(bound)) => Verdict::HoldsWithinBound(bound),
         (None, None, None) => Verdict::Holds,
     };
-    let sentence = sentence(verdict, violation.as_ref(), bound, &statistics, coverage);
+    let sentence = sentence(verdict, violation.as_ref(), bound, &statistics, coverage, assertions);
     Answer {
         claim: Claim {
             property: property.to_owned(),
@@ -134,6 +167,14 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
             notes,
         },
         counterexample,
+    }
+}
+
+/// Why the last step of a counterexample was given up, if it was.
+fn given_up<S: System + ?Sized>(system: &S, found: &Counterexample) -> Option<Stop> {
+    match system.fault(found.fault?).kind {
+        FaultKind::Stopped(reason) => Some(reason),
+        _ => None,
     }
 }
 
@@ -156,11 +197,17 @@ fn remove_executed<S: System + ?Sized>(system: &S, steps: &[Step], unreached: &m
     unreached.retain(|place| left.contains(place));
 }
 
-fn violation<S: System + ?Sized>(system: &S, found: &Counterexample, simplest: bool) -> Violation {
+/// Tells the story of a counterexample; the error is why that had to be given up.
+fn violation<S: System + ?Sized>(
+    system: &S,
+    found: &Counterexample,
+    simplest: bool,
+) -> Result<Violation, Stop> {
     let (mut trace, state) = match replay(system, &found.steps) {
         Ok((trace, state, outcome)) => {
             (trace, (!matches!(outcome, Outcome::Broken(_))).then_some(state))
         }
+        Err(ReplayError { stopped: Some(reason), .. }) => return Err(reason),
         Err(error) => unreachable!("the search found steps that are no execution: {error}"),
     };
     trace.cycle_start = found.cycle_start;
@@ -172,7 +219,7 @@ fn violation<S: System + ?Sized>(system: &S, found: &Counterexample, simplest: b
         None if !found.message.is_empty() => (found.message.clone(), String::new(), 0),
         None => (usual_message(system, found.kind, state.as_deref()), String::new(), 0),
     };
-    Violation { kind: found.kind, message, file, line, trace, simplest }
+    Ok(Violation { kind: found.kind, message, file, line, trace, simplest })
 }
 
 fn usual_message<S: System + ?Sized>(
@@ -201,12 +248,19 @@ fn sentence(
     bound: Option<u32>,
     numbers: &Statistics,
     coverage: Option<String>,
+    assertions: Option<Assertions>,
 ) -> String {
     let states = count(numbers.states, "state");
+    let scope = assertions.map_or(String::new(), scope);
     match verdict {
-        Verdict::Holds => format!("holds: no violation in any execution ({states}, all explored)"),
+        Verdict::Holds if numbers.states == 0 && assertions.is_some() => format!(
+            "holds of every execution whatsoever: nothing that can follow the first state violates it, so no state was explored for it{scope}"
+        ),
+        Verdict::Holds => {
+            format!("holds: no violation in any execution ({states}, all explored{scope})")
+        }
         Verdict::HoldsWithinBound(bound) => format!(
-            "No violation with at most {} (all {states} within that bound explored). Any violation needs at least {}.",
+            "No violation with at most {} (all {states} within that bound explored{scope}). Any violation needs at least {}.",
             count(bound.into(), "preemption"),
             bound + 1
         ),
@@ -241,6 +295,18 @@ fn sentence(
                 way_on(stop)
             )
         }
+    }
+}
+
+/// What the search of a property says beyond the property.
+fn scope(assertions: Assertions) -> String {
+    match assertions {
+        Assertions::Checked => "; assertions included, invalid end states not".into(),
+        Assertions::CheckedApart(states) => format!(
+            "; assertions included ({} explored for them alone), invalid end states not",
+            count(states, "state")
+        ),
+        Assertions::Ignored => "; neither assertions nor invalid end states included".into(),
     }
 }
 
@@ -283,7 +349,8 @@ mod tests {
     #[test]
     fn sentences_never_claim_more_than_was_searched() {
         let numbers = Statistics { states: 10, depth: 4, ..Statistics::default() };
-        let say = |verdict, bound, coverage| sentence(verdict, None, bound, &numbers, coverage);
+        let say =
+            |verdict, bound, coverage| sentence(verdict, None, bound, &numbers, coverage, None);
         assert_eq!(
             say(Verdict::Holds, None, None),
             "holds: no violation in any execution (10 states, all explored)"
@@ -303,6 +370,26 @@ mod tests {
                 Some("expected coverage 99 %".into())
             ),
             "no violation found in 10 states, but the store does not keep states exactly: expected coverage 99 %"
+        );
+    }
+
+    #[test]
+    fn sentences_about_properties_say_what_else_was_looked_at() {
+        let say = |states, assertions| {
+            let numbers = Statistics { states, ..Statistics::default() };
+            sentence(Verdict::Holds, None, None, &numbers, None, Some(assertions))
+        };
+        assert_eq!(
+            say(10, Assertions::Checked),
+            "holds: no violation in any execution (10 states, all explored; assertions included, invalid end states not)"
+        );
+        assert_eq!(
+            say(10, Assertions::Ignored),
+            "holds: no violation in any execution (10 states, all explored; neither assertions nor invalid end states included)"
+        );
+        assert_eq!(
+            say(0, Assertions::CheckedApart(1234)),
+            "holds of every execution whatsoever: nothing that can follow the first state violates it, so no state was explored for it; assertions included (1,234 states explored for them alone), invalid end states not"
         );
     }
 }

@@ -14,7 +14,7 @@ mod reduce;
 pub mod search;
 pub mod store;
 
-pub use answer::{Answer, Counterexample, Finding, conclude};
+pub use answer::{Answer, Assertions, Counterexample, Finding, conclude};
 pub use budget::{Budget, Phase, Progress, available_memory};
 pub use check::Check;
 pub use options::{Compatibility, Options, Reduction, Search, Storage};

@@ -51,7 +51,7 @@ pub(crate) fn with_model_first(words: impl Iterator<Item = OsString>) -> Vec<OsS
     let mut words: Vec<OsString> = words.collect();
     let is_model = |word: &OsString| {
         let extension = Path::new(word).extension();
-        extension.is_some_and(|extension| extension == "pml" || extension == "bp")
+        extension.is_some_and(|e| e == "pml" || e == "bp" || e == "pds")
     };
     for at in (1..words.len().saturating_sub(1)).rev() {
         let optional = OPTIONAL_VALUES.iter().any(|option| words[at] == *option);

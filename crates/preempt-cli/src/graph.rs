@@ -138,9 +138,14 @@ impl<'a, S: System> Explorer<'a, S> {
             Outcome::Done => self.number_of(next),
             Outcome::Broken(fault) => self.fault_state(fault),
             Outcome::Violated(fault) => {
-                label.push_str(&format!(" ✗ {}", self.system.fault(fault).message));
+                label.push_str(" ✗");
                 let to = self.number_of(next);
-                self.states[to].error = true;
+                let mark = format!("✗ {}", self.system.fault(fault).message);
+                let state = &mut self.states[to];
+                state.error = true;
+                if !state.label.lines().any(|line| line == mark) {
+                    state.label.push_str(&format!("\n{mark}"));
+                }
                 to
             }
         };

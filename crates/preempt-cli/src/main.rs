@@ -6,6 +6,7 @@
 mod applicability;
 mod arguments;
 mod boolean;
+mod cancel;
 mod cc;
 mod deadline;
 mod explain;
@@ -101,7 +102,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
 }
 
 fn is_boolean(model: &ModelArguments) -> bool {
-    model.file.extension().is_some_and(|extension| extension == "bp")
+    boolean::reads(&model.file)
 }
 
 fn only_promela(command: &str, model: &ModelArguments) -> Result<(), Failure> {

@@ -10,27 +10,48 @@ use crate::output::{complain, print, print_exactly, write};
 use crate::promela;
 use crate::simulate::interactive;
 use crate::terminal;
-use preempt_core::{Claim, ProcessId, Step, Trace, Verdict, ViolationKind, replay};
+use preempt_core::{
+    Claim, Outcome, ProcessId, ReplayError, Step, Trace, Verdict, ViolationKind, replay,
+};
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::interpret::trail::{has_claim, is_trail};
 use preempt_report::{Page, SavedTrace, lanes, page};
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+/// What a trail file of Spin says about the check that wrote it; its steps are read later.
+fn trail_of_spin(text: &str) -> SavedTrace {
+    let kind = if has_claim(text) { "trail" } else { "" };
+    SavedTrace { property: "a trail of Spin".into(), kind: kind.into(), ..SavedTrace::default() }
+}
 
 /// Runs `preempt replay`.
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let path = &arguments.trace;
     let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
-    let saved = SavedTrace::from_json(&text)
-        .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
+    let mut saved = match is_trail(&text) {
+        true => trail_of_spin(&text),
+        false => SavedTrace::from_json(&text)
+            .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?,
+    };
     if let Some(schedule) = &saved.schedule {
         return crate::run::replay(arguments, &saved, schedule);
     }
     let check = as_saved(arguments, &saved)?;
     let mut model = promela::load(&check.model, true)?;
     let interpreter = promela::observed(&model, &check.model)?;
+    if is_trail(&text) {
+        let trail = interpreter
+            .read_trail(&text)
+            .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        saved.trace.raw = trail.steps;
+        saved.trace.cycle_start = trail.cycle_start;
+    }
     let is_own = |step: &&Step| step.process != ProcessId::PROPERTY;
-    let steps: Vec<Step> =
+    let mut steps: Vec<Step> =
         saved.trace.raw.iter().filter(is_own).map(|step| Step { choice: 0, ..*step }).collect();
-    let (mut trace, _, _) = replay(&interpreter, &steps).map_err(|error| {
+    let saved_steps = steps.len();
+    let mut trace = follow(&interpreter, &mut steps).map_err(|error| {
         Failure::Input(format!(
             "{} is no execution of {}: {error} (has the model changed?)",
             path.display(),
@@ -44,11 +65,11 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     for truncation in promela::truncations_along(&interpreter, &steps) {
         complain(&truncation);
     }
-    trace.cycle_start = cycle_start(&saved);
+    trace.cycle_start = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
     let promises = saved.kind == ViolationKind::Exclusivity.name();
     let execution = (steps.as_slice(), trace.cycle_start);
     let mut claim = promela::check::check_execution(&mut model, &check, execution, promises)?;
-    let sentence = judgement(&saved, &claim, trace.steps.len());
+    let sentence = judgement(&saved, &claim, saved_steps);
     if arguments.json {
         let found = claim.violation.as_ref();
         let saved = SavedTrace {
@@ -71,6 +92,22 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         write(path, &page(&Page { title: &title, claim: &claim, trace, sources: &sources }))?;
     }
     Ok(code)
+}
+
+/// Takes the steps one by one. A step that fails ends the execution: what was saved behind it is cut
+/// off.
+fn follow(system: &Interpreter, steps: &mut Vec<Step>) -> Result<Trace, ReplayError> {
+    let error = match replay(system, steps) {
+        Ok((trace, ..)) => return Ok(trace),
+        Err(error) => error,
+    };
+    match replay(system, &steps[..error.at]) {
+        Ok((trace, _, Outcome::Broken(_))) => {
+            steps.truncate(error.at);
+            Ok(trace)
+        }
+        _ => Err(error),
+    }
 }
 
 /// The options of `check` that a saved trace may bring with it: what the file means, which property,

@@ -92,7 +92,7 @@ impl Vector {
             self.length ^= first.word as usize;
             self.make_room();
         }
-        let chunks = self.bytes.as_chunks_mut::<8>().0;
+        let chunks = words_mut(&mut self.bytes);
         for difference in words {
             let word = &mut chunks[difference.word as usize];
             *word = (u64::from_le_bytes(*word) ^ difference.bits).to_le_bytes();
@@ -117,8 +117,8 @@ impl Vector {
                 out.push(Difference { word: word as u64, bits: here ^ there });
             }
         };
-        let here = self.bytes.as_chunks::<8>().0;
-        let (there, rest) = other.as_chunks::<8>();
+        let here = words(&self.bytes).0;
+        let (there, rest) = words(other);
         let mut last = [0; 8];
         last[..rest.len()].copy_from_slice(rest);
         let there = there.iter().chain(std::iter::once(&last));
@@ -160,8 +160,25 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 fn sum_of(bytes: &[u8]) -> u64 {
-    let words = bytes.as_chunks::<8>().0.iter().enumerate();
+    let words = words(bytes).0.iter().enumerate();
     words.fold(0, |sum, (word, value)| sum.wrapping_add(part(word, u64::from_le_bytes(*value))))
+}
+
+/// `as_chunks::<8>`, which Rust has since 1.88: whole words, and the bytes after them.
+#[inline(always)]
+fn words(bytes: &[u8]) -> (&[[u8; 8]], &[u8]) {
+    let (whole, rest) = bytes.split_at(bytes.len() & !7);
+    // SAFETY: an array of bytes has the alignment of a byte, and `whole` has the length of so many
+    // arrays of eight.
+    (unsafe { std::slice::from_raw_parts(whole.as_ptr().cast(), whole.len() / 8) }, rest)
+}
+
+/// The same, to be changed.
+#[inline(always)]
+fn words_mut(bytes: &mut [u8]) -> &mut [[u8; 8]] {
+    let count = bytes.len() / 8;
+    // SAFETY: as above; the borrow of the bytes passes to the words.
+    unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), count) }
 }
 
 fn padded(length: usize) -> usize {

@@ -179,6 +179,24 @@ impl World {
         }
     }
 
+    /// Executes an operation on a number by a destructor that runs when all threads have ended: it
+    /// takes effect at once and belongs to no history. `None` for any other operation.
+    pub fn after_the_end(&mut self, operation: &Operation) -> Option<u64> {
+        let Operation { action, object, first, second, .. } = *operation;
+        if object == ObjectId::NONE || !action.is_number() {
+            return None;
+        }
+        let object = &mut self.objects[object.index()];
+        let old = object.value;
+        object.value = match action {
+            Action::Store => first,
+            Action::Update(update, bits) => update.compute(old, first, bits),
+            Action::CompareExchange | Action::ComparePointer if old == first => second,
+            _ => old,
+        };
+        Some(old)
+    }
+
     fn execute(&mut self, step: Move, operation: &Operation) -> Done {
         let id = step.thread;
         let holder = u64::from(id.0) + 1;
@@ -382,17 +400,15 @@ impl World {
         if operation.action == Action::Arrive && object.value as u32 == 0 {
             object.readers = object.version;
         }
-        if let Some(clocks) = &mut self.clocks
-            && (operation.action.is_number() || operation.action == Action::Upgrade)
-        {
+        let Some(clocks) = &mut self.clocks else { return };
+        if operation.action.is_number() || operation.action == Action::Upgrade {
             let writes = publish != Publish::Nothing;
             let compares =
                 matches!(operation.action, Action::CompareExchange | Action::ComparePointer);
             let order = if compares && !writes { operation.failure } else { operation.order };
             let reads = operation.action != Action::Store;
             clocks.number(id, operation.object, order, (reads, writes));
-            clocks.tick(id);
-        } else if let Some(clocks) = &mut self.clocks {
+        } else {
             let acquires = !matches!(
                 operation.action,
                 Action::Unlock
@@ -411,8 +427,8 @@ impl World {
                 Publish::Replace => clocks.release(id, operation.object, true),
                 Publish::Append | Publish::Reader => clocks.release(id, operation.object, false),
             }
-            clocks.tick(id);
         }
+        clocks.tick(id);
     }
 }
 

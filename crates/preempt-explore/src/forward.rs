@@ -192,7 +192,7 @@ impl Forward {
     }
 
     fn search<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
-        let mut world = World::new(imagined(session));
+        let mut world = session.run.imagined_world(imagined(session));
         self.recorded.begin(session, &mut world)?;
         if let Some(steps) = &mut self.steps {
             steps.initial = world.graph();
@@ -255,9 +255,8 @@ impl Forward {
     /// After a new beginning: executions that an earlier attempt made for higher bounds do not
     /// belong to this one.
     fn correct_row<P>(&self, session: &mut Session<'_, P>) {
-        if let Some(row) = session.tally.rows.last_mut()
-            && let Some(earlier) = self.earlier.get(row.preemptions as usize)
-        {
+        let Some(row) = session.tally.rows.last_mut() else { return };
+        if let Some(earlier) = self.earlier.get(row.preemptions as usize) {
             row.executions = earlier + (row.executions - self.began);
         }
     }
@@ -442,15 +441,14 @@ impl Forward {
         step: Move,
     ) -> Result<bool, Halt> {
         self.ticks += 1;
-        if self.ticks.is_multiple_of(1024) && session.is_late() {
+        if self.ticks % 1024 == 0 && session.is_late() {
             return Err(Halt::Time);
         }
         let nodes = &self.nodes;
         let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
         self.recorded.apply(session, world, step, &path)?;
-        if let Some(crew) = &mut self.crew
-            && !self.recorded.knows(world, step.thread)
-        {
+        let known = self.crew.is_none() || self.recorded.knows(world, step.thread);
+        if let Some(crew) = self.crew.as_mut().filter(|_| !known) {
             let history = world.thread(step.thread).history;
             if self.requested.contains(&history) {
                 return Ok(false);
@@ -507,12 +505,11 @@ impl Forward {
             self.spare.push(world);
             return Ok(());
         };
-        if first
-            && !world.can_go_on(thread)
-            && let Some(visit) = self.visited.get_mut(&Graph::of(hash))
-        {
+        if first && !world.can_go_on(thread) {
             // Known now rather than when it is expanded, so that no other last thread is queued.
-            visit.all = true;
+            if let Some(visit) = self.visited.get_mut(&Graph::of(hash)) {
+                visit.all = true;
+            }
         }
         self.stack.push(Pending { world, node, first });
         Ok(())
@@ -722,7 +719,7 @@ impl Recorded {
         session: &mut Session<'_, P>,
         path: &[Move],
     ) -> Result<bool, Halt> {
-        let mut world = World::new(session.run.rules);
+        let mut world = session.run.imagined_world(session.run.rules);
         self.begin(session, &mut world)?;
         for (index, &step) in path.iter().enumerate() {
             let so_far = |out: &mut Vec<Move>| out.extend_from_slice(&path[..=index]);

@@ -24,11 +24,6 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    #[cfg(test)]
-    fn len(&self) -> usize {
-        self.count
-    }
-
     pub(crate) fn get(&self, index: usize) -> Option<&Object> {
         (index < self.count).then(|| &self[index])
     }
@@ -104,7 +99,7 @@ mod tests {
         for index in (0..many).step_by(7) {
             second[index].value += 1000;
         }
-        assert_eq!(second.len(), many);
+        assert_eq!(second.count, many);
         for index in 0..many {
             assert_eq!(first[index].value, index as u64);
             let added = if index % 7 == 0 { 1000 } else { 0 };

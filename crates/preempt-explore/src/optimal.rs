@@ -79,13 +79,14 @@ struct Optimal {
 impl Optimal {
     /// Notes what the last step led to.
     fn keep(&mut self) {
-        if self.depth > self.known
-            && let Some(node) = self.stack.get_mut(self.depth - 1)
-            && let Some((_, done)) = node.event.steps.last_mut()
-        {
-            node.event.footprint.last |=
-                self.segments.iter().any(|(_, _, next)| matches!(next, Next::Panic));
-            done.append(&mut self.segments);
+        if self.depth > self.known {
+            if let Some(node) = self.stack.get_mut(self.depth - 1) {
+                if let Some((_, done)) = node.event.steps.last_mut() {
+                    node.event.footprint.last |=
+                        self.segments.iter().any(|(_, _, next)| matches!(next, Next::Panic));
+                    done.append(&mut self.segments);
+                }
+            }
         }
         self.segments.clear();
     }
@@ -198,17 +199,16 @@ impl Driver for Optimal {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
         self.keep();
         // A thread that unwinds goes on at once: part of the same event.
-        if let (Some(thread), &[step]) = (run.world.urgent, moves)
-            && thread == step.thread
-            && thread == run.last
-            && let Some(last) = self.depth.checked_sub(1)
-        {
-            if last >= self.known {
-                let event = &mut self.stack[last].event;
-                event.footprint.merge(&footprint(&run.world, step));
-                event.steps.push((step, Vec::new()));
+        match (run.world.urgent, moves, self.depth.checked_sub(1)) {
+            (Some(thread), &[step], Some(last)) if thread == step.thread && thread == run.last => {
+                if last >= self.known {
+                    let event = &mut self.stack[last].event;
+                    event.footprint.merge(&footprint(&run.world, step));
+                    event.steps.push((step, Vec::new()));
+                }
+                return Some(step);
             }
-            return Some(step);
+            _ => {}
         }
         if self.depth == self.stack.len() && !self.push(run, moves) {
             return None;

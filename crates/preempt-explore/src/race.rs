@@ -172,9 +172,7 @@ impl Clocks {
         if write && conflict.is_none() {
             conflict = history.reads.iter().find(|r| !ordered(r)).copied();
         }
-        if let Some((_, earlier)) = conflict
-            && self.race.is_none()
-        {
+        if let Some((_, earlier)) = conflict.filter(|_| self.race.is_none()) {
             self.race = Some(Race { cell, earlier, later });
         }
         if write {

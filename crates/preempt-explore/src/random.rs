@@ -54,7 +54,7 @@ pub(crate) trait Sampler: Driver {
 
 /// Samples until a limit is reached. Graphs are told apart by hash; how many were seen exactly
 /// once estimates how much is still unseen (Good and Turing).
-pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut dyn Sampler) -> Halt {
+pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut impl Sampler) -> Halt {
     let before: FxHashSet<u128> = session.tally.graphs.keys().copied().collect();
     let mut seen: FxHashMap<u128, u32> = FxHashMap::default();
     loop {

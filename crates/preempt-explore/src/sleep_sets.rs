@@ -49,7 +49,7 @@ struct Frame {
 
 fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
     let mut recorded = Recorded::default();
-    let mut world = World::new(imagined(session));
+    let mut world = session.run.imagined_world(imagined(session));
     recorded.begin(session, &mut world)?;
     let start = Move { thread: ThreadId::MAIN, choice: 0 };
     let mut stack = vec![frame(world, start, 0, Vec::new())];
@@ -79,7 +79,7 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
         }
         ticks += 1;
         session.tally.states += 1;
-        if ticks.is_multiple_of(1024) && session.is_late() {
+        if ticks % 1024 == 0 && session.is_late() {
             return Err(Halt::Time);
         }
         let keeps = top.world.keeps_running(top.step.thread, &top.moves);

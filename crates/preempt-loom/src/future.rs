@@ -1,11 +1,52 @@
 //! Running futures inside a model.
 
-pub use preempt::future::block_on;
-
+use preempt::facade::Token;
 use preempt::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use preempt::thread;
 use std::fmt;
-use std::task::Waker;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Wakes the thread that runs a future.
+struct Woken(Token);
+
+impl Wake for Woken {
+    #[track_caller]
+    fn wake(self: Arc<Self>) {
+        self.0.give();
+    }
+
+    #[track_caller]
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.give();
+    }
+}
+
+/// Runs a future to its end on this thread. As in loom, both is explored: that the future is polled
+/// once without having been woken, and that it is not.
+#[track_caller]
+pub fn block_on<F>(future: F) -> F::Output
+where
+    F: Future,
+{
+    let woken = Arc::new(Woken(Token::new()));
+    let waker = Waker::from(woken.clone());
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    let mut may_be_spurious = true;
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        if may_be_spurious && preempt::choose_bool() {
+            may_be_spurious = false;
+        } else {
+            woken.0.wait();
+        }
+    }
+}
 
 /// A place for the waker of one task, which others wake.
 #[derive(Default)]

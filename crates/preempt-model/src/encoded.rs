@@ -1,8 +1,8 @@
 //! A typed model as a system over byte vectors.
 //!
 //! A state of the system is the encoding of a state of the model. A model with several initial states
-//! gets one state more, in front of all others and inside an indivisible sequence: there a process of
-//! its own, which does nothing afterwards, picks where to start. So no start is a switch.
+//! gets one state more, in front of all others: there a process of its own, which does nothing
+//! afterwards, picks where to start. So no start is a preemption.
 //!
 //! **Invariant:** actions are numbered by their place in what [`Model::actions`] adds, so a step means
 //! the same wherever the same state is met. The first states are asked twice; a model that answers
@@ -147,9 +147,10 @@ impl<'a, M: Model> Encoded<'a, M> {
         }
         let again = self.moves(bytes)?;
         let same = moves.len() == again.len()
-            && moves.iter().zip(&again).all(|(a, b)| {
-                (a.process, a.number) == (b.process, b.number) && a.next == b.next
-            });
+            && moves
+                .iter()
+                .zip(&again)
+                .all(|(a, b)| (a.process, a.number) == (b.process, b.number) && a.next == b.next);
         match same {
             true => Ok(()),
             false => Err("the same state has different actions when it is asked again".into()),
@@ -249,14 +250,6 @@ impl<M: Model> System for Encoded<'_, M> {
         };
         state.clear();
         self.arrive(&found.next, state)
-    }
-
-    fn is_transient(&self, state: &[u8]) -> bool {
-        self.several && state.first() == Some(&ROOT)
-    }
-
-    fn is_settled(&self, _state: &[u8]) -> bool {
-        true
     }
 
     fn expand(

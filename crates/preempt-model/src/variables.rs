@@ -30,8 +30,7 @@ fn open(name: &str, json: &Json, depth: usize, variables: &mut Vec<(String, Valu
     match json {
         Json::Object(fields) if depth > 0 => {
             for (field, value) in fields {
-                let name =
-                    if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
+                let name = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
                 open(&name, value, depth - 1, variables);
             }
         }

@@ -25,7 +25,12 @@ fn complete_searches() -> Vec<Options> {
             }
         }
     }
-    all.push(Options { threads: 2, reduction: Reduction::None, max_errors: 0, ..Options::default() });
+    all.push(Options {
+        threads: 2,
+        reduction: Reduction::None,
+        max_errors: 0,
+        ..Options::default()
+    });
     for preemptions in [Preemptions::AtMost(60), Preemptions::Iterate { last: None, extra: 0 }] {
         all.push(Options { preemptions, max_errors: 0, ..Options::default() });
     }
@@ -117,23 +122,23 @@ impl Model for Countdown {
 }
 
 #[test]
-fn several_initial_states_are_all_explored_and_none_is_a_switch() {
+fn several_initial_states_are_all_explored_and_none_is_a_preemption() {
     for options in complete_searches() {
         let shown = format!("{options:?}");
         let model = Countdown { from: vec![2, 4, 6, 8] };
         let system = Encoded::new(&model);
         let answer = run(&system, options);
-        // 8 down to 0 begin even, and only even numbers are met in that half: (8, 7, …, 0).
-        assert_eq!(answer.claim.statistics.states, 9, "{shown}");
+        // 8, 7, …, 0 and the state before the choice.
+        assert_eq!(answer.claim.statistics.states, 10, "{shown}");
         assert_ne!(answer.verdict(), Verdict::Violated, "{shown}");
         assert!(!system.was_seen(1), "{shown}");
     }
     for options in complete_searches() {
         let model = Countdown { from: vec![2, 5] };
         let answer = run(&Encoded::new(&model), Options { max_errors: 1, ..options });
-        let violation = answer.claim.violation.expect("5, 4, 3");
+        let violation = answer.claim.violation.expect("5 leads to 3");
         assert_eq!(violation.trace.cost().preemptions, 0);
         assert_eq!(violation.trace.steps[0].text, "initial state 1");
-        assert_eq!(violation.trace.steps.len(), 3);
+        assert_eq!(violation.trace.steps.len(), 3); // 5, 4, 3
     }
 }

@@ -43,7 +43,8 @@ impl Model for Broken {
     fn actions(&self, state: &State, actions: &mut Vec<u32>) {
         if state.steps < 3 {
             actions.push(0);
-            if self.mistake == Mistake::Moody && self.mood.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
+            if self.mistake == Mistake::Moody && self.mood.fetch_add(1, Ordering::Relaxed) % 2 == 1
+            {
                 actions.push(1);
             }
         }

@@ -157,15 +157,15 @@ fn difference(from: &[String], to: &[String]) -> (Vec<usize>, Vec<usize>) {
         list[..at] == short[..at] && list[at + 1..] == short[at..]
     };
     // One message anywhere: sorted sends and random receives included.
-    if to.len() == from.len() + 1
-        && let Some(at) = (0..to.len()).rev().find(|&at| without(to, from, at))
-    {
-        return (Vec::new(), vec![at]);
+    if to.len() == from.len() + 1 {
+        if let Some(at) = (0..to.len()).rev().find(|&at| without(to, from, at)) {
+            return (Vec::new(), vec![at]);
+        }
     }
-    if from.len() == to.len() + 1
-        && let Some(at) = (0..from.len()).find(|&at| without(from, to, at))
-    {
-        return (vec![at], Vec::new());
+    if from.len() == to.len() + 1 {
+        if let Some(at) = (0..from.len()).find(|&at| without(from, to, at)) {
+            return (vec![at], Vec::new());
+        }
     }
     // Several at once, in an indivisible sequence: taken at the front, added at the back.
     let taken = (0..=from.len()).find(|&k| to.starts_with(&from[k..])).unwrap_or(from.len());

@@ -6,14 +6,17 @@
 //! in the same manner: [`Fair`] who has been served, [`WithinBound`] the preemptions so far.
 
 mod buchi;
+mod endless;
 mod fair;
 mod faulty;
+mod inside;
 mod product;
 mod progress;
 mod watched;
 mod within_bound;
 
 pub use buchi::{Buchi, StutterInvariant};
+pub use endless::Endless;
 pub use fair::Fair;
 pub use product::{Product, Stutter};
 pub(crate) use product::{joined, stuttering};
@@ -42,7 +45,7 @@ pub enum PropertyMove {
 /// An automaton over the propositions of a system. It accepts what must not happen.
 ///
 /// It reads the propositions of the state a program step starts from, and moves together with that
-/// step, as in [S19]. States are numbers below 2^28.
+/// step, as in [S19]. States are numbers below 2^28, below 2^27 where labels of the system count.
 pub trait Property: Sync {
     /// Where it starts.
     fn initial(&self) -> u32;

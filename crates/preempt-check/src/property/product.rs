@@ -4,17 +4,20 @@
 //! the program, (q, s) -> (q', s').
 //!
 //! A product state is the system's vector with the automaton's state behind it. Inside an indivisible
-//! sequence the automaton rests, as in Spin. **Invariant:** which steps the product has depends on
+//! sequence the automaton rests, as in Spin. Where `accept` labels of the system count, one that was passed
+//! inside is remembered until the sequence ends, and the state there is accepting. **Invariant:** which steps the product has depends on
 //! (q, s) alone, so an ample set chosen from it is a function of the source product state.
 
 use super::faulty::Faulty;
-use super::{Property, PropertyMove};
+use super::{Endless, Property, PropertyMove};
+use crate::Counterexample;
 use preempt_core::{
     Enabled, Fault, FaultKind, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
     Successors, System, Unreached, Value,
 };
 use smallvec::SmallVec;
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether an execution that ends is continued by repeating its last state for ever.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +33,7 @@ pub struct Product<'a, S: System + ?Sized, P: Property + ?Sized> {
     system: &'a S,
     property: &'a P,
     stutter: Stutter,
+    cut: AtomicBool,
 }
 
 thread_local! {
@@ -46,6 +50,8 @@ const CHOICE_MASK: u32 = (1 << CHOICE_BITS) - 1;
 /// Faults from here on belong to the automaton.
 const PROPERTY_FAULTS: u32 = 1 << 31;
 const COMPLETED: u32 = u32::MAX;
+/// Beside the automaton's state: an `accept` label was passed inside the sequence that led here.
+const PASSED: u32 = 1 << 27;
 
 /// What a step by [`ProcessId::PROPERTY`] is.
 const STUTTER: u32 = 0;
@@ -56,7 +62,13 @@ const FAULT: u32 = 3;
 impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
     /// Joins the two.
     pub fn new(system: &'a S, property: &'a P, stutter: Stutter) -> Self {
-        Product { system, property, stutter }
+        Product { system, property, stutter, cut: AtomicBool::new(false) }
+    }
+
+    /// Whether the automaton had no move in some state that was asked for: what can follow there is no
+    /// part of the product.
+    pub fn is_cut(&self) -> bool {
+        self.cut.load(Ordering::Relaxed)
     }
 
     fn split<'v>(&self, state: &'v [u8]) -> (&'v [u8], u32) {
@@ -73,6 +85,11 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         automaton
     }
 
+    /// The automaton's own state. Only where labels count is there anything else.
+    fn without_passed(&self, automaton: u32) -> u32 {
+        if self.property.counts_labels() { automaton & !PASSED } else { automaton }
+    }
+
     /// The moves of the automaton that go with a step of the program; those without one are given
     /// to `alone`.
     fn property_moves(
@@ -84,9 +101,12 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
     ) -> SmallVec<[u32; 16]> {
         let mut targets = SmallVec::new();
         if self.system.is_transient(state) {
-            targets.push(automaton);
+            let counts = self.property.counts_labels();
+            let passes = counts && self.system.has_label(state, Label::Accept);
+            targets.push(if passes { automaton | PASSED } else { automaton });
             return targets;
         }
+        let automaton = self.without_passed(automaton);
         let mut faulty = Faulty::default();
         let mut holds = |index| {
             let value = self.system.proposition(state, index);
@@ -103,6 +123,9 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
             }
             PropertyMove::Complete => alone(property_step(COMPLETE, automaton, 0)),
         });
+        if targets.is_empty() && !nothing_moves {
+            self.cut.store(true, Ordering::Relaxed);
+        }
         let value = |index| self.system.proposition(state, index);
         if let Some(fault) = faulty.decides(self.property, automaton, value) {
             alone(property_step(FAULT, automaton, fault));
@@ -145,6 +168,52 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
 
     fn inner(step: Step) -> Step {
         Step { choice: step.choice & CHOICE_MASK, ..step }
+    }
+}
+
+impl<P: Property + ?Sized> Product<'_, Endless<'_>, P> {
+    /// An execution that stays inside an indivisible sequence for ever, by the steps inside. `None` for
+    /// others. The steps are those of the product with the system alone, where the automaton rests
+    /// in the sequence, also if it has yet to reach an accepting state by what it reads for ever.
+    pub fn unfold(&self, found: &Counterexample, label: Option<Label>) -> Option<Counterexample> {
+        found.cycle_start?;
+        let at = found.steps.iter().position(|step| Endless::is_stay(*step))?;
+        let mut state = Vec::new();
+        self.initial(&mut state);
+        let mut enabled = Enabled::new();
+        for &step in &found.steps[..at] {
+            enabled.clear();
+            self.enabled(&mut state, &mut enabled);
+            self.apply(&mut state, step);
+        }
+        enabled.clear();
+        self.enabled(&mut state, &mut enabled);
+        let stay = found.steps[at];
+        let (entry, circle) = self.system.unfold(self.split(&state).0, Self::inner(stay), label)?;
+        let mut steps = found.steps[..at].to_vec();
+        // Inside, the automaton's state remembers the labels passed; from the first round on it stays the same.
+        let mut automaton = Self::target(stay);
+        let mut vector = self.split(&state).0.to_vec();
+        let mut take = |inside: &[Step]| {
+            for &step in inside {
+                if self.system.is_transient(&vector) {
+                    let passes = self.property.counts_labels()
+                        && self.system.has_label(&vector, Label::Accept);
+                    automaton |= if passes { PASSED } else { 0 };
+                }
+                steps.push(joined(step, automaton));
+                self.system.apply(&mut vector, step);
+            }
+            (steps.len(), automaton)
+        };
+        let (mut cycle_start, before) = take(&entry);
+        let (end, after) = take(&circle);
+        if before != after {
+            cycle_start = end;
+            take(&circle);
+        }
+        let cycle_start = Some(cycle_start);
+        Some(Counterexample { steps, cycle_start, ..found.clone() })
     }
 }
 
@@ -286,8 +355,9 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         let (program, automaton) = self.split(state);
         match label {
             Label::Accept => {
-                self.property.is_accepting(automaton)
-                    || self.property.counts_labels() && self.system.has_label(program, label)
+                self.property.is_accepting(self.without_passed(automaton))
+                    || self.property.counts_labels()
+                        && (automaton & PASSED != 0 || self.system.has_label(program, label))
             }
             Label::Progress => self.system.has_label(program, label),
         }

@@ -77,7 +77,9 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         let mut memory = [0; WIDEST];
         let memory = &mut memory[..W::WIDTH];
         self.detach(state, memory);
-        let accepting = self.system.has_label(state, Label::Accept);
+        // Searches look at no state inside an indivisible sequence, so none may be accepting for the watch.
+        let is_stored = !self.system.is_transient(state);
+        let accepting = is_stored && self.system.has_label(state, Label::Accept);
         self.watch.advance(self.system.process_count(state), accepting, step, memory);
         let outcome = self.system.apply(state, step);
         state.extend_from_slice(memory);

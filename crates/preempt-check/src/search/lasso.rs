@@ -10,6 +10,7 @@
 //! Invariant: what is returned is an execution of the same system with an accepting cycle.
 
 use super::chain::{Chain, Event};
+use super::components::Graph;
 use crate::store::{Exact, StateId, Store};
 use crate::{Budget, Counterexample, Progress};
 use preempt_core::{Enabled, Label, ProcessId, Step, Stop, Switch, System, classify};
@@ -120,13 +121,10 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
         let mut graph = Graph::default();
         let mut at = 0;
         while at < self.store.len() {
-            let targets = &mut graph.targets;
-            self.successors(StateId(at as u32), None, &mut |_, _, to| targets.push(to.0))?;
-            graph.ends.push(graph.targets.len());
-            let accepting = self.is_accepting(StateId(at as u32));
-            graph.accepting.push(accepting);
+            self.successors(StateId(at as u32), None, &mut |_, _, to| graph.add_edge(to.0))?;
+            graph.end_state(self.is_accepting(StateId(at as u32)));
             at += 1;
-            let memory = self.store.bytes() + graph.targets.capacity() * 4;
+            let memory = self.store.bytes() + graph.bytes();
             if let Some(stop) = budget.poll(|| Progress { memory, ..Progress::default() }) {
                 return Err(stop);
             }
@@ -244,72 +242,5 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
             }
         }
         Ok(None)
-    }
-}
-
-/// An explicit graph: the edges of state `i` end at `ends[i]`.
-#[derive(Default)]
-struct Graph {
-    targets: Vec<u32>,
-    ends: Vec<usize>,
-    accepting: Vec<bool>,
-}
-
-impl Graph {
-    fn edges(&self, state: usize) -> std::ops::Range<usize> {
-        let start = if state == 0 { 0 } else { self.ends[state - 1] };
-        start..self.ends[state]
-    }
-
-    /// The states of components that have a cycle and an accepting state (Tarjan's algorithm).
-    fn cyclic(&self) -> Vec<bool> {
-        const NEW: u32 = u32::MAX;
-        let count = self.ends.len();
-        let mut order = vec![NEW; count];
-        let mut low = vec![0; count];
-        let mut open = vec![false; count];
-        let mut result = vec![false; count];
-        let (mut stack, mut next) = (Vec::new(), 0);
-        let mut path: Vec<(usize, usize)> = Vec::new();
-        for root in 0..count {
-            if order[root] != NEW {
-                continue;
-            }
-            path.push((root, self.edges(root).start));
-            while let Some((state, edge)) = path.last_mut() {
-                let state = *state;
-                if order[state] == NEW {
-                    (order[state], low[state], open[state]) = (next, next, true);
-                    stack.push(state);
-                    next += 1;
-                }
-                if *edge < self.ends[state] {
-                    let to = self.targets[*edge] as usize;
-                    *edge += 1;
-                    if order[to] == NEW {
-                        path.push((to, self.edges(to).start));
-                    } else if open[to] {
-                        low[state] = low[state].min(order[to]);
-                    }
-                    continue;
-                }
-                path.pop();
-                if let Some((parent, _)) = path.last() {
-                    low[*parent] = low[*parent].min(low[state]);
-                }
-                if low[state] == order[state] {
-                    let first = stack.iter().rposition(|s| *s == state).unwrap_or(0);
-                    let members = stack.split_off(first);
-                    let itself = |s: usize| self.targets[self.edges(s)].contains(&(s as u32));
-                    let cycle = members.len() > 1 || itself(state);
-                    let accepts = members.iter().any(|s| self.accepting[*s]);
-                    for member in members {
-                        open[member] = false;
-                        result[member] = cycle && accepts;
-                    }
-                }
-            }
-        }
-        result
     }
 }

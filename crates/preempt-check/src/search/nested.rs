@@ -223,7 +223,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         if self.system.is_transient(&self.state) {
             self.path.push(None, false, &self.state, depth);
             self.expand(Which::First);
-            return Ok(());
+            return self.poll(depth);
         }
         let inserted = self.store.insert_hashed(hash, &self.state);
         let id = inserted.map_err(|_| Stop::Memory)?.id;
@@ -246,6 +246,11 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             self.colours[id.index()] |= ample << AMPLE_SHIFT;
             self.keep(Which::First, ample);
         }
+        self.poll(depth)
+    }
+
+    /// Looks at the limits; also inside indivisible sequences, which may be long.
+    fn poll(&mut self, depth: u64) -> Result<(), Stop> {
         let (states, queue) = (self.store.len() as u64, self.path.frames.len() as u64);
         let transitions = states + self.finding.statistics.matched;
         let (store, path, colours) = (&self.store, &self.path, &self.colours);
@@ -436,6 +441,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
                 Arrival::Inside => {
                     if !self.red_path.repeats(&self.state) {
                         self.push_red(None);
+                        self.poll(0)?;
                     }
                     continue;
                 }

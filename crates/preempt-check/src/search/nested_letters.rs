@@ -26,6 +26,8 @@ pub(super) struct Letters<'a> {
     /// By letter and state: where the moves are in `targets`.
     moves: Vec<Vec<(u32, u32)>>,
     targets: Vec<u32>,
+    /// Whether there was no move from some state under a letter that was met there.
+    is_cut: bool,
 }
 
 const UNKNOWN: (u32, u32) = (u32::MAX, u32::MAX);
@@ -54,6 +56,7 @@ impl<'a> Letters<'a> {
             by_values,
             moves: Vec::new(),
             targets: Vec::new(),
+            is_cut: false,
         })
     }
 
@@ -107,6 +110,7 @@ impl<'a> Letters<'a> {
         let name = self.states[state as usize].0;
         self.reader.read(name, self.letters[letter as usize], &mut |to| found.push(to));
         let start = self.targets.len() as u32;
+        self.is_cut |= found.is_empty();
         for to in found {
             let number = self.number(to);
             self.targets.push(number);
@@ -127,6 +131,11 @@ impl<'a> Letters<'a> {
             self.states.push((name, self.property.is_accepting(name)));
         }
         number
+    }
+
+    /// Whether the automaton had no move somewhere: what can follow there was not explored.
+    pub(super) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The automaton's own name of a state.

@@ -370,6 +370,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
             self.finding.stop = None;
         }
         self.finding.unreached = system.unreached(&self.graph.taken);
+        self.finding.cut = self.letters.is_cut();
         self.finding
     }
 }

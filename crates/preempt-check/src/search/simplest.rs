@@ -16,7 +16,7 @@ use super::chain::{Chain, Event, last_mover};
 use super::tally::Tally;
 use crate::store::{Exact, StateId, Store};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, Switch, System, classify, replay};
+use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, Switch, System, classify};
 
 /// What the search for the simplest counterexample came to.
 #[derive(Clone, Debug, Default)]
@@ -87,8 +87,8 @@ pub(crate) fn simplify<S: System + ?Sized>(
         return;
     }
     let cost = |steps: &[Step]| {
-        let trace = replay(system, steps).map(|(trace, ..)| trace.cost());
-        trace.map_or((u32::MAX, u32::MAX), |cost| (cost.preemptions, cost.steps))
+        let cost = preempt_core::cost(system, steps);
+        cost.map_or((u32::MAX, u32::MAX), |cost| (cost.preemptions, cost.steps))
     };
     let (preemptions, steps) = cost(&found.steps);
     let best = simplest(system, options, Some(preemptions), budget);

@@ -3,18 +3,23 @@
 use super::along::Along;
 use super::claim::{NeverClaim, as_buchi};
 use super::cycles::{self, Question};
+use super::endless::{self, Sequences};
 use super::literals::literals;
-use super::{Beside, add_formula, interpreter, load, observed, safety, sources, truncations_along};
+use super::{
+    Beside, add_formula, assertions, interpreter, load, observed, refused, safety, sources,
+    truncations_along,
+};
 use crate::applicability::{self, Subject};
 use crate::arguments::{Backend, CheckArguments, Compat, StoreKind, Switch};
 use crate::deadline;
 use crate::failure::Failure;
 use crate::output::{self, Report};
-use preempt_check::Reduction;
+use crate::terminal::INTERRUPTED;
 use preempt_check::property::{
     Buchi, NonProgress, Product, Property, PropertyMove, Stutter, StutterInvariant,
 };
 use preempt_check::search::nested::Scheme;
+use preempt_check::{Reduction, conclude};
 use preempt_core::{
     Claim, Fault, FaultKind, Locality, NOTHING_TO_CHECK, ProcessId, Step, System, Trace, Verdict,
     ViolationKind, grouped, replay,
@@ -22,9 +27,13 @@ use preempt_core::{
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
+use preempt_promela::interpret::trail::Trail;
+use preempt_promela::ir::Program;
 use preempt_promela::model::{self, Model};
+use preempt_promela::syntax::formula_too_large;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// One property to check.
@@ -45,6 +54,7 @@ enum Selected {
 /// Checks a model, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     deadline::start(arguments);
+    crate::cancel::set_deadline(arguments.deadline());
     let mut model = load(&arguments.model, arguments.quiet || arguments.json.is_some())?;
     if let Some(text) = &arguments.formula {
         add_formula(&mut model, text)?;
@@ -54,9 +64,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     applicability::check_all(arguments, &subjects)?;
     deadline::expect(selected.iter().map(|property| property.in_brief(&model)).collect());
     let (mut headings, mut selectors) = (Vec::new(), Vec::new());
+    let mut trail = None;
     let mut seconds = 0.0;
     for property in selected {
-        let mut claim = check_one(&model, arguments, property)?;
+        let (property, mut claim, told) = check_one(&model, arguments, property)?;
+        trail = trail.or(told);
         claim.notes.extend(applicability::notes(arguments, property.subject(arguments)));
         output::account_for_time(arguments, &mut claim, seconds);
         seconds += claim.statistics.seconds;
@@ -67,7 +79,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let claims = deadline::answer();
     let sources = sources(&model);
     let (headings, selectors) = (&headings, &selectors);
-    let report = Report { arguments, claims: &claims, sources: &sources, headings, selectors };
+    let report =
+        Report { arguments, claims: &claims, sources: &sources, headings, selectors, trail };
     let code = output::report(&report)?;
     if let Some(path) = &arguments.graph {
         let interpreter = interpreter(&model, &arguments.model, Beside::Nothing, false, false)?;
@@ -93,7 +106,16 @@ pub(crate) fn check_execution(
     let interpreter = interpreter(model, &arguments.model, property.beside(), promises, false)?
         .end_with_empty_channels(arguments.empty_channels);
     let along = Along::new(&interpreter, steps, cycle_start);
-    Job { model, arguments, interpreter: &interpreter }.check(&along as &dyn System, property)
+    if property == Selected::Safety {
+        let job = Job { model, arguments, interpreter: &interpreter, endless: None };
+        return job.check(&along as &dyn System, property);
+    }
+    // The cycle of the trace may be inside a sequence.
+    let never = || false;
+    let along = &endless::around(&along, &interpreter, &never);
+    let endless = Some(Sequences { searched: along, reference: along });
+    let job = Job { model, arguments, interpreter: &interpreter, endless };
+    job.check(along as &dyn System, property)
 }
 
 impl Selected {
@@ -166,7 +188,7 @@ fn heading(
     let named = |name: &Option<String>| Never::Named(name.clone().unwrap_or_default());
     let never = match selected {
         Selected::Claim(index) => named(&model.claims[index].name),
-        Selected::Formula(index) => named(&model.formulas[index].name),
+        Selected::Formula(index) => Never::Named(formula_name(model, index)),
         Selected::NonProgress => Never::Named(":np_:".into()),
         _ if model.claims.is_empty() && model.formulas.is_empty() => Never::None,
         _ => Never::NotSelected,
@@ -219,16 +241,23 @@ fn select(model: &Model, arguments: &CheckArguments) -> Result<Vec<Selected>, Fa
     Ok(all)
 }
 
+/// The name of an ltl block. Spin calls those without one `ltl_0`, `ltl_1` and so on.
+fn formula_name(model: &Model, index: usize) -> String {
+    let unnamed = || model.formulas[..index].iter().filter(|f| f.name.is_none()).count();
+    model.formulas[index].name.clone().unwrap_or_else(|| format!("ltl_{}", unnamed()))
+}
+
 /// Spin gives the claim it makes of an ltl block the block's name: both may be there.
 fn named(model: &Model, name: &str, claim_first: bool) -> Result<Selected, Failure> {
     let is_it = |candidate: &Option<String>| candidate.as_deref() == Some(name);
-    let formula = model.formulas.iter().position(|f| is_it(&f.name)).map(Selected::Formula);
+    let is_formula = |index: &usize| formula_name(model, *index) == name;
+    let formula = (0..model.formulas.len()).find(is_formula).map(Selected::Formula);
     let claim = model.claims.iter().position(|c| is_it(&c.name)).map(Selected::Claim);
     let found = if claim_first { claim.or(formula) } else { formula.or(claim) };
     found.ok_or_else(|| {
-        let names =
-            model.formulas.iter().map(|f| &f.name).chain(model.claims.iter().map(|c| &c.name));
-        let names: Vec<_> = names.flatten().cloned().collect();
+        let claims = model.claims.iter().filter_map(|claim| claim.name.clone());
+        let formulas = (0..model.formulas.len()).map(|index| formula_name(model, index));
+        let names: Vec<_> = formulas.chain(claims).collect();
         let known = match names.is_empty() {
             true => "the model has no named ltl block or never claim".to_string(),
             false => format!("the model has {}", names.join(", ")),
@@ -240,8 +269,8 @@ fn named(model: &Model, name: &str, claim_first: bool) -> Result<Selected, Failu
 fn check_one(
     model: &Model,
     arguments: &CheckArguments,
-    selected: Selected,
-) -> Result<Claim, Failure> {
+    mut selected: Selected,
+) -> Result<(Selected, Claim, Option<String>), Failure> {
     let start = Instant::now();
     let beside = selected.beside();
     let (reduced, as_spin) = (relies_on_promises(arguments), arguments.compat.is_some());
@@ -251,6 +280,12 @@ fn check_one(
     if arguments.compat == Some(Compat::Spin) {
         notes.push(
             "--compat spin: does as Spin 6.5.2 does, also where that is wrong; the guarantee does not hold".into(),
+        );
+    }
+    if selected == Selected::Acceptance && !has_accept_labels(interpreter.program()) {
+        selected = Selected::Safety;
+        notes.push(
+            "no process can get to an accept label, so --acceptance has nothing to look for: assertions and invalid end states are checked".into(),
         );
     }
     let late = arguments.time_left() == Some(Duration::ZERO);
@@ -267,16 +302,27 @@ fn check_one(
         },
     };
     let seconds = start.elapsed().as_secs_f64();
-    let job = Job { model, arguments, interpreter: &interpreter };
-    let mut claim = match &native {
+    let deadline = arguments.deadline();
+    let give_up =
+        || INTERRUPTED.load(Ordering::Relaxed) || deadline.is_some_and(|end| Instant::now() >= end);
+    let plain: &dyn System = native.as_ref().map_or(&interpreter, |native| native);
+    let watched = selected != Selected::Safety && !interpreter.endless_sequences().is_empty();
+    let around = |system| watched.then(|| endless::around(system, &interpreter, &give_up));
+    let (endless, reference) = (around(plain), around(&interpreter));
+    let sequences = endless.as_ref().zip(reference.as_ref());
+    let endless_sequences =
+        sequences.map(|(searched, reference)| Sequences { searched, reference });
+    let job = Job { model, arguments, interpreter: &interpreter, endless: endless_sequences };
+    let mut claim = match (&endless, &native) {
+        (Some(endless), _) => job.check(endless as &dyn System, selected),
         // A search that is compiled for machine code takes long to build and gains a few per cent.
-        #[cfg(debug_assertions)]
-        Some(native) => job.check(native as &dyn System, selected),
         #[cfg(not(debug_assertions))]
-        Some(native) => job.check(native, selected),
-        None => job.check(&interpreter as &dyn System, selected),
+        (None, Some(native)) => job.check(native, selected),
+        (None, _) => job.check(plain, selected),
     }?;
-    claim.statistics.compile_seconds = seconds;
+    // A search has parts of the model translated on its way.
+    let translation = native.as_ref().map_or(0.0, Native::translation_seconds);
+    claim.statistics.compile_seconds = seconds + translation;
     if let Some(violation) = &mut claim.violation {
         notes.extend(truncations_along(&interpreter, &violation.trace.raw));
         print_as_observed(model, arguments, &mut violation.trace);
@@ -285,7 +331,21 @@ fn check_one(
         warn_of_nothing(&interpreter, arguments, &mut claim);
     }
     claim.notes.splice(0..0, notes);
-    Ok(claim)
+    let trail = trail(&interpreter, arguments, &claim);
+    Ok((selected, claim, trail))
+}
+
+/// The counterexample as a trail of Spin, if the trace is to be saved as one.
+fn trail(interpreter: &Interpreter, arguments: &CheckArguments, claim: &Claim) -> Option<String> {
+    arguments.trace.as_ref().filter(|path| path.extension().is_some_and(|e| e == "trail"))?;
+    let trace = &claim.violation.as_ref()?.trace;
+    let trail = Trail { steps: trace.raw.clone(), cycle_start: trace.cycle_start };
+    Some(interpreter.write_trail(&trail))
+}
+
+/// Whether a process may be at an accept label.
+fn has_accept_labels(program: &Program) -> bool {
+    program.proctypes.iter().flat_map(|proctype| &proctype.states).any(|state| state.is_accept)
 }
 
 /// A search leaves out variables that are never read and resets those that are dead. What the steps
@@ -369,6 +429,8 @@ struct Job<'a> {
     model: &'a Model,
     arguments: &'a CheckArguments,
     interpreter: &'a Interpreter,
+    /// If indivisible sequences may never end.
+    endless: Option<Sequences<'a>>,
 }
 
 impl Job<'_> {
@@ -432,6 +494,7 @@ impl Job<'_> {
             scheme: self.scheme(),
             notes: Vec::new(),
             arguments: self.arguments,
+            endless: self.endless,
         };
         if self.arguments.threads > 1 {
             let note = "one thread was used: infinite executions are looked for depth-first";
@@ -475,7 +538,7 @@ impl Job<'_> {
             let normal = converted
                 .and_then(|(buchi, propositions)| StutterInvariant::new(&buchi, propositions));
             match normal {
-                Some(_) if self.has_accept_labels() => {
+                Some(_) if has_accept_labels(self.interpreter.program()) => {
                     question.reduce_not("processes have accept labels besides those of the claim");
                 }
                 Some(normal)
@@ -514,8 +577,27 @@ impl Job<'_> {
         }
         let claim_property: &dyn Property = raw;
         let fast = Product::new(system, claim_property, Stutter::Extend);
-        let reference = Product::new(self.interpreter, claim_property, Stutter::Extend);
-        let mut claim = safety::check(&fast, &reference, options, self.arguments)?;
+        let plain = Product::new(self.interpreter, claim_property, Stutter::Extend);
+        let with_endless = self
+            .endless
+            .map(|sequences| Product::new(sequences.reference, claim_property, Stutter::Extend));
+        let reference: &dyn System = with_endless.as_ref().map_or(&plain, |product| product);
+        let claim = safety::check(&fast, reference, options, self.arguments)?;
+        let mut claim = endless::shown(claim);
+        if let Some(mut finding) = safety::reopen(&claim) {
+            finding.cut = fast.is_cut();
+            let left = self.arguments.time_left();
+            let question = self.question(claim.property.clone());
+            let violated =
+                assertions::complete(system, self.interpreter, &question, &mut finding, left)?;
+            endless::weaken(self.endless, &mut finding);
+            let is_open = matches!(claim.verdict, Verdict::Inconclusive(_));
+            claim = match violated {
+                Some(violated) => violated,
+                None if is_open => claim,
+                None => conclude(reference, &claim.property, finding).claim,
+            };
+        }
         if reduces {
             claim.notes.push(
                 "no partial-order reduction: a never claim may tell executions apart that differ in repetitions only".into(),
@@ -535,11 +617,6 @@ impl Job<'_> {
         propositions.any(|index| program.can_fault(program.propositions[index]))
     }
 
-    fn has_accept_labels(&self) -> bool {
-        let mut states = self.interpreter.program().proctypes.iter().flat_map(|p| &p.states);
-        states.any(|state| state.is_accept)
-    }
-
     fn check_formula<S: System + ?Sized>(
         &self,
         system: &S,
@@ -552,7 +629,9 @@ impl Job<'_> {
         let mut leaves = uses.iter().map(|p| literals[*p as usize]);
         let mut propositions = Vec::new();
         let formula = convert(&block.formula, &mut leaves, &mut propositions);
-        let too_large = |error: preempt_ltl::Error| Failure::Input(format!("the formula: {error}"));
+        let too_large = |error: preempt_ltl::Error| {
+            refused(formula_too_large(block, &error.to_string()), self.model)
+        };
         let negated = formula.not();
         let automaton = translate(&negated).map_err(too_large)?;
         let text = block.text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,17 +1,19 @@
 //! Searches for infinite executions: acceptance cycles, non-progress cycles, LTL.
 
-use super::verify::verify;
+use super::assertions;
+use super::endless::{self, Sequences};
+use super::verify::{verify, verify_circle};
 use crate::arguments::CheckArguments;
 use crate::deadline;
 use crate::failure::Failure;
 use crate::terminal::{INTERRUPTED, ProgressLine};
-use preempt_check::property::{Fair, Product, Property, Stutter, Watched, WithinBound};
+use preempt_check::property::{Endless, Fair, Product, Property, Stutter, Watched, WithinBound};
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{Budget, Finding, Storage, available_memory, conclude};
-use preempt_core::{BoundRow, Claim, ProcessId, Step, System, Verdict, ViolationKind};
+use preempt_core::{BoundRow, Claim, Label, ProcessId, Step, System, Verdict, ViolationKind};
 use preempt_promela::interpret::Interpreter;
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,8 @@ pub(super) struct Question<'a> {
     /// Lines for the report.
     pub(super) notes: Vec<String>,
     pub(super) arguments: &'a CheckArguments,
+    /// If indivisible sequences of the system may never end.
+    pub(super) endless: Option<Sequences<'a>>,
 }
 
 impl Question<'_> {
@@ -56,7 +60,7 @@ pub(super) fn check<S: System + ?Sized>(
     let product = Product::new(system, property, question.stutter);
     let target = Product::<S, dyn Property>::target;
     let deadline = question.arguments.deadline();
-    let finding = match question.arguments.fair {
+    let mut finding = match question.arguments.fair {
         true => {
             let fair: &dyn System = &Watched::new(&product, Fair);
             let shared = None;
@@ -72,7 +76,16 @@ pub(super) fn check<S: System + ?Sized>(
             Job { system, plain, shared, question: &question, target, deadline }.run()
         }
     };
-    answer(reference, property, question, finding)
+    finding.cut |= product.is_cut();
+    let left = time_left(deadline);
+    match assertions::complete(system, reference, &question, &mut finding, left)? {
+        Some(violated) => Ok(violated),
+        None => answer(reference, property, question, finding),
+    }
+}
+
+fn time_left(deadline: Option<Instant>) -> Option<Duration> {
+    deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
 }
 
 /// The search whose product states share their system states; `None` when it cannot tell.
@@ -115,7 +128,11 @@ pub(super) fn check_if_evaluable<S: System + ?Sized>(
     });
     let Some(mut finding) = found else { return Ok(None) };
     job.shorten(plain, &mut finding);
-    answer(reference, normal, question, finding).map(Some)
+    let left = time_left(deadline);
+    match assertions::complete(system, reference, &question, &mut finding, left)? {
+        Some(violated) => Ok(Some(violated)),
+        None => answer(reference, normal, question, finding).map(Some),
+    }
 }
 
 /// A system to be searched for accepting cycles. Only the plain search is compiled for each kind of
@@ -192,7 +209,7 @@ impl<S: System + ?Sized> Job<'_, S> {
     }
 
     fn time_left(&self) -> Option<Duration> {
-        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+        time_left(self.deadline)
     }
 
     fn search<W: System + ?Sized>(
@@ -307,19 +324,46 @@ fn answer(
     question: Question<'_>,
     mut finding: Finding,
 ) -> Result<Claim, Failure> {
-    let reference = Product::new(reference, property, question.stutter);
+    let plain = Product::new(reference, property, question.stutter);
+    let never = || false;
+    let none = Endless::new(reference, Vec::new(), &never);
+    let endless = question.endless.map_or(&none, |sequences| sequences.reference);
+    let with_endless = Product::new(endless, property, question.stutter);
+    let mut stays = false;
     if let Some(found) = &mut finding.counterexample {
+        stays = found.steps.iter().any(|step| Endless::is_stay(*step));
         if let Some(start) = found.cycle_start {
             let ends = found.steps[start..].iter().all(|step| step.process == ProcessId::PROPERTY);
-            found.message = match ends {
-                true => format!("{}: it ends, and its last state repeats for ever", question.cycle),
-                false => question.cycle,
+            found.message = match (ends, stays) {
+                (true, _) => {
+                    format!("{}: it ends, and its last state repeats for ever", question.cycle)
+                }
+                (_, true) => {
+                    format!("{}: it stays inside an indivisible sequence for ever", question.cycle)
+                }
+                _ => question.cycle,
             };
         }
-        verify(&reference, found)?;
+        match stays {
+            true => verify(&with_endless, found)?,
+            false => verify(&plain, found)?,
+        }
+        let label = match question.kind {
+            ViolationKind::NonProgressCycle => Some(Label::Progress),
+            _ => property.counts_labels().then_some(Label::Accept),
+        };
+        if let Some(unfolded) = with_endless.unfold(found, label) {
+            verify_circle(&plain, &unfolded)?;
+            *found = unfolded;
+            stays = false;
+        }
     }
+    endless::weaken(question.endless, &mut finding);
     finding.notes.splice(0..0, question.notes);
-    let mut claim = conclude(&reference, &question.property, finding).claim;
+    let mut claim = match stays {
+        true => endless::shown(conclude(&with_endless, &question.property, finding).claim),
+        false => conclude(&plain, &question.property, finding).claim,
+    };
     if let Verdict::HoldsWithinBound(bound) = claim.verdict {
         claim.notes.push(format!(
             "for infinite executions the bound counts all preemptions of the execution: those with more than {bound} in all, among them every one that preempts again and again, were not explored"

@@ -7,7 +7,7 @@ use crate::terminal::{INTERRUPTED, ProgressLine};
 use preempt_check::{
     Check, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage, conclude,
 };
-use preempt_core::{Claim, System};
+use preempt_core::{Claim, System, Verdict};
 
 /// The first depth of iterative depth bounding, and by how much it grows.
 const DEPTH_STEP: u64 = 20;
@@ -94,4 +94,22 @@ pub(super) fn check<S: System + ?Sized>(
         ..Finding::default()
     };
     Ok(conclude(reference, &options.property, finding).claim)
+}
+
+/// The finding behind a claim about a search that found nothing; `None` if it found something.
+pub(super) fn reopen(claim: &Claim) -> Option<Finding> {
+    let (stop, bound) = match claim.verdict {
+        Verdict::Holds => (None, None),
+        Verdict::HoldsWithinBound(bound) => (None, Some(bound)),
+        Verdict::Inconclusive(stop) => (Some(stop), None),
+        Verdict::Violated => return None,
+    };
+    Some(Finding {
+        stop,
+        bound,
+        statistics: claim.statistics.clone(),
+        unreached: claim.unreached.clone(),
+        notes: claim.notes.clone(),
+        ..Finding::default()
+    })
 }

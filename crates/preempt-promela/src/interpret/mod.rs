@@ -5,36 +5,52 @@
 
 mod apply;
 mod channel;
+mod compound;
 mod enabled;
+mod enabling;
 mod evaluate;
 mod footprint;
 mod show;
 mod touch;
+pub mod trail;
 
-use crate::ir::{ControlState, MoveId, Pc, Proctype, Program, ValueKind};
+use crate::ir::{
+    ControlState, EndlessSequences, FaultId, MoveId, Pc, Proctype, Program, ValueKind,
+};
 pub use apply::Truncation;
 use apply::Witness;
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
-    Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
-    System, Unreached, Value,
+    Cancellation, Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome,
+    ProcessId, Step, System, Unreached, Value,
 };
+use std::sync::Arc;
 pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
 
 /// A model that can be explored.
 pub struct Interpreter {
     program: Program,
     footprints: Footprints,
+    endless: EndlessSequences,
     checks_promises: bool,
     empties_channels: bool,
+    cancellation: Arc<Cancellation>,
 }
 
 impl Interpreter {
     /// Prepares a program for execution.
     pub fn new(program: Program) -> Self {
         let footprints = Footprints::of(&program);
-        Interpreter { program, footprints, checks_promises: false, empties_channels: false }
+        let endless = EndlessSequences::of(&program);
+        Interpreter {
+            program,
+            footprints,
+            endless,
+            checks_promises: false,
+            empties_channels: false,
+            cancellation: Arc::default(),
+        }
     }
 
     /// Whether a send or receive that breaks another process's `xr` or `xs` is a violation. Needed
@@ -58,6 +74,22 @@ impl Interpreter {
     /// Whether messages left behind make an end invalid.
     pub fn empties_channels(&self) -> bool {
         self.empties_channels
+    }
+
+    /// A `d_step` that is still running when this is requested is given up.
+    pub fn cancel_by(mut self, cancellation: Arc<Cancellation>) -> Self {
+        self.cancellation = cancellation;
+        self
+    }
+
+    /// What a running `d_step` looks at now and then.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+
+    /// The fault of a step that was given up, behind those of the program.
+    fn given_up(&self) -> FaultId {
+        FaultId(self.program.faults.len() as u32 + 1)
     }
 
     /// The program.
@@ -87,10 +119,25 @@ impl Interpreter {
         self.footprints.future(proctype, pc.0)
     }
 
+    /// What the moves at a control state signal, see [`System::signals`].
+    pub fn signals_at(&self, proctype: usize, pc: Pc) -> Option<&ObjectSet> {
+        self.footprints.enabling.signals(proctype, pc.0)
+    }
+
+    /// Whether a rendezvous may be answered at a control state, see [`System::may_answer`].
+    pub fn may_answer_at(&self, proctype: usize, pc: Pc) -> bool {
+        self.footprints.enabling.may_answer(proctype, pc.0)
+    }
+
     /// Whether a move at a control state may be seen by a property, see [`System::is_visible`].
     #[inline]
     pub fn is_visible_at(&self, proctype: usize, pc: Pc) -> bool {
         self.footprints.is_visible(proctype, pc.0)
+    }
+
+    /// Where indivisible sequences may begin that never end.
+    pub fn endless_sequences(&self) -> &EndlessSequences {
+        &self.endless
     }
 
     /// Whether the `trace` automaton may rest where it is. Nobody asks once all processes are gone, as
@@ -186,6 +233,11 @@ impl System for Interpreter {
         }
     }
 
+    fn may_stay_inside(&self, state: &[u8], process: ProcessId) -> bool {
+        Process::find(&self.program, state, process.index())
+            .is_some_and(|found| self.endless.may_begin(found.proctype, Pc(found.pc)))
+    }
+
     fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
         let process = Process::find(&self.program, state, process.index())?;
         self.footprints.present(process.proctype, process.pc)
@@ -198,6 +250,20 @@ impl System for Interpreter {
     fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
         let process = Process::find(&self.program, state, process.index())?;
         self.footprints.future(process.proctype, process.pc)
+    }
+
+    fn signals(&self, state: &[u8], process: ProcessId) -> Option<&ObjectSet> {
+        let process = Process::find(&self.program, state, process.index())?;
+        self.footprints.enabling.signals(process.proctype, process.pc)
+    }
+
+    fn waits_for(&self, _state: &[u8], step: Step, signalled: Option<&ObjectSet>) -> bool {
+        self.footprints.enabling.waits_for(step, signalled)
+    }
+
+    fn may_answer(&self, state: &[u8], process: ProcessId) -> bool {
+        Process::find(&self.program, state, process.index())
+            .is_none_or(|process| self.footprints.enabling.may_answer(process.proctype, process.pc))
     }
 
     fn observed(&self) -> Option<&ObjectSet> {

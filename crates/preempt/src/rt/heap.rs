@@ -51,11 +51,10 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         // SAFETY: as the caller's; the heap is alive while it is in `HEAP`, and no borrow of it is
         // alive while the choice is made, when other threads run.
         unsafe {
-            if (*heap).may_reuse(layout)
-                && crate::choose(2) == 1
-                && let Some(block) = paused(heap, |heap| heap.reuse(layout))
-            {
-                return block;
+            if (*heap).may_reuse(layout) && crate::choose(2) == 1 {
+                if let Some(block) = paused(heap, |heap| heap.reuse(layout)) {
+                    return block;
+                }
             }
             paused(heap, |heap| heap.allocate(layout, || self.0.alloc(layout)))
         }

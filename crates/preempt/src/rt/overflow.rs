@@ -35,7 +35,7 @@ pub(super) fn unwatch(before: Option<Trap>) {
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod signal {
-    use super::{ABORTING, Left, RUNNING};
+    use super::{ABORTING, Left, RUNNING, Trap};
     use std::sync::{Once, OnceLock};
 
     static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
@@ -73,10 +73,8 @@ mod signal {
         // alternate signal stack, so this does not run on the overflown stack.
         unsafe {
             let context = &mut *context.cast::<libc::ucontext_t>();
-            if let Some(trap) = RUNNING.get()
-                && trap.stack_ptr_in_bounds(stack_pointer(context))
-                && is_near(stack_pointer(context), (*info).si_addr() as usize)
-            {
+            let near = is_near(stack_pointer(context), (*info).si_addr() as usize);
+            if let Some(trap) = running_trap(context).filter(|_| near) {
                 redirect(context, trap.setup_trap_handler(|| Err(Left::Overflow)));
                 return;
             }
@@ -95,11 +93,10 @@ mod signal {
         // with it.
         unsafe {
             let context = &mut *context.cast::<libc::ucontext_t>();
-            if ABORTING.replace(false)
-                && let Some(trap) = RUNNING.get()
-                && trap.stack_ptr_in_bounds(stack_pointer(context))
-            {
-                redirect(context, trap.setup_trap_handler(|| Ok(())));
+            if ABORTING.replace(false) {
+                if let Some(trap) = running_trap(context) {
+                    redirect(context, trap.setup_trap_handler(|| Ok(())));
+                }
             }
         }
     }
@@ -120,9 +117,7 @@ mod signal {
         // it is in no critical section of an allocator.
         unsafe {
             let context = &mut *context.cast::<libc::ucontext_t>();
-            if let Some(trap) = RUNNING.get()
-                && trap.stack_ptr_in_bounds(stack_pointer(context))
-            {
+            if let Some(trap) = running_trap(context) {
                 redirect(context, trap.setup_trap_handler(|| Err(Left::Blocked)));
             }
         }
@@ -179,6 +174,11 @@ mod signal {
             let handler = std::mem::transmute::<usize, Handler>(handler);
             handler(signal, info, context);
         }
+    }
+
+    /// The trap of the running coroutine, if that is what was interrupted.
+    fn running_trap(context: &libc::ucontext_t) -> Option<Trap> {
+        RUNNING.get().filter(|trap| trap.stack_ptr_in_bounds(stack_pointer(context)))
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -36,7 +36,10 @@ pub(super) fn install_hook() {
 
 fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
     let _paused = Paused::new();
-    let message = info.payload_as_str().unwrap_or("a value that is not a string").to_string();
+    let payload = info.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let message = text.unwrap_or("a value that is not a string").to_string();
     let (file, line, column) = match info.location() {
         Some(place) => (place.file().to_string(), place.line(), place.column()),
         None => (String::new(), 0, 0),

@@ -22,11 +22,16 @@ pub(crate) struct Slot(AtomicU64);
 
 impl Slot {
     /// The name of a new object with this value.
+    #[track_caller]
     pub(crate) fn new(value: u64) -> Self {
         let slot = Slot::unregistered();
         if let Some(runtime) = current() {
             let _paused = Paused::new();
-            slot.set(runtime.registry.epoch, runtime.run().create(value));
+            let object = runtime.run().create(value);
+            slot.set(runtime.registry.epoch, object);
+            if runtime.run().events.is_some() {
+                runtime.registry.origins.insert(object, std::panic::Location::caller());
+            }
         }
         slot
     }
@@ -109,6 +114,8 @@ pub(crate) struct Registry {
     raw_tags: FxHashMap<usize, Arc<dyn Any + Send + Sync>>,
     final_drop: Option<Site>,
     borrowed: Vec<(ThreadId, ObjectId, Box<u64>)>,
+    /// Where objects were made, for a report.
+    pub(crate) origins: FxHashMap<ObjectId, Site>,
     /// By thread: whether it has looked at the clock since its last yield, and how often in a row.
     looks: FxHashMap<ThreadId, (bool, u32)>,
 }
@@ -190,6 +197,7 @@ impl Registry {
         self.raw_tags.clear();
         self.borrowed.clear();
         self.looks.clear();
+        self.origins.clear();
         self.final_drop = None;
     }
 
@@ -258,11 +266,11 @@ pub(crate) mod counts {
 
     /// Notes that an `Arc` is gone.
     pub(crate) fn gone(tag: Option<(u32, u32)>) {
-        if let (Some(runtime), Some((epoch, number))) = (current(), tag)
-            && runtime.registry.epoch == epoch
-            && let Some(entry) = runtime.registry.arcs.get_mut(number as usize)
-        {
-            *entry = None;
+        let (Some(runtime), Some((epoch, number))) = (current(), tag) else { return };
+        if runtime.registry.epoch == epoch {
+            if let Some(entry) = runtime.registry.arcs.get_mut(number as usize) {
+                *entry = None;
+            }
         }
     }
 
@@ -303,6 +311,7 @@ pub(crate) mod raw_tags {
 
     /// Keeps the tag of an `Arc` whose address becomes known.
     pub(crate) fn keep(address: usize, tag: &Arc<impl Any + Send + Sync>) {
+        let _paused = super::Paused::new();
         if let Some(runtime) = current() {
             let _paused = super::Paused::new();
             runtime.registry.raw_tags.insert(address, Arc::clone(tag) as _);
@@ -316,9 +325,7 @@ pub(crate) mod raw_tags {
 
     /// The value is gone.
     pub(crate) fn forget(address: usize) {
-        if let Some(runtime) = current()
-            && !runtime.registry.raw_tags.is_empty()
-        {
+        if let Some(runtime) = current().filter(|r| !r.registry.raw_tags.is_empty()) {
             runtime.registry.raw_tags.remove(&address);
         }
     }

@@ -172,9 +172,7 @@ fn look(tag: &Tag, site: &'static Location<'static>) {
         return;
     }
     counts::count(tag.site);
-    if let Some(runtime) = rt::current()
-        && counts::is_registered(&tag.slot)
-    {
+    if let Some(runtime) = rt::current().filter(|_| counts::is_registered(&tag.slot)) {
         let object = tag.slot.object(runtime, || 1);
         // As `get_mut` does; `strong_count` is relaxed, but nobody should rely on it.
         let load = Operation::new(Action::Load, object, 0, 0, site);
@@ -192,10 +190,8 @@ fn count(tag: &Tag, action: Action, order: Order, site: &'static Location<'stati
     let object = tag.slot.object(runtime, || 1);
     let operation = Operation::new(action, object, 1, 0, site).with_order(order, order);
     let seen = rt::perform(runtime, operation);
-    if action == Action::Update(Update::Sub, 64)
-        && seen == 1
-        && let Some(runtime) = rt::current()
-    {
+    let last = action == Action::Update(Update::Sub, 64) && seen == 1;
+    if let Some(runtime) = rt::current().filter(|_| last) {
         rt::fence(runtime, Order::Acquire);
     }
     Some(seen)

@@ -55,14 +55,17 @@ impl<T> Shared<T> {
     }
 }
 
+#[track_caller]
 fn shared<T>() -> Option<Arc<Shared<T>>> {
-    rt::is_controlled().then(|| {
-        let state = State { length: 0, senders: 1, receiver: true };
-        Arc::new(Shared { slot: Slot::new(state.value()), queue: UnsafeCell::default() })
-    })
+    if !rt::is_controlled() {
+        return None;
+    }
+    let state = State { length: 0, senders: 1, receiver: true };
+    Some(Arc::new(Shared { slot: Slot::new(state.value()), queue: UnsafeCell::default() }))
 }
 
 /// A channel without limit.
+#[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     match shared() {
         Some(shared) => (
@@ -77,6 +80,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 /// A channel that holds at most `capacity` messages; with 0, a sender waits for the receiver.
+#[track_caller]
 pub fn sync_channel<T>(capacity: usize) -> (SyncSender<T>, Receiver<T>) {
     match shared() {
         Some(shared) => (
@@ -191,12 +195,11 @@ impl<T> SyncSender<T> {
         let Some(runtime) = rt::current() else { return Ok(()) };
         let object = shared.slot.object(runtime, || 0);
         let ticket = runtime.run().world.messages(object);
-        if shared.operate(Action::AwaitTaken, ticket, 0) == Some(1)
-            && let Some(value) = shared.pop()
-        {
-            return Err(SendError(value));
+        let disconnected = shared.operate(Action::AwaitTaken, ticket, 0) == Some(1);
+        match disconnected.then(|| shared.pop()).flatten() {
+            Some(value) => Err(SendError(value)),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -192,6 +192,18 @@ pub(super) fn no_result() -> Box<dyn Any + Send> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ThreadId(u64);
 
+/// shuttle's: the position of a thread of this execution in the order of spawning.
+#[doc(hidden)]
+impl From<ThreadId> for usize {
+    fn from(id: ThreadId) -> usize {
+        let thread = u32::try_from(id.0).map(preempt_explore::ThreadId);
+        match (thread, rt::current()) {
+            (Ok(thread), Some(runtime)) => runtime.run().ordinal(thread),
+            _ => usize::MAX,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Handle {
     Controlled { id: preempt_explore::ThreadId, token: ObjectId, name: Option<String> },

@@ -1,0 +1,410 @@
+//! Executions that stay inside an indivisible sequence for ever.
+//!
+//! Searches store no state inside a sequence, so one that never ends leads nowhere as far as they can see,
+//! and an infinite execution would go unjudged. Here it gets a state of its own: where a process can begin
+//! a sequence that may go on for ever it has one more step, into an *endless* state, in which nothing can happen
+//! but that the same process goes on.
+//!
+//! What a property sees of it. Inside a sequence the automaton rests, as in Spin, so it never gets to see
+//! another state than the one the sequence began in: that one repeats for ever, as at the end of an execution
+//! that ends. Labels, however, are those of the circle that is run through: `accept` if one can be
+//! chosen that passes such a label, and no progress (`np_`) if one can be chosen without. Nobody else
+//! can move meanwhile, so the execution is fair, and has no preemptions.
+//!
+//! **Reduction.** A process that has this step is explored with everybody else: the step takes the
+//! others' steps away. Steps of others may be taken before it, because a step that commutes with all of a
+//! sequence changes nothing about whether it ends, and one that is invisible nothing about what is seen.
+//!
+//! A state is the system's vector with a mark behind it, all zeros outside of endless states.
+
+use super::inside::{Circles, Inside, Sequences};
+use preempt_core::{
+    Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome, ProcessId, Step,
+    Successors, System, Unreached, Value,
+};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A system whose endless sequences are steps.
+pub struct Endless<'a> {
+    system: &'a dyn System,
+    /// The propositions that say "no progress here", or the opposite.
+    stalled: Vec<(usize, bool)>,
+    give_up: &'a (dyn Fn() -> bool + Sync),
+    gave_up: AtomicBool,
+}
+
+/// Bytes of the mark: which circles there are inside, and whose sequence it is.
+const WIDTH: usize = 3;
+/// The transition of the step into an endless state, and of the step that stays there.
+const STAY: u32 = u32::MAX;
+
+thread_local! {
+    static STEPS: RefCell<Enabled> = RefCell::default();
+    static SUCCESSORS: RefCell<Successors> = RefCell::default();
+    static INSIDE: RefCell<Inside> = RefCell::default();
+    static BRIEF: RefCell<(Vec<Lead>, Vec<u8>)> = RefCell::default();
+}
+
+/// What lies behind the vector of the system.
+type Mark = [u8; WIDTH];
+const OUTSIDE: Mark = [0; WIDTH];
+
+fn split(state: &[u8]) -> (&[u8], Mark) {
+    let (vector, bytes) = state.split_at(state.len() - WIDTH);
+    let mut mark = OUTSIDE;
+    mark.copy_from_slice(bytes);
+    (vector, mark)
+}
+
+fn detach(state: &mut Vec<u8>) -> Mark {
+    let mark = split(state).1;
+    state.truncate(state.len() - WIDTH);
+    mark
+}
+
+fn mark_of(step: Step) -> Mark {
+    let [low, high] = step.process.0.to_le_bytes();
+    [step.partner_transition as u8, low, high]
+}
+
+fn stay(process: ProcessId, circles: Circles) -> Step {
+    Step { partner_transition: circles.0.into(), ..Step::new(process, STAY) }
+}
+
+/// The step of an endless state.
+fn stay_in(mark: Mark) -> Step {
+    stay(ProcessId(u16::from_le_bytes([mark[1], mark[2]])), Circles(mark[0]))
+}
+
+impl<'a> Endless<'a> {
+    /// `stalled` are the propositions that say whether no process is at a progress label, and which answer
+    /// means that. A sequence is not followed any further once `give_up` says so.
+    pub fn new(
+        system: &'a dyn System,
+        stalled: Vec<(usize, bool)>,
+        give_up: &'a (dyn Fn() -> bool + Sync),
+    ) -> Self {
+        Endless { system, stalled, give_up, gave_up: AtomicBool::new(false) }
+    }
+
+    /// Whether it remained open for some sequence if it ends: then a search proves nothing.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up.load(Ordering::Relaxed)
+    }
+
+    /// Whether a step leads into an endless state, or stays there.
+    pub fn is_stay(step: Step) -> bool {
+        step.transition == STAY && step.process != ProcessId::PROPERTY
+    }
+
+    /// The step of `process` into an endless state, given its steps in a state of the system.
+    fn staying(&self, state: &[u8], process: ProcessId, steps: &[Step]) -> Option<Step> {
+        if steps.is_empty() || !self.system.may_stay_inside(state, process) {
+            return None;
+        }
+        let found = INSIDE
+            .with_borrow_mut(|inside| inside.circles(self.system, state, steps, self.give_up));
+        match found {
+            Ok(circles) => circles.has(Circles::SOME).then(|| stay(process, circles)),
+            Err(_) => {
+                self.gave_up.store(true, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// Puts a mark behind each of the successors from `first` on, whose bytes begin at `base`, and adds the
+    /// steps into endless states. The successors are those of a state of the system, process by process.
+    fn mark_briefly(
+        &self,
+        state: &[u8],
+        (leads, first): (&mut Leads, usize),
+        (bytes, base): (&mut Vec<u8>, usize),
+    ) {
+        BRIEF.with_borrow_mut(|(list, marked)| {
+            list.clear();
+            marked.clear();
+            let mut add = |lead: Lead, vector: &[u8], mark: &Mark| {
+                let start = (base + marked.len()) as u32;
+                marked.extend_from_slice(vector);
+                marked.extend_from_slice(mark);
+                list.push(Lead { start, length: (vector.len() + WIDTH) as u32, ..lead });
+            };
+            let is_inside = self.system.is_transient(state);
+            let found = &leads.list[first..];
+            for group in found.chunk_by(|a, b| a.step().process == b.step().process) {
+                for lead in group {
+                    // What a step that could not be completed leaves behind means nothing.
+                    let vector = bytes.get(lead.range()).unwrap_or_default();
+                    add(*lead, vector, &OUTSIDE);
+                }
+                let process = group[0].step().process;
+                if is_inside || !self.system.may_stay_inside(state, process) {
+                    continue;
+                }
+                let steps: Vec<Step> = group.iter().map(Lead::step).collect();
+                if let Some(stay) = self.staying(state, process, &steps) {
+                    let (who, transition) = (u32::from(process.0), stay.transition);
+                    let partner_transition = stay.partner_transition;
+                    let lead = Lead { who, transition, partner_transition, ..Lead::default() };
+                    add(lead, state, &mark_of(stay));
+                }
+            }
+            leads.list.truncate(first);
+            leads.list.extend_from_slice(list);
+            bytes.truncate(base);
+            bytes.extend_from_slice(marked);
+        });
+    }
+
+    /// The real steps of an execution that ends in an endless state: how `step`, taken in `state`, gets into
+    /// a circle, and the circle. `label` is what the circle is wanted for.
+    pub fn unfold(
+        &self,
+        state: &[u8],
+        step: Step,
+        label: Option<Label>,
+    ) -> Option<(Vec<Step>, Vec<Step>)> {
+        let mut vector = state.to_vec();
+        let (mark, circles) = (detach(&mut vector), Circles(step.partner_transition as u8));
+        let kind = match label {
+            Some(Label::Accept) if circles.has(Circles::ACCEPTING) => Circles::ACCEPTING,
+            Some(Label::Progress) if circles.has(Circles::QUIET) => Circles::QUIET,
+            _ => Circles::SOME,
+        };
+        if mark != OUTSIDE {
+            return None;
+        }
+        let mut enabled = Enabled::new();
+        self.system.enabled(&mut vector, &mut enabled);
+        let steps = enabled.of(step.process);
+        let mut inside = Inside::default();
+        let never = || false;
+        Sequences::explore(self.system, &vector, steps, &never, &mut inside).ok()?.way(kind)
+    }
+}
+
+impl System for Endless<'_> {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        let outcome = self.system.initial(state);
+        state.extend_from_slice(&OUTSIDE);
+        outcome
+    }
+
+    fn process_count(&self, state: &[u8]) -> usize {
+        self.system.process_count(split(state).0)
+    }
+
+    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+        let mark = detach(state);
+        if mark != OUTSIDE {
+            enabled.push(stay_in(mark));
+        } else {
+            STEPS.with_borrow_mut(|steps| {
+                steps.clear();
+                self.system.enabled(state, steps);
+                let is_inside = self.system.is_transient(state);
+                for (process, steps) in steps.by_process() {
+                    steps.iter().for_each(|step| enabled.push(*step));
+                    if !is_inside && let Some(stay) = self.staying(state, process, steps) {
+                        enabled.push(stay);
+                    }
+                }
+            });
+        }
+        state.extend_from_slice(&mark);
+    }
+
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        detach(state);
+        if Self::is_stay(step) {
+            state.extend_from_slice(&mark_of(step));
+            return Outcome::Done;
+        }
+        let outcome = self.system.apply(state, step);
+        state.extend_from_slice(&OUTSIDE);
+        outcome
+    }
+
+    fn is_transient(&self, state: &[u8]) -> bool {
+        self.system.is_transient(split(state).0)
+    }
+
+    fn is_settled(&self, state: &[u8]) -> bool {
+        self.system.is_settled(split(state).0)
+    }
+
+    fn expand(
+        &self,
+        state: &mut Vec<u8>,
+        enabled: &mut Enabled,
+        scratch: &mut Vec<u8>,
+        out: &mut Successors,
+    ) {
+        let mark = detach(state);
+        let mut add = |step, outcome, vector: &[u8], mark: &Mark| {
+            let start = out.bytes.len();
+            out.bytes.extend_from_slice(vector);
+            out.bytes.extend_from_slice(mark);
+            out.list.push((step, outcome, start..out.bytes.len()));
+        };
+        if mark != OUTSIDE {
+            add(stay_in(mark), Outcome::Done, state, &mark);
+        } else {
+            SUCCESSORS.with_borrow_mut(|inner| {
+                inner.clear();
+                self.system.expand(state, enabled, scratch, inner);
+                let is_inside = self.system.is_transient(state);
+                for group in inner.list.chunk_by(|a, b| a.0.process == b.0.process) {
+                    for (step, outcome, range) in group {
+                        add(*step, *outcome, &inner.bytes[range.clone()], &OUTSIDE);
+                    }
+                    let process = group[0].0.process;
+                    if is_inside || !self.system.may_stay_inside(state, process) {
+                        continue;
+                    }
+                    let steps: Vec<Step> = group.iter().map(|(step, ..)| *step).collect();
+                    if let Some(stay) = self.staying(state, process, &steps) {
+                        add(stay, Outcome::Done, state, &mark_of(stay));
+                    }
+                }
+            });
+        }
+        state.extend_from_slice(&mark);
+    }
+
+    fn expand_briefly(&self, state: &mut Vec<u8>, leads: &mut Leads, bytes: &mut Vec<u8>) -> bool {
+        let mark = detach(state);
+        let (first, base) = (leads.list.len(), bytes.len());
+        let told = mark == OUTSIDE && self.system.expand_briefly(state, leads, bytes);
+        if told {
+            self.mark_briefly(state, (leads, first), (bytes, base));
+        }
+        state.extend_from_slice(&mark);
+        told
+    }
+
+    fn expand_process_briefly(
+        &self,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        leads: &mut Leads,
+        bytes: &mut Vec<u8>,
+    ) -> Option<bool> {
+        let mark = detach(state);
+        let (first, base) = (leads.list.len(), bytes.len());
+        let told = match mark == OUTSIDE {
+            true => self.system.expand_process_briefly(state, process, leads, bytes),
+            false => None,
+        };
+        if told.is_some() {
+            self.mark_briefly(state, (leads, first), (bytes, base));
+        }
+        state.extend_from_slice(&mark);
+        told
+    }
+
+    fn depth_of(&self, step: Step) -> u32 {
+        if Self::is_stay(step) { 1 } else { self.system.depth_of(step) }
+    }
+
+    fn transition_count(&self) -> usize {
+        self.system.transition_count()
+    }
+
+    fn transition_key(&self, step: Step) -> usize {
+        if Self::is_stay(step) { usize::MAX } else { self.system.transition_key(step) }
+    }
+
+    fn partner_key(&self, step: Step) -> Option<usize> {
+        self.system.partner_key(step)
+    }
+
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        self.system.unreached(taken)
+    }
+
+    fn is_valid_end(&self, state: &[u8]) -> bool {
+        self.system.is_valid_end(split(state).0)
+    }
+
+    fn has_label(&self, state: &[u8], label: Label) -> bool {
+        match (split(state), label) {
+            ((vector, OUTSIDE), label) => self.system.has_label(vector, label),
+            ((_, mark), Label::Accept) => Circles(mark[0]).has(Circles::ACCEPTING),
+            ((_, mark), Label::Progress) => !Circles(mark[0]).has(Circles::QUIET),
+        }
+    }
+
+    fn proposition_count(&self) -> usize {
+        self.system.proposition_count()
+    }
+
+    fn proposition(&self, state: &[u8], index: usize) -> bool {
+        let (vector, mark) = split(state);
+        let stalled = self.stalled.iter().find(|(known, _)| mark != OUTSIDE && *known == index);
+        match stalled {
+            Some((_, meant)) => Circles(mark[0]).has(Circles::QUIET) == *meant,
+            None => self.system.proposition(vector, index),
+        }
+    }
+
+    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
+        self.system.proposition_fault(split(state).0, index)
+    }
+
+    fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
+        let (vector, mark) = split(state);
+        match mark != OUTSIDE || self.system.may_stay_inside(vector, process) {
+            true => Locality::Shared,
+            false => self.system.locality(vector, process),
+        }
+    }
+
+    fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
+        self.system.is_visible(split(state).0, process)
+    }
+
+    fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {
+        if Self::is_stay(step) { None } else { self.system.footprint(split(state).0, step) }
+    }
+
+    fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        self.system.future(split(state).0, process)
+    }
+
+    fn observed(&self) -> Option<&ObjectSet> {
+        self.system.observed()
+    }
+
+    fn fault(&self, number: u32) -> Fault {
+        self.system.fault(number)
+    }
+
+    fn process_name(&self, state: &[u8], process: ProcessId) -> String {
+        self.system.process_name(split(state).0, process)
+    }
+
+    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
+        if Self::is_stay(step) {
+            return (String::new(), 0, "stays inside an indivisible sequence for ever".into());
+        }
+        self.system.describe(split(state).0, step)
+    }
+
+    fn output(&self, state: &[u8], step: Step) -> String {
+        if Self::is_stay(step) {
+            return String::new();
+        }
+        self.system.output(split(state).0, step)
+    }
+
+    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
+        self.system.position(split(state).0, process)
+    }
+
+    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
+        self.system.variables(split(state).0)
+    }
+}
