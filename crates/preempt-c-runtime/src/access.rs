@@ -91,12 +91,12 @@ pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use,
     runtime.shadow.cells(address, size, how == Use::Write, |cell| touch(cell.0, how == Use::Write));
     match how {
         Use::Read => {
-            for cell in runtime.shadow.writer_cells(address, None) {
+            for cell in runtime.shadow.writer_cells(address, size, None) {
                 touch(cell.0, false);
             }
         }
         Use::AtomicWrite => {
-            for cell in runtime.shadow.writer_cells(address, Some(me.0)) {
+            for cell in runtime.shadow.writer_cells(address, size, Some(me.0)) {
                 touch(cell.0, true);
             }
         }

@@ -71,8 +71,9 @@ impl Granule {
 pub(crate) struct Shadow {
     index: FxHashMap<usize, u32>,
     granules: Vec<Granule>,
-    /// Threads that write atomically to a granule which others read by plain accesses.
-    writers: FxHashMap<u32, Vec<u32>>,
+    /// By granule and offset: threads that write there atomically, each with a number of its own.
+    writers: FxHashMap<(u32, usize), Vec<(u32, u32)>>,
+    writer_count: u32,
     segment: u32,
     /// Places of accesses that were found to race, when races are no errors.
     racy: FxHashSet<usize>,
@@ -161,10 +162,13 @@ impl Shadow {
             new |= granule.atomic;
         }
         if how == Use::AtomicWrite {
-            let writers = self.writers.entry(index).or_default();
-            if !writers.contains(&by) {
-                writers.push(by);
-                new |= granule.plain_read;
+            for at in (offset..offset + size).step_by(granule.cell.into()) {
+                let writers = self.writers.entry((index, at)).or_default();
+                if !writers.iter().any(|&(thread, _)| thread == by) {
+                    writers.push((by, self.writer_count));
+                    self.writer_count += 1;
+                    new |= granule.plain_read;
+                }
             }
         }
         if new {
@@ -203,19 +207,25 @@ impl Shadow {
 
     /// Cells that stand for "`thread` writes here atomically", one per thread that does: plain reads
     /// conflict with each of them, and atomic writes with none but their own.
-    pub(crate) fn writer_cells(&self, address: usize, thread: Option<u32>) -> Vec<Cell> {
+    pub(crate) fn writer_cells(
+        &self,
+        address: usize,
+        size: usize,
+        thread: Option<u32>,
+    ) -> Vec<Cell> {
         let Some(&index) = self.index.get(&(address >> 3)) else { return Vec::new() };
         let granule = &self.granules[index as usize];
         if !granule.atomic || !granule.plain_read {
             return Vec::new();
         }
-        let writers = self.writers.get(&index).map_or(&[][..], |list| list);
-        let own = |&(_, &writer): &(usize, &u32)| thread.is_none_or(|thread| thread == writer);
-        writers
-            .iter()
-            .enumerate()
-            .filter(own)
-            .map(|(nth, _)| Cell(WRITERS + index * 64 + nth as u32 % 64))
+        let first = address & 7;
+        let own = |writer: u32| thread.is_none_or(|thread| thread == writer);
+        (first..first + size)
+            .step_by(granule.cell.into())
+            .filter_map(|offset| self.writers.get(&(index, offset)))
+            .flatten()
+            .filter(|&&(writer, _)| own(writer))
+            .map(|&(_, number)| Cell(WRITERS + number))
             .collect()
     }
 }

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const PREEMPT: &str = env!("CARGO_BIN_EXE_preempt");
 
@@ -46,7 +47,10 @@ fn compile(source: &Path, options: &[&str], compilers: [&str; 2]) -> PathBuf {
     let [c, cxx] = compilers;
     let is_cxx = source.extension() == Some(OsStr::new("cc"));
     let stem = source.file_stem().expect("a name").to_string_lossy();
-    let program = folder().join(format!("{stem}-{c}"));
+    // Tests run at the same time, and some compile the same source.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let program = folder().join(format!("{stem}-{c}-{count}"));
     let output = preempt()
         .arg(if is_cxx { "c++" } else { "cc" })
         .args(options)

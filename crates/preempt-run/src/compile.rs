@@ -43,6 +43,8 @@ pub fn compile(
         // clang would link its own library whatever else is asked for.
         command.args(["-fno-sanitize-link-runtime", "-Qunused-arguments"]);
         command.args(["-mllvm", "-tsan-distinguish-volatile=1"]);
+        // A read that a write follows is a step of its own: another thread may come in between.
+        command.args(["-mllvm", "-tsan-instrument-read-before-write=1"]);
     } else {
         command.args(["--param", "tsan-distinguish-volatile=1"]);
     }
