@@ -330,10 +330,10 @@ fn signals_end_what_cannot_be_interrupted() {
 /// With a violation in hand, the time limit only cuts the search for a simpler one.
 #[test]
 fn what_was_found_in_time_is_shown() {
-    // The tenth counter, at its highest while the two behind it are: two preemptions in the right moments.
-    let mut text = String::from("byte x[12];\n");
-    for process in 0..12 {
-        let last = if process == 9 { "assert(x[9] + x[10] + x[11] < 6)" } else { "skip" };
+    // The last but two, at its highest while the two behind it are: two preemptions, among many others.
+    let mut text = String::from("byte x[60];\n");
+    for process in 0..60 {
+        let last = if process == 57 { "assert(x[57] + x[58] + x[59] < 6)" } else { "skip" };
         let next = format!("x[{process}] = (x[{process}] + 1) % 3; {last}");
         let _ = writeln!(text, "active proctype p{process}() {{ do :: {next} od }}");
     }

@@ -268,12 +268,13 @@ impl Check {
                 "the strategy {strategy} samples, so a strict check always fails"
             ));
         }
-        if let (Some(least), Some(most)) = (self.min_preemptions, self.bound)
-            && least > most
-        {
-            return Some(format!(
-                "at least {least} and at most {most} preemptions cannot both be met"
-            ));
+        match (self.min_preemptions, self.bound) {
+            (Some(least), Some(most)) if least > most => {
+                return Some(format!(
+                    "at least {least} and at most {most} preemptions cannot both be met"
+                ));
+            }
+            _ => {}
         }
         if self.daemons && self.require_join {
             return Some("threads must be joined, or may outlive the body, but not both".into());

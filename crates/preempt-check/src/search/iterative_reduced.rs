@@ -220,8 +220,10 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
             if waiting.is_empty() {
                 return Ok(());
             }
+            // What needs more preemptions than the bucket it was met in, an exact search must judge.
+            let undecided = self.least_cost.is_some_and(|cost| cost > self.judged_by());
             let iterates = matches!(self.preemptions, Preemptions::Iterate { .. });
-            if self.bucket >= self.last || iterates && self.least_cost.is_some() {
+            if self.bucket >= self.last || iterates && undecided {
                 *bound = Some(self.bucket);
                 return Ok(());
             }

@@ -112,10 +112,15 @@ fn reduced<S: System + ?Sized, T: Store>(
         Reduced::Decided(finding) => *finding,
         Reduced::Undecided(finding) => {
             let limit = budget.memory_limit().saturating_sub(store.bytes());
-            let for_one = Options { max_errors: 1, ..options.clone() };
+            // Within a bound one execution is enough; rows must have all their errors.
+            let max_errors = match options.preemptions {
+                Preemptions::AtMost(_) => 1,
+                _ => options.max_errors,
+            };
+            let exactly = Options { max_errors, ..options.clone() };
             let exact = match options.storage {
-                Storage::Tree => iterative(system, &mut Tree::new(limit), &for_one, true, budget),
-                _ => iterative(system, &mut Adaptive::new(limit), &for_one, true, budget),
+                Storage::Tree => iterative(system, &mut Tree::new(limit), &exactly, true, budget),
+                _ => iterative(system, &mut Adaptive::new(limit), &exactly, true, budget),
             };
             decided(*finding, exact, options)
         }

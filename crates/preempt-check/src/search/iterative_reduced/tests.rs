@@ -242,14 +242,15 @@ const MISTAKES: [Mistake; 8] = [
 ];
 
 /// Random systems of which a mistake loses violations.
-const NOTICED_BY: [(Mistake, Kind, u64); 7] = [
+const NOTICED_BY: [(Mistake, Kind, u64); 8] = [
     (Mistake::NothingOwed, Kind::Mutated, 1),
     (Mistake::NothingOwed, Kind::MutatedText, 6),
     (Mistake::TurnComesBack, Kind::Mutated, 12),
     (Mistake::TurnComesBack, Kind::MutatedText, 6),
     (Mistake::NoProviso, Kind::Random, 39),
     (Mistake::NoProviso, Kind::Mutated, 106),
-    (Mistake::MoversForgotten, Kind::Mutated, 85),
+    (Mistake::ArrivalsForgotten, Kind::Mutated, 3),
+    (Mistake::ArrivalsForgotten, Kind::Mutated, 30),
 ];
 
 /// Every mistake loses violations of some system, which the search without it does not.
