@@ -71,6 +71,7 @@ fn run_here(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         sources: &sources,
         headings: &[],
         selectors: &[],
+        trail: None,
     })
 }
 

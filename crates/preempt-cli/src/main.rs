@@ -6,6 +6,7 @@
 mod applicability;
 mod arguments;
 mod boolean;
+mod cancel;
 mod deadline;
 mod explain;
 mod failure;

@@ -9,12 +9,14 @@
 //! Each thread has a *local history*: a hash chain over its actions and what each one read from.
 //! Two executions in which a thread has the same history cannot be told apart by that thread.
 
+use crate::identity::Loops;
 use crate::mix::{mix, mix3};
 use crate::objects::Objects;
 use crate::polling::{Rounds, Watch};
 use crate::race::{Clocks, Race};
 use crate::virtual_time::Times;
 use crate::{Action, Effect, Move, Next, ObjectId, Operation, ThreadId};
+use std::sync::Arc;
 
 /// What a thread is up to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,6 +121,8 @@ pub struct World {
     pub(crate) times: Option<Box<Times>>,
     /// Waits that have ended for no reason.
     pub(crate) woken: u32,
+    /// What is known about loops that yield.
+    pub(crate) loops: Arc<Loops>,
     /// Outcome of the next comparison of pointers, when values are not at hand.
     pub(crate) hint: Option<bool>,
 }
@@ -144,6 +148,9 @@ impl Clone for World {
         self.clocks.clone_from(&source.clocks);
         self.times.clone_from(&source.times);
         self.woken = source.woken;
+        if !Arc::ptr_eq(&self.loops, &source.loops) {
+            self.loops = source.loops.clone();
+        }
         self.hint = source.hint;
     }
 }
@@ -169,6 +176,7 @@ impl World {
             clocks: None,
             times: None,
             woken: 0,
+            loops: Arc::default(),
             hint: None,
         };
         world.reset(rules);
