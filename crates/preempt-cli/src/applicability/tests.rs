@@ -126,7 +126,7 @@ fn words(folder: &Path, file: &Path, options: &[&[&str]]) -> Vec<std::ffi::OsStr
     let has = |word: &str| words.iter().any(|given| given == word);
     // So would ten thousand executions that never end.
     if has("random") && !has("--depth") {
-        words.extend(["--depth".into(), "3".into()]);
+        words.extend(["--depth".into(), "7".into()]);
     }
     words
 }
