@@ -431,7 +431,7 @@ impl<'p> Objects<'p> {
 pub(super) fn may_answer(step: &Move) -> bool {
     match &step.kind {
         MoveKind::Receive { .. } => true,
-        MoveKind::Compound { blocks } => blocks
+        MoveKind::Compound { blocks, .. } => blocks
             .iter()
             .flat_map(|block| &block.options)
             .any(|option| matches!(option.kind, BlockGuard::Receive { .. })),

@@ -125,7 +125,7 @@ fn waits(program: &Program, proctype: usize) -> Vec<Wait> {
                 MoveKind::Send { channel, .. } => waits.push(Wait::Receives(channel.clone())),
                 MoveKind::Receive { channel, .. } => waits.push(Wait::Sends(channel.clone())),
                 MoveKind::Plain { guard } => tested(program, *guard, &mut waits),
-                MoveKind::Compound { blocks } => {
+                MoveKind::Compound { blocks, .. } => {
                     for option in blocks.iter().flat_map(|block| &block.options) {
                         match &option.kind {
                             BlockGuard::Send { channel, .. } => {
