@@ -1,13 +1,14 @@
 //! The loom tests of published crates, run through preempt-loom and through loom.
 //!
 //! ```text
-//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom] [--write FILE] [--project DIR] [CRATE[=TEST]…]
+//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom | --table] [--write FILE] [--note TEXT] [--project DIR] [CRATE[=TEST]…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/real-crates/`; only the line of their manifests that
 //! names loom is changed. Without names all crates of the catalogue are run. `--write` writes the
 //! table to a file; `benches/REAL-CRATES.md` is the one that is kept. `--project` takes preempt's
-//! crates from another checkout. `--seeds` puts bugs into some crates instead and says who finds them.
+//! crates from another checkout. What is not run this time (`--ours`, `--loom`, `--table`) is taken from the last
+//! run that did. `--seeds` puts bugs into some crates instead and says who finds them.
 
 mod catalogue;
 mod runner;
@@ -28,9 +29,13 @@ struct Arguments {
     seconds: u64,
     release: bool,
     seeds: bool,
+    /// Run nothing: put the table together from what earlier runs kept.
+    table_only: bool,
     tools: Vec<Tool>,
     write: Option<PathBuf>,
     project: Option<PathBuf>,
+    /// A sentence for the head of the table.
+    note: String,
     /// Names of crates, each with a part of the names of its tests.
     names: Vec<(String, String)>,
 }
@@ -46,10 +51,16 @@ fn main() -> Result<()> {
     let mut sections = Vec::new();
     for (krate, part) in selected(&arguments)? {
         let side = |tool: Tool| {
-            if !arguments.tools.contains(&tool) {
-                return Ok(Vec::new());
+            if !arguments.tools.contains(&tool) || arguments.table_only {
+                return workspace.kept(tool, krate.name).ok_or_else(|| "not run".to_string());
             }
             let rows = run_crate(&workspace, tool, krate, (part, None), &arguments);
+            let rows = rows.and_then(|rows| {
+                if part.is_empty() {
+                    workspace.keep(tool, krate.name, &rows)?;
+                }
+                Ok(rows)
+            });
             rows.map_err(|error| {
                 eprintln!("{} with {}: {error:#}", krate.name, tool.name());
                 format!("{error:#}")
@@ -61,7 +72,7 @@ fn main() -> Result<()> {
             theirs: side(Tool::Loom),
         });
     }
-    let text = table::render(&sections, arguments.seconds, arguments.release);
+    let text = table::render(&sections, arguments.seconds, arguments.release, &arguments.note);
     match arguments.write {
         Some(path) => std::fs::write(&path, text).with_context(|| path.display().to_string())?,
         None => println!("{text}"),
@@ -72,7 +83,10 @@ fn main() -> Result<()> {
 /// Runs the crates with bugs in them and writes which tool found which.
 fn run_seeds(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     let mut text = String::from(table::SEEDS);
-    for seed in SEEDS {
+    let names = &arguments.names;
+    let chosen =
+        |seed: &&Seed| names.is_empty() || names.iter().any(|(name, _)| name == seed.krate);
+    for seed in SEEDS.iter().filter(chosen) {
         let mut cells = Vec::new();
         for &tool in &arguments.tools {
             let rows =
@@ -180,9 +194,11 @@ fn arguments() -> Result<Arguments> {
         seconds: 3,
         release: false,
         seeds: false,
+        table_only: false,
         tools: vec![Tool::Preempt, Tool::Loom],
         write: None,
         project: None,
+        note: String::new(),
         names: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -192,12 +208,14 @@ fn arguments() -> Result<Arguments> {
                 arguments.seconds = words.next().context("--seconds needs a number")?.parse()?;
             }
             "--release" => arguments.release = true,
+            "--table" => arguments.table_only = true,
             "--seeds" => arguments.seeds = true,
             "--ours" => arguments.tools = vec![Tool::Preempt],
             "--loom" => arguments.tools = vec![Tool::Loom],
             "--write" => {
                 arguments.write = Some(words.next().context("--write needs a file")?.into())
             }
+            "--note" => arguments.note = words.next().context("--note needs a sentence")?,
             "--project" => {
                 let folder = words.next().context("--project needs a folder")?;
                 arguments.project = Some(Path::new(&folder).canonicalize()?);

@@ -199,6 +199,50 @@ pub(crate) fn run(
     Ok(rows)
 }
 
+impl Row {
+    /// As JSON, to be kept for later runs.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        let (word, number, expected) = match &self.outcome {
+            Outcome::Holds => ("holds".to_string(), None, false),
+            Outcome::WithinBound(bound) => ("bound".to_string(), *bound, false),
+            Outcome::Failed { kind, preemptions, expected } => {
+                (format!("failed {kind}"), *preemptions, *expected)
+            }
+            Outcome::TestFailed => ("test failed".to_string(), None, false),
+            Outcome::Passed => ("passed".to_string(), None, false),
+            Outcome::Crashed(how) => (format!("crashed {how}"), None, false),
+        };
+        serde_json::json!({
+            "test": self.test, "outcome": word, "number": number, "expected": expected,
+            "executions": self.executions, "seconds": self.seconds,
+        })
+    }
+
+    /// What [`Row::to_json`] wrote.
+    pub(crate) fn from_json(value: &serde_json::Value) -> Option<Row> {
+        let word = value["outcome"].as_str()?;
+        let number = value["number"].as_u64();
+        let outcome = match word.split_once(' ') {
+            None if word == "holds" => Outcome::Holds,
+            None if word == "passed" => Outcome::Passed,
+            Some(("failed", kind)) => Outcome::Failed {
+                kind: kind.to_string(),
+                preemptions: number,
+                expected: value["expected"].as_bool()?,
+            },
+            Some(("crashed", how)) => Outcome::Crashed(how.to_string()),
+            Some(_) => Outcome::TestFailed,
+            None => Outcome::WithinBound(number),
+        };
+        Some(Row {
+            test: value["test"].as_str()?.to_string(),
+            outcome,
+            executions: value["executions"].as_u64()?,
+            seconds: value["seconds"].as_f64()?,
+        })
+    }
+}
+
 fn row(test: &str, line: &str, passed: bool) -> Option<Row> {
     let value: serde_json::Value = serde_json::from_str(line).ok()?;
     let outcome = match value["verdict"].as_str()? {

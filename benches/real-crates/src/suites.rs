@@ -21,14 +21,28 @@ pub(crate) fn prepare_loom(workspace: &Workspace, tool: Tool, version: &str) -> 
 /// Files of shuttle's tests that are about parts of shuttle which preempt does not have. Each reason
 /// is also in docs/src/migration.md.
 const NOT_APPLICABLE: &[(&str, &str)] = &[
+    (
+        "basic/atomic",
+        "shuttle's vector clocks as numbers, and methods that std has not had for long",
+    ),
     ("basic/annotation", "needs shuttle's feature `annotation`"),
     ("basic/clocks", "shuttle's vector clocks as numbers"),
+    (
+        "basic/execution",
+        "spans of the crate tracing, and the order in which shuttle ends an execution",
+    ),
     ("basic/labels", "labels of tasks"),
     ("basic/metrics", "shuttle's log of executions"),
+    ("basic/mpsc", "shuttle's vector clocks as numbers"),
+    ("basic/once", "const constructors in statics"),
+    ("basic/replay", "schedules that depend on shuttle's vector clocks"),
     ("basic/resource_signatures", "signatures of objects"),
     ("basic/tag", "deprecated tags of tasks"),
+    ("basic/teardown", "the order in which shuttle ends an execution, seen from destructors"),
+    ("basic/thread", "spans of the crate tracing, and shuttle's engine"),
     ("basic/tracing", "spans of the crate tracing"),
     ("demo/surw", "a scheduler over shuttle's signatures"),
+    ("future/batch_semaphore", "shuttle's vector clocks as numbers, and reservations"),
     ("execution_state_global_subscriber", "spans of the crate tracing"),
 ];
 

@@ -2,6 +2,7 @@
 //!
 //! Everything is below `target/real-crates/`: nothing of it is ever committed.
 
+use crate::runner::Row;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,22 @@ impl Workspace {
         self.folder.join(format!("report-{}.jsonl", std::process::id()))
     }
 
-    /// A copy of a published crate whose loom is the tool's; `edit` may change files first.
+    /// Keeps the rows of a crate, so that a table can be put together from several runs.
+    pub(crate) fn keep(&self, tool: Tool, name: &str, rows: &[Row]) -> Result<()> {
+        let rows: Vec<_> = rows.iter().map(Row::to_json).collect();
+        let text = serde_json::to_string_pretty(&rows)?;
+        Ok(fs::write(self.folder.join(format!("{}-{name}.json", tool.name())), text)?)
+    }
+
+    /// The rows that the last run with this tool kept.
+    pub(crate) fn kept(&self, tool: Tool, name: &str) -> Option<Vec<Row>> {
+        let path = self.folder.join(format!("{}-{name}.json", tool.name()));
+        let rows: Vec<serde_json::Value> =
+            serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+        rows.iter().map(Row::from_json).collect()
+    }
+
+    /// A copy of a published crate whose loom is the tool's.
     pub(crate) fn prepare(
         &self,
         tool: Tool,

@@ -1,13 +1,13 @@
 //! The one entry point: a program, a question, an answer with what it rests on.
 
 use crate::Diagnostic;
+use crate::choice::{by, choose};
 use crate::direct::{self, Extent, Remember, Schedule};
 use crate::explicit::{self, Layers, Machine, search};
 use crate::flow::{Mark, Program, Targets};
 use crate::limits::{Limits, Watch};
-use crate::proof::holds_for_every_number;
 use crate::replay::{Context, Replayed, moves_of, replay};
-use crate::sequentialize::answer;
+use crate::sequentialize::{Question, answer};
 use crate::witness;
 use preempt_core::{BoundRow, Claim, Statistics, Stop, Verdict, Violation, ViolationKind};
 
@@ -51,14 +51,14 @@ pub enum Switches {
 
 impl Switches {
     /// Switches, or rounds after the first.
-    fn most(self) -> u32 {
+    pub(crate) fn most(self) -> u32 {
         match self {
             Switches::AtMost(most) | Switches::Iterate(most) => most,
             Switches::Rounds(rounds) => rounds.saturating_sub(1),
         }
     }
 
-    fn counts_rounds(self) -> bool {
+    pub(crate) fn counts_rounds(self) -> bool {
         matches!(self, Switches::Rounds(_))
     }
 }
@@ -118,6 +118,8 @@ pub(crate) struct Finding {
     /// The answer holds for every number of switches.
     pub(crate) exhausted: bool,
     pub(crate) stop: Option<Stop>,
+    /// A counterexample was found, but executions with deeper stacks were not followed.
+    pub(crate) cut: bool,
     /// What the direct engine kept.
     pub(crate) remembers: Option<&'static str>,
     pub(crate) statistics: Statistics,
@@ -160,6 +162,9 @@ fn answer_about(
     watch: Watch<'_>,
 ) -> Result<Report, Diagnostic> {
     let targets = program.targets(options.target)?;
+    if targets.is_empty() {
+        return Ok(nothing_to_check(options, &watch));
+    }
     let (method, why, mut finding) = match options.method {
         Some(Method::Lazy | Method::Eager) if options.switches.counts_rounds() => {
             let finding = by(Method::Direct, program, &targets, u64::MAX, options, &watch);
@@ -175,123 +180,35 @@ fn answer_about(
         // With more switches there are more threads.
         finding.covered = Some(options.switches.most());
     }
+    let most = options.switches.most();
+    let searched = finding.covered.is_some_and(|k| k < most) && !options.switches.counts_rounds();
+    if searched && finding.replayed.is_none() && finding.stop.is_none() && !finding.exhausted {
+        // An engine has a limit of its own.
+        finding.stop = Some(Stop::Depth);
+    }
     finding.statistics.seconds = watch.seconds();
     Ok(report(program, finding, method, why, options))
 }
 
-/// How much a method may use before the next one gets its turn.
-struct Turn {
-    method: Method,
-    /// Search states, or nodes of diagrams.
-    size: u64,
-    why: &'static str,
-}
-
-/// Without recursion: most programs have few states, and listing them is fastest; some have few
-/// diagrams; what is left is worth more time to either.
-const TURNS: [Turn; 4] = [
-    Turn {
-        method: Method::Explicit,
-        size: 1 << 16,
-        why: "the program has no recursion and few states",
-    },
-    Turn {
-        method: Method::Direct,
-        size: 1 << 21,
-        why: "the program has many states and small diagrams",
-    },
-    Turn {
-        method: Method::Explicit,
-        size: 1 << 22,
-        why: "the program has large diagrams, and not too many states to list them",
-    },
-    Turn { method: Method::Direct, size: u64::MAX, why: "the program has too many states to list" },
-];
-
-/// Tries what is fastest for such programs first.
-fn choose(
-    program: &Program,
-    targets: &Targets,
-    options: &Options<'_>,
-    watch: &Watch<'_>,
-) -> (Method, String, Finding) {
-    if program.is_recursive() {
-        let finding = by(Method::Direct, program, targets, u64::MAX, options, watch);
-        return (Method::Direct, "the program is recursive".into(), finding);
-    }
-    let [first @ .., last] = &TURNS;
-    for Turn { method, size, why } in first {
-        let finding = by(*method, program, targets, *size, options, watch);
-        if !matches!(finding.stop, Some(Stop::Memory | Stop::Depth)) {
-            return (*method, (*why).into(), finding);
-        }
-    }
-    let finding = by(last.method, program, targets, last.size, options, watch);
-    (last.method, last.why.into(), finding)
-}
-
-/// Most visible states that a proof may use before the search, and after it has found nothing.
-const QUICK_PROOF: usize = 10_000;
-const LONG_PROOF: usize = 300_000;
-/// Most nodes of diagrams that a proof may use after a search has found nothing.
-const PROOF_NODES: usize = 1 << 21;
-
-fn by(
-    method: Method,
-    program: &Program,
-    targets: &Targets,
-    size: u64,
-    options: &Options<'_>,
-    watch: &Watch<'_>,
-) -> Finding {
-    watch.method.set(method.name());
-    let open = matches!(options.switches, Switches::Iterate(_))
-        && method != Method::Explicit
-        && program.instances.is_none();
-    // Without recursion, the search itself ends with a proof if the program is that small.
-    if open && (program.is_recursive() || method != Method::Direct) {
-        match holds_for_every_number(program, targets, QUICK_PROOF, watch) {
-            Ok(true) => return proven(),
-            Ok(false) => {}
-            Err(stop) => return Finding { stop: Some(stop), ..Finding::default() },
-        }
-    }
-    let finding = match method {
-        Method::Lazy | Method::Eager => translated(program, targets, method, options, watch),
-        Method::Direct => directly(program, targets, size, options, watch),
-        Method::Explicit => list_states(program, targets, size, options, watch),
+fn nothing_to_check(options: &Options<'_>, watch: &Watch<'_>) -> Report {
+    let sentence = "nothing to check: the program has no assertion and no label Target or \
+                    SLIC_ERROR, and no other label was given";
+    let statistics = Statistics { seconds: watch.seconds(), ..Statistics::default() };
+    let claim = Claim {
+        property: "nothing".into(),
+        verdict: Verdict::Holds,
+        sentence: sentence.into(),
+        violation: None,
+        statistics,
+        unreached: Vec::new(),
+        notes: Vec::new(),
     };
-    let nothing_found = finding.replayed.is_none() && finding.stop.is_none() && !finding.exhausted;
-    if !(open && nothing_found) {
-        return finding;
-    }
-    match prove(program, targets, watch) {
-        Ok(true) => Finding { statistics: finding.statistics, ..proven() },
-        Ok(false) => finding,
-        Err(stop) => Finding { stop: Some(stop), ..finding },
-    }
+    let method = options.method.unwrap_or(Method::Explicit);
+    let why = "there is nothing to search for".into();
+    Report { claim, method, why, contexts: Vec::new(), switches: None }
 }
 
-fn proven() -> Finding {
-    let note = "the visible states of all executions were covered: a proof for every number of \
-                context switches";
-    Finding { exhausted: true, notes: vec![note.into()], ..Finding::default() }
-}
-
-/// Whether no number of switches reaches a target; `false` when that is not known.
-fn prove(program: &Program, targets: &Targets, watch: &Watch<'_>) -> Result<bool, Stop> {
-    if !direct::is_call_free(program) {
-        return holds_for_every_number(program, targets, LONG_PROOF, watch);
-    }
-    let extent = Extent { switches: u32::MAX, rounds: false, nodes: PROOF_NODES, full: false };
-    let outcome = direct::search(program, targets, Remember::WholeStates, extent, watch);
-    match outcome.stop {
-        Some(Stop::Memory) | None => Ok(outcome.exhausted && outcome.found.is_none()),
-        Some(stop) => Err(stop),
-    }
-}
-
-fn list_states(
+pub(crate) fn list_states(
     program: &Program,
     targets: &Targets,
     max_states: u64,
@@ -319,6 +236,7 @@ fn list_states(
         .collect();
     finding.exhausted = layers.exhausted && layers.found.is_none();
     if let Some((steps, _)) = &layers.found {
+        finding.cut = layers.truncated.is_some();
         match replay(program, targets, &moves_of(&machine, steps)) {
             Ok(replayed) => finding.replayed = Some(replayed),
             Err(why) => finding.notes.push(format!("a counterexample does not replay: {why}")),
@@ -334,7 +252,7 @@ fn list_states(
     finding
 }
 
-fn directly(
+pub(crate) fn directly(
     program: &Program,
     targets: &Targets,
     max_nodes: u64,
@@ -362,21 +280,26 @@ fn directly(
 }
 
 /// Solves the sequential program; the counterexample is the one it found.
-fn translated(
+pub(crate) fn translated(
     program: &Program,
     targets: &Targets,
     method: Method,
+    max_nodes: u64,
     options: &Options<'_>,
     watch: &Watch<'_>,
 ) -> Finding {
     let mut finding = Finding::default();
     let bounds = match options.switches {
-        Switches::AtMost(k) => k..=k,
+        // Who chose no method expects the fewest switches.
+        Switches::AtMost(k) if options.method.is_some() => k..=k,
         other => 0..=other.most(),
     };
+    let nodes = usize::try_from(max_nodes).unwrap_or(usize::MAX);
     for k in bounds {
         watch.switches.set(k);
-        match answer(program, method, k, options.target, options.full, watch) {
+        let ask =
+            Question { method, switches: k, target: options.target, full: options.full, nodes };
+        match answer(program, &ask, watch) {
             Err(stop) => {
                 finding.stop = Some(stop);
                 return finding;
@@ -432,7 +355,8 @@ fn report(
         Some(label) => format!("the label {label} and failed assertions are unreachable"),
         None => "the labels Target and SLIC_ERROR and failed assertions are unreachable".into(),
     };
-    let Finding { replayed, covered, exhausted, stop, remembers, mut statistics, notes } = finding;
+    let Finding { replayed, covered, exhausted, stop, cut, remembers, mut statistics, notes } =
+        finding;
     let why = match remembers {
         Some(kept) => format!("{why}; it keeps {kept}"),
         None => why,
@@ -461,7 +385,7 @@ fn report(
                 file: program.file.clone(),
                 line,
                 trace: replayed.trace,
-                simplest: method == Method::Explicit,
+                simplest: method == Method::Explicit && !cut,
             };
             (Verdict::Violated, sentence, Some(violation))
         }

@@ -26,9 +26,10 @@
 //! * `symbolic`: decision diagrams, procedure summaries, executions read off backwards;
 //! * `sequentialize`: the eager and lazy translations of [LMP09]; `direct`: context by context
 //!   without a translation; `witness`: from a schedule to statements;
-//! * `check`: the choice between all of them.
+//! * `check`, `choice`: the answer, and the choice between all of them.
 
 mod check;
+mod choice;
 #[cfg(test)]
 mod crosscheck;
 mod diagnostic;

@@ -12,11 +12,14 @@
 //! switches agree and no state that a return could add lies outside. Differs: the remembered frames
 //! take the place of the generators, so that no sequence of bounds is needed.
 
-use crate::flow::{Liveness, Operation, Program, Targets, VariableId};
+use crate::flow::{Choices, Liveness, Operation, Program, Targets, VariableId};
 use crate::limits::Watch;
 use preempt_core::Stop;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
+
+/// Most outcomes of one step.
+const MAX_CHOICES: usize = 1 << 16;
 
 /// What is remembered of a thread.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -77,18 +80,30 @@ struct Proof<'a> {
     waiting: FxHashMap<Rc<Call>, Vec<Waiting>>,
     returned: FxHashMap<Rc<Call>, Vec<Returning>>,
     max_states: usize,
+    /// Steps since the clock was looked at.
+    added: usize,
     unsafe_: bool,
     gave_up: bool,
 }
 
-/// Whether no execution reaches a target; `false` when that is not known. Gives up beyond
-/// `max_states` states.
+/// What became of a proof.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Attempt {
+    /// No execution reaches a target.
+    Proven,
+    /// A target is among what was visited: there is no such proof, whatever the size.
+    Impossible,
+    /// There are more states than it may visit.
+    TooLarge,
+}
+
+/// Whether no execution reaches a target, with at most `max_states` states.
 pub(crate) fn holds_for_every_number(
     program: &Program,
     targets: &Targets,
     max_states: usize,
     watch: &Watch<'_>,
-) -> Result<bool, Stop> {
+) -> Result<Attempt, Stop> {
     let mut places = vec![0; program.variables.len()];
     let frames = program.functions.iter().map(|f| f.frame().collect::<Vec<_>>());
     for list in [program.shared.clone(), program.private.clone()].into_iter().chain(frames) {
@@ -104,12 +119,17 @@ pub(crate) fn holds_for_every_number(
         waiting: FxHashMap::default(),
         returned: FxHashMap::default(),
         max_states,
+        added: 0,
         unsafe_: false,
         gave_up: false,
     };
     proof.start(watch)?;
     proof.run(watch)?;
-    Ok(!proof.unsafe_ && !proof.gave_up)
+    Ok(match (proof.unsafe_, proof.gave_up) {
+        (true, _) => Attempt::Impossible,
+        (false, true) => Attempt::TooLarge,
+        (false, false) => Attempt::Proven,
+    })
 }
 
 impl Proof<'_> {
@@ -230,10 +250,10 @@ impl Proof<'_> {
     }
 
     fn run(&mut self, watch: &Watch<'_>) -> Result<(), Stop> {
-        let mut count = 0u64;
         while let Some(state) = self.work.pop() {
-            count += 1;
-            if count.is_multiple_of(1024) {
+            self.added += 1;
+            if self.added >= 1024 {
+                self.added = 0;
                 watch.check(self.known.len() as u64)?;
             }
             if self.unsafe_ || self.gave_up {
@@ -255,6 +275,7 @@ impl Proof<'_> {
     }
 
     fn add(&mut self, state: State) {
+        self.added += 1;
         for local in &state.threads {
             if let Some(top) = &local.top {
                 self.unsafe_ |= self.targets.at(top.function as usize, top.node as usize).is_some();
@@ -296,22 +317,22 @@ impl Proof<'_> {
                 }
                 Operation::Assign { lhs, rhs, constrain } => {
                     let possible: Vec<_> = rhs.iter().map(|e| e.possible(&get, &get)).collect();
-                    let Some(choices) = choices(&possible) else {
+                    let choices = match constrain {
+                        None => choices(&possible),
+                        Some(condition) => {
+                            let (possible, current) = (possible.as_slice(), &get);
+                            let allowed = Choices { lhs, possible, condition, current };
+                            let numbers = allowed.numbers(MAX_CHOICES);
+                            let values = |n: u32| tuple(possible, u64::from(n));
+                            numbers.map(|list| list.into_iter().map(values).collect())
+                        }
+                    };
+                    let Some(choices) = choices else {
                         self.gave_up = true;
                         return;
                     };
                     for values in choices {
-                        let allowed = constrain.as_ref().is_none_or(|condition| {
-                            let next = |v| match lhs.iter().position(|l| *l == v) {
-                                Some(i) => u64::from(values[i]),
-                                None => self.get(state, thread, top, v),
-                            };
-                            let get = |v| self.get(state, thread, top, v);
-                            condition.truths(&get, &next).1
-                        });
-                        if allowed {
-                            self.step(state, thread, top, lhs, &values, edge.to);
-                        }
+                        self.step(state, thread, top, lhs, &values, edge.to);
                     }
                 }
                 Operation::Call { function: callee, args, .. } => {
@@ -474,17 +495,20 @@ fn all_values(widths: &[u8], most: usize) -> Option<Vec<Vec<u32>>> {
 /// All tuples, unless there are too many.
 fn choices(possible: &[crate::flow::Possible]) -> Option<Vec<Vec<u32>>> {
     let total = possible.iter().fold(1u64, |n, p| n.saturating_mul(p.count()));
-    if total > 1 << 16 {
+    if total > MAX_CHOICES as u64 {
         return None;
     }
-    let tuple = |mut rest: u64| {
-        let value = |p: &crate::flow::Possible| {
-            let count = p.count().max(1);
-            let value = p.nth(rest % count) as u32;
-            rest /= count;
-            value
-        };
-        possible.iter().map(value).collect()
+    Some((0..total).map(|number| tuple(possible, number)).collect())
+}
+
+/// The values of a choice: the first varies fastest.
+fn tuple(possible: &[crate::flow::Possible], number: u64) -> Vec<u32> {
+    let mut rest = number;
+    let value = |p: &crate::flow::Possible| {
+        let count = p.count().max(1);
+        let value = p.nth(rest % count) as u32;
+        rest /= count;
+        value
     };
-    Some((0..total).map(tuple).collect())
+    possible.iter().map(value).collect()
 }

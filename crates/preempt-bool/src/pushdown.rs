@@ -150,7 +150,7 @@ impl<'a> Builder<'a> {
                 branch.push(call(prefix, *symbol));
                 branch.extend(class.arrives(pushed.get(i + 1).copied()));
             }
-            branch.push(jump(&[empty.clone()]));
+            branch.push(jump(std::slice::from_ref(&empty)));
             branches.push((format!("rule{at}"), branch));
         }
         branches.extend(self.test(class, None));
@@ -236,7 +236,8 @@ impl<'a> Builder<'a> {
     /// Where a thread has its wanted top: whether everything else is as it should be.
     fn test(&self, class: &Class<'_>, top: Top) -> Option<(String, Vec<Statement>)> {
         let target = self.target.filter(|_| class.wants(top))?;
-        let counters = self.classes.iter().map(|c| equal(&c.counter, Expr::number(c.members.into())));
+        let counters =
+            self.classes.iter().map(|c| equal(&c.counter, Expr::number(c.members.into())));
         let state = equal(STATE, Expr::number(target.into()));
         let all = Expr::all(std::iter::once(state).chain(counters));
         let mut reached = Statement::made(StatementKind::Skip);

@@ -4,11 +4,15 @@
 //! switches. The plain explicit search (interruptions everywhere, no reduction) is the judge where
 //! stacks stay bounded; beyond, every counterexample is replayed and the engines judge each other.
 
+mod forms;
+mod large;
+mod pushdown;
+
 use crate::check::{Method, Options, Switches, check};
 use crate::direct::{self, Extent, Remember, is_call_free};
 use crate::explicit::{self, Layers, Machine, search};
 use crate::limits::{Limits, Watch};
-use crate::proof::holds_for_every_number;
+use crate::proof::{Attempt, holds_for_every_number};
 use crate::sequentialize::is_reachable;
 use crate::{Dialect, Program, parse, sequentialize, witness};
 use preempt_core::{Stop, Verdict};
@@ -42,6 +46,19 @@ struct Generator {
 }
 
 impl Generator {
+    fn new(seed: u64, labels: usize) -> Self {
+        Generator {
+            random: Random::from_seed(seed),
+            out: String::new(),
+            bools: vec!["a", "b", "c"],
+            ints: Vec::new(),
+            functions: Vec::new(),
+            atomic: false,
+            nesting: 0,
+            labels,
+        }
+    }
+
     fn condition(&mut self, depth: usize) -> String {
         let r = &mut self.random;
         match r.below(if depth == 0 { 4 } else { 8 }) {
@@ -100,13 +117,19 @@ impl Generator {
                 let e = self.number();
                 self.line(&format!("{v} := {e};"));
             }
+            5 if self.random.chance(30) => {
+                let such_that = ["('a | 'b) & !'c", "'a != 'b", "'c = a", "'a & 'b & 'c & (a | b)"];
+                let such_that = such_that[self.random.below(4)];
+                let first = self.condition(0);
+                self.line(&format!("a, b, c := {first}, *, * constrain ({such_that});"));
+            }
             5 => {
                 let (e, f) = (self.condition(1), self.condition(1));
                 self.line(&format!("a, b := {e}, {f};"));
             }
             6 | 7 if !self.functions.is_empty() => {
                 let (name, returns) = self.functions[self.random.below(self.functions.len())];
-                let e = self.condition(1);
+                let e = if name == "main" { String::new() } else { self.condition(1) };
                 let v = self.bools[self.random.below(self.bools.len())];
                 if returns && self.random.chance(70) {
                     self.line(&format!("{v} := {name}({e});"));
@@ -160,25 +183,73 @@ impl Generator {
     }
 }
 
+impl Generator {
+    /// Functions to call.
+    fn functions_of(&mut self, recursive: bool) {
+        for (name, returns) in [("f", true), ("h", false)] {
+            if !self.random.chance(if recursive { 90 } else { 50 }) {
+                continue;
+            }
+            let kind = if returns { "bool" } else { "void" };
+            let _ = writeln!(self.out, "{kind} {name}(bool x) begin\n  decl bool y;");
+            self.bools.extend(["x", "y"]);
+            if recursive {
+                self.functions.push((name, returns));
+            }
+            let own = std::mem::take(&mut self.functions);
+            self.statement(1);
+            self.functions = own;
+            if recursive {
+                self.line("if (*) then");
+                self.block(0, 2);
+                let e = self.condition(1);
+                let into = if returns { "y := " } else { "" };
+                self.line(&format!("  {into}{name}({e});"));
+                self.line("fi;");
+            }
+            self.statement(1);
+            if returns {
+                let e = self.condition(1);
+                self.line(&format!("return {e};"));
+            }
+            self.out.push_str("end\n");
+            self.bools.truncate(self.bools.len() - 2);
+            if !self.functions.contains(&(name, returns)) {
+                self.functions.push((name, returns));
+            }
+        }
+    }
+
+    /// Now and then, a thread waits for another.
+    fn waits(&mut self, percent: usize) {
+        if self.random.chance(percent) {
+            let v = ["a", "b", "c"][self.random.below(3)];
+            let not = ["", "!"][self.random.below(2)];
+            self.line(&format!("assume({not}{v});"));
+        }
+    }
+
+    /// What should not be reached.
+    fn target(&mut self) {
+        let literals: Vec<String> = ["a", "b", "c"]
+            .iter()
+            .map(|v| format!("{}{v}", ["", "!"][self.random.below(2)]))
+            .collect();
+        if self.random.chance(70) {
+            self.line(&format!("if ({}) then Target: skip; fi;", literals.join(" & ")));
+        } else {
+            self.line(&format!("assert(!({}));", literals.join(" & ")));
+        }
+    }
+}
+
 /// A random program; `recursive` allows functions that call themselves.
 pub(crate) fn program(seed: u64, recursive: bool) -> String {
-    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-    for _ in 0..5 {
-        random.below(2);
-    }
-    let with_int = random.chance(40);
-    let with_private = random.chance(30);
-    let with_atomic = random.chance(25);
-    let mut g = Generator {
-        random,
-        out: String::new(),
-        bools: vec!["a", "b", "c"],
-        ints: if with_int { vec!["n"] } else { Vec::new() },
-        functions: Vec::new(),
-        atomic: with_atomic,
-        nesting: 0,
-        labels: 0,
-    };
+    let mut g = Generator::new(seed, 0);
+    let with_int = g.random.chance(40);
+    let with_private = g.random.chance(30);
+    g.atomic = g.random.chance(25);
+    g.ints.extend(with_int.then_some("n"));
     let _ = writeln!(g.out, "// seed {seed}\ndecl bool a, b, c;");
     if with_int {
         g.out.push_str("decl int<2> n;\n");
@@ -197,38 +268,7 @@ pub(crate) fn program(seed: u64, recursive: bool) -> String {
     if with_private {
         g.bools.push("p");
     }
-    for (name, returns) in [("f", true), ("h", false)] {
-        if !g.random.chance(if recursive { 90 } else { 50 }) {
-            continue;
-        }
-        let kind = if returns { "bool" } else { "void" };
-        let _ = writeln!(g.out, "{kind} {name}(bool x) begin\n  decl bool y;");
-        g.bools.extend(["x", "y"]);
-        if recursive {
-            g.functions.push((name, returns));
-        }
-        let own = std::mem::take(&mut g.functions);
-        g.statement(1);
-        g.functions = own;
-        if recursive {
-            g.line("if (*) then");
-            g.block(0, 2);
-            let e = g.condition(1);
-            let into = if returns { "y := " } else { "" };
-            g.line(&format!("  {into}{name}({e});"));
-            g.line("fi;");
-        }
-        g.statement(1);
-        if returns {
-            let e = g.condition(1);
-            g.line(&format!("return {e};"));
-        }
-        g.out.push_str("end\n");
-        g.bools.truncate(g.bools.len() - 2);
-        if !g.functions.contains(&(name, returns)) {
-            g.functions.push((name, returns));
-        }
-    }
+    g.functions_of(recursive);
     let threads = 2 + g.random.below(2);
     let twins = g.random.chance(20);
     for t in 0..threads {
@@ -240,23 +280,13 @@ pub(crate) fn program(seed: u64, recursive: bool) -> String {
         g.out.push_str("  decl bool l;\n");
         g.bools.push("l");
         for i in 0..2 + g.random.below(4) {
-            if i > 0 && g.random.chance(25) {
-                let v = ["a", "b", "c"][g.random.below(3)];
-                let not = ["", "!"][g.random.below(2)];
-                g.line(&format!("assume({not}{v});"));
+            if i > 0 {
+                g.waits(25);
             }
             g.statement(2);
         }
         if t == 0 || g.random.chance(25) {
-            let literals: Vec<String> = ["a", "b", "c"]
-                .iter()
-                .map(|v| format!("{}{v}", ["", "!"][g.random.below(2)]))
-                .collect();
-            if g.random.chance(70) {
-                g.line(&format!("if ({}) then Target: skip; fi;", literals.join(" & ")));
-            } else {
-                g.line(&format!("assert(!({}));", literals.join(" & ")));
-            }
+            g.target();
         }
         g.bools.pop();
         g.out.push_str("end\n");
@@ -339,61 +369,99 @@ struct Met {
     given_up: usize,
 }
 
+fn read(source: &str) -> Program {
+    match parse(source, "random.bp", Dialect::Slam) {
+        Ok((program, _)) => program,
+        Err(errors) => panic!("{}\n{source}", errors[0]),
+    }
+}
+
 fn campaign(seeds: std::ops::Range<u64>, recursive: bool) -> Met {
     let mut met = Met::default();
     for seed in seeds {
         let source = program(seed, recursive);
-        let (parsed, _) = parse(&source, "random.bp", Dialect::Slam)
-            .unwrap_or_else(|e| panic!("seed {seed}: {}\n{source}", e[0]));
-        let direct = directly(&source, &parsed, 4);
-        let proven = is_proven(&source, &parsed);
-        assert!(!(proven && direct.is_some()), "seed {seed}: a wrong proof\n{source}");
-        met.proven += usize::from(proven);
-        match judge(&parsed, 4, false) {
-            Ok(judged) => {
-                assert_eq!(judged, direct, "seed {seed}: judge, direct\n{source}");
-                let explicit = smallest(&source, &parsed, Method::Explicit, 4);
+        compare(seed, &source, &source, 4, &mut met);
+    }
+    met
+}
+
+/// Compares all methods on a program; the judge looks at one that means the same within `most`
+/// switches, and says what happens beyond if the number of threads is fixed.
+fn compare(seed: u64, source: &str, same: &str, most: u32, met: &mut Met) {
+    let parsed = read(source);
+    let for_judge = read(same);
+    let more = parsed.with_threads_for(most as usize).unwrap();
+    let enough = more.as_ref().unwrap_or(&parsed);
+    let direct = directly(source, enough, most);
+    let fixed = parsed.instances.is_none();
+    let proven = fixed && is_proven(source, &parsed);
+    assert!(!(proven && direct.is_some()), "seed {seed}: a wrong proof\n{source}");
+    met.proven += usize::from(proven);
+    match judge(&for_judge, most, false) {
+        Ok(judged) => {
+            assert_eq!(judged, direct, "seed {seed}: judge, direct\n{source}");
+            let explicit = smallest(source, &parsed, Method::Explicit, most);
+            if fixed || explicit.is_ok() {
                 assert_eq!(Ok(judged), explicit, "seed {seed}: judge, explicit\n{source}");
             }
-            Err(()) => met.not_judged += 1,
         }
-        // All states, all switches: what is proven must be safe.
-        match judge(&parsed, u32::MAX, false) {
-            Ok(Some(switches)) => {
-                assert!(!proven, "seed {seed}: violated with {switches}\n{source}");
+        Err(()) => met.not_judged += 1,
+    }
+    // All states, all switches: what is proven must be safe.
+    match if fixed { judge(&parsed, u32::MAX, false) } else { Err(()) } {
+        Ok(Some(switches)) => {
+            assert!(!proven, "seed {seed}: violated with {switches}\n{source}");
+        }
+        Ok(None) => met.safe += 1,
+        Err(()) => {}
+    }
+    match by_default(source, &parsed, most) {
+        Some(found) => assert_eq!(found, direct, "seed {seed}: default, direct\n{source}"),
+        None => met.given_up += 1,
+    }
+    match direct {
+        Some(k) => met.first[k as usize] += 1,
+        None => met.not_violated += 1,
+    }
+    for method in [Method::Lazy, Method::Eager] {
+        for k in 0..=most {
+            let wanted = direct.is_some_and(|d| d <= k);
+            met.translated += 1;
+            match smallest(source, &parsed, method, k) {
+                Ok(found) => {
+                    assert_eq!(found.is_some(), wanted, "seed {seed} {method:?} {k}\n{source}")
+                }
+                Err(()) => met.given_up += 1,
             }
-            Ok(None) => met.safe += 1,
-            Err(()) => {}
-        }
-        match direct {
-            Some(k) => met.first[k as usize] += 1,
-            None => met.not_violated += 1,
-        }
-        for method in [Method::Lazy, Method::Eager] {
-            for k in 0..=4 {
-                let wanted = direct.is_some_and(|d| d <= k);
-                met.translated += 1;
-                match smallest(&source, &parsed, method, k) {
-                    Ok(found) => {
-                        assert_eq!(found.is_some(), wanted, "seed {seed} {method:?} {k}\n{source}")
-                    }
-                    Err(()) => met.given_up += 1,
-                }
-                if k < 3 || seed % 8 == 0 && k == 3 {
-                    let again = reread(&parsed, method, k);
-                    assert_eq!(again, wanted, "seed {seed} {method:?} {k}\n{source}");
-                }
+            if fixed && (k < 3 || seed % 8 == 0 && k == 3) {
+                let again = reread(&parsed, method, k);
+                assert_eq!(again, wanted, "seed {seed} {method:?} {k}\n{source}");
             }
         }
     }
-    met
+}
+
+/// What `check` finds when it may choose, one number of switches after the other.
+fn by_default(source: &str, program: &Program, most: u32) -> Option<Option<u32>> {
+    let limits = Limits { memory_bytes: Some(64 << 20), ..Limits::default() };
+    let switches = Switches::Iterate(most);
+    let report = check(program, &Options { switches, limits, ..Options::default() }).unwrap();
+    match report.claim.verdict {
+        // There may be one with fewer switches, and the report says so.
+        Verdict::Violated if !report.claim.notes.is_empty() => None,
+        Verdict::Violated => Some(report.switches),
+        Verdict::Holds | Verdict::HoldsWithinBound(_) => Some(None),
+        Verdict::Inconclusive(Stop::Memory) => None,
+        Verdict::Inconclusive(stop) => panic!("{stop}\n{source}"),
+    }
 }
 
 /// Whether one of the proofs for every number of switches succeeds; they must not contradict.
 fn is_proven(source: &str, program: &Program) -> bool {
     let targets = program.targets(None).unwrap();
     let watch = Watch::new(Limits::default());
-    let visible = holds_for_every_number(program, &targets, 20_000, &watch).unwrap();
+    let attempt = holds_for_every_number(program, &targets, 20_000, &watch).unwrap();
+    let visible = attempt == Attempt::Proven;
     if !is_call_free(program) {
         return visible;
     }
@@ -436,6 +504,30 @@ fn engines_agree_on_recursive_programs() {
     eprintln!("recursive: {met:?}");
     assert!(met.first[1..].iter().sum::<usize>() > 3, "{met:?}");
     assert!(met.proven > 2 && met.given_up * 10 < met.translated, "{met:?}");
+}
+
+/// `main` alone, with atomic sections, results, and thread variables that have values.
+#[test]
+fn engines_agree_on_main_alone() {
+    let mut met = Met::default();
+    for seed in seeds(60) {
+        let forms::Pair { source, .. } = forms::program(seed, forms::Form::Main, seed % 2 == 0);
+        compare(seed, &source, &source, 1, &mut met);
+    }
+    eprintln!("main alone: {met:?}");
+    assert!(met.first[0] > 5 && met.not_violated > 5, "{met:?}");
+}
+
+#[test]
+fn engines_agree_on_started_threads() {
+    let mut met = Met::default();
+    for seed in seeds(60) {
+        let form = [forms::Form::Starts, forms::Form::Loops][(seed % 2) as usize];
+        let forms::Pair { source, unrolled } = forms::program(seed, form, seed % 5 == 0);
+        compare(seed, &source, &unrolled, forms::UNROLLED, &mut met);
+    }
+    eprintln!("started threads: {met:?}");
+    assert!(met.first[1..].iter().sum::<usize>() > 5 && met.not_violated > 5, "{met:?}");
 }
 
 /// The same number of rounds by plain search, by reduced search, and by the direct engine.

@@ -1,6 +1,6 @@
 //! Every model states its verdicts in its header; all methods must find them.
 
-use preempt_bool::{Dialect, Method, Options, Program, Switches, check, parse};
+use preempt_bool::{Dialect, Method, Options, Program, Switches, check, parse, parse_pushdown};
 use preempt_core::Verdict;
 
 struct Expectation {
@@ -16,9 +16,17 @@ fn models() -> Vec<(String, Program, Vec<Expectation>)> {
         let path = entry.unwrap().path();
         let source = std::fs::read_to_string(&path).unwrap();
         let name = path.file_name().unwrap().to_string_lossy().to_string();
-        let (program, _) =
-            parse(&source, &name, Dialect::Slam).unwrap_or_else(|e| panic!("{}", e[0]));
-        let lines = source.lines().filter_map(|l| l.strip_prefix("// expect: "));
+        let beside = |ending: &str| std::fs::read_to_string(path.with_extension(ending)).unwrap();
+        let (program, comment) = match path.extension().and_then(|e| e.to_str()) {
+            Some("bp") => (parse(&source, &name, Dialect::Slam).map(|(p, _)| p), "// expect: "),
+            Some("pds") => {
+                let (initial, target) = (beside("init"), beside("spec"));
+                (parse_pushdown(&source, &name, Some(&initial), Some(&target)), "# expect: ")
+            }
+            _ => continue,
+        };
+        let program = program.unwrap_or_else(|e| panic!("{}", e[0]));
+        let lines = source.lines().filter_map(|l| l.strip_prefix(comment));
         let expectations = lines
             .map(|line| {
                 let (verdict, switches) = line.split_once(" switches=").unwrap();

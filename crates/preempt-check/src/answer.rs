@@ -4,8 +4,8 @@
 //! and no verdict is stronger than what was searched.
 
 use preempt_core::{
-    Claim, FaultKind, Outcome, Statistics, Step, Stop, System, Trace, Unreached, Verdict,
-    Violation, ViolationKind, grouped, replay,
+    Claim, FaultKind, Outcome, ReplayError, Statistics, Step, Stop, System, Trace, Unreached,
+    Verdict, Violation, ViolationKind, grouped, replay,
 };
 
 /// An execution that violates a property, as a search found it.
@@ -30,7 +30,7 @@ impl Counterexample {
             FaultKind::Assertion => ViolationKind::Assertion,
             FaultKind::Claim => ViolationKind::Claim,
             FaultKind::Exclusivity => ViolationKind::Exclusivity,
-            FaultKind::Runtime | FaultKind::Limit => ViolationKind::Runtime,
+            FaultKind::Runtime | FaultKind::Limit | FaultKind::Stopped(_) => ViolationKind::Runtime,
         };
         Counterexample {
             steps,
@@ -115,9 +115,9 @@ impl Answer {
 /// tell its story; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
     let Finding {
-        counterexample,
+        mut counterexample,
         simplest,
-        stop,
+        mut stop,
         bound,
         mut statistics,
         coverage,
@@ -126,6 +126,22 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         cut: _,
         assertions,
     } = finding;
+    // A step that was given up is no violation: the search just ended there.
+    if let Some(reason) = counterexample.as_ref().and_then(|found| given_up(system, found)) {
+        counterexample = None;
+        stop = stop.or(Some(reason));
+        statistics.errors = statistics.errors.saturating_sub(1);
+    }
+    let violation = match counterexample.as_ref().map(|found| violation(system, found, simplest)) {
+        Some(Err(reason)) => {
+            notes.push("a violation was found, but not confirmed in time".into());
+            counterexample = None;
+            stop = stop.or(Some(reason));
+            None
+        }
+        Some(Ok(violation)) => Some(violation),
+        None => None,
+    };
     statistics.complete &= stop.is_none();
     if let Some(found) = &counterexample {
         remove_executed(system, &found.steps, &mut unreached);
@@ -133,7 +149,6 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
             notes.push(format!("the search is incomplete: {stop}; there may be more violations"));
         }
     }
-    let violation = counterexample.as_ref().map(|found| violation(system, found, simplest));
     let verdict = match (&violation, stop, bound) {
         (Some(_), _, _) => Verdict::Violated,
         (None, Some(stop), _) => Verdict::Inconclusive(stop),
@@ -152,6 +167,14 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
             notes,
         },
         counterexample,
+    }
+}
+
+/// Why the last step of a counterexample was given up, if it was.
+fn given_up<S: System + ?Sized>(system: &S, found: &Counterexample) -> Option<Stop> {
+    match system.fault(found.fault?).kind {
+        FaultKind::Stopped(reason) => Some(reason),
+        _ => None,
     }
 }
 
@@ -174,11 +197,17 @@ fn remove_executed<S: System + ?Sized>(system: &S, steps: &[Step], unreached: &m
     unreached.retain(|place| left.contains(place));
 }
 
-fn violation<S: System + ?Sized>(system: &S, found: &Counterexample, simplest: bool) -> Violation {
+/// Tells the story of a counterexample; the error is why that had to be given up.
+fn violation<S: System + ?Sized>(
+    system: &S,
+    found: &Counterexample,
+    simplest: bool,
+) -> Result<Violation, Stop> {
     let (mut trace, state) = match replay(system, &found.steps) {
         Ok((trace, state, outcome)) => {
             (trace, (!matches!(outcome, Outcome::Broken(_))).then_some(state))
         }
+        Err(ReplayError { stopped: Some(reason), .. }) => return Err(reason),
         Err(error) => unreachable!("the search found steps that are no execution: {error}"),
     };
     trace.cycle_start = found.cycle_start;
@@ -190,7 +219,7 @@ fn violation<S: System + ?Sized>(system: &S, found: &Counterexample, simplest: b
         None if !found.message.is_empty() => (found.message.clone(), String::new(), 0),
         None => (usual_message(system, found.kind, state.as_deref()), String::new(), 0),
     };
-    Violation { kind: found.kind, message, file, line, trace, simplest }
+    Ok(Violation { kind: found.kind, message, file, line, trace, simplest })
 }
 
 fn usual_message<S: System + ?Sized>(
@@ -288,7 +317,7 @@ fn way_on(stop: Stop) -> &'static str {
         Stop::Time => "; more time covers more",
         Stop::Depth => "; a higher depth limit covers more",
         Stop::Interrupted => "; let it run on to cover more",
-        Stop::LossyStore | Stop::Sampling | Stop::Fault => "",
+        Stop::LossyStore | Stop::Sampling | Stop::Fault | Stop::Unsupported => "",
     }
 }
 

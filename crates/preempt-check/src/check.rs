@@ -1,12 +1,13 @@
 //! The front door: what to check, how, and the answer.
 
+use crate::budget::{available_memory_beside, threads_that_fit};
 use crate::search::{
     bounded, breadth_first, depth_first, iterative_depth, parallel, random_walk, simplify, swarm,
 };
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
     Answer, Budget, Compatibility, Finding, Options, Phase, Preemptions, Progress, Reduction,
-    Search, Storage, available_memory, conclude,
+    Search, Storage, conclude,
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
@@ -142,10 +143,10 @@ impl<'a> Check<'a> {
     /// one that the check was made with. It pays where a step takes less time than a few indirect
     /// calls; every such type makes the program larger and slower to build.
     pub fn run_compiled_for<S: System + ?Sized>(mut self, system: &S) -> Answer {
-        let useful = useful_threads();
+        let useful = useful_threads().min(threads_that_fit().unwrap_or(usize::MAX));
         let wanted = std::mem::replace(&mut self.options.threads, 1);
         self.options.threads = wanted.clamp(1, useful);
-        let available = available_memory() / 16 * 15;
+        let available = available_memory_beside(self.options.threads) / 16 * 15;
         let memory = self.options.memory.unwrap_or(available);
         let mut budget = Budget::unlimited().memory(memory.min(available));
         if let Some(time) = self.options.time {
@@ -174,7 +175,7 @@ impl<'a> Check<'a> {
         }
         if wanted > useful {
             answer.claim.notes.push(format!(
-                "{useful} threads were used: more than that are of no use on this machine"
+                "{useful} of {wanted} threads were used: more are of no use on this machine"
             ));
         }
         answer

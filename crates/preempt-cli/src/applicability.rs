@@ -68,6 +68,10 @@ impl Request<'_> {
         self.arguments.por != Some(Switch::Off)
     }
 
+    fn wants_reduction(&self) -> bool {
+        self.arguments.por == Some(Switch::On)
+    }
+
     /// Whether JSON takes the place of the report on standard output.
     fn prints_json(&self) -> bool {
         matches!(self.arguments.json, Some(None))
@@ -226,9 +230,9 @@ const TABLE: &[Row] = &[
     ),
     row("swarm", |r| r.infinite(), FINITE_ONLY),
     row("swarm", |r| r.has("compat"), "does not go with --compat spin"),
-    row("por", |r| r.finite() && r.has("swarm"), SWARM_CHOOSES),
-    row("por", |r| r.search(SearchOrder::Random), WALKS),
-    row("por", |r| r.search(SearchOrder::Idfs), DEEPENS),
+    row("por", |r| r.wants_reduction() && r.finite() && r.has("swarm"), SWARM_CHOOSES),
+    row("por", |r| r.wants_reduction() && r.search(SearchOrder::Random), WALKS),
+    row("por", |r| r.wants_reduction() && r.search(SearchOrder::Idfs), DEEPENS),
     row("bound", |r| r.has("swarm"), SWARM_CHOOSES),
     row("iterate", |r| r.has("swarm"), SWARM_CHOOSES),
     row("max_errors", |r| r.has("swarm"), "does not go with --swarm: the first violation wins"),

@@ -1,4 +1,5 @@
-//! Boolean programs: `preempt check program.bp` and `preempt sequentialize`.
+//! Boolean programs and pushdown systems: `preempt check program.bp`, `preempt check system.pds` and
+//! `preempt sequentialize`.
 
 use crate::arguments::{CheckArguments, Method, SequentializeArguments, Switch, Translation};
 use crate::deadline;
@@ -8,6 +9,7 @@ use crate::terminal::{self, INTERRUPTED};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use preempt_bool::{
     Diagnostic, Dialect, Limits, Machine, Options, Program, Severity, Switches, check, parse,
+    parse_pushdown,
 };
 use preempt_check::{Check, Preemptions, Reduction};
 use preempt_report::Source;
@@ -20,11 +22,42 @@ const MOST_FRAMES: usize = 64;
 /// How many switches are tried when nothing is said.
 const DEFAULT_SWITCHES: u32 = 8;
 
+/// Recursion over diagrams is as deep as there are bits.
+const STACK: usize = 256 << 20;
+
+/// Whether a file is read here.
+pub(crate) fn reads(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "bp") || is_pushdown(path)
+}
+
+fn is_pushdown(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "pds")
+}
+
 /// Checks a program, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     deadline::start(arguments);
+    std::thread::scope(|scope| {
+        let work = std::thread::Builder::new().stack_size(STACK);
+        match work.spawn_scoped(scope, || run_here(arguments)) {
+            Ok(running) => running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No room for such a stack: the one we have.
+            Err(_) => run_here(arguments),
+        }
+    })
+}
+
+fn run_here(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let file = &arguments.model.file;
-    let (program, text) = load(file, arguments.dialect.as_deref(), arguments.quiet)?;
+    let (program, text) = if is_pushdown(file) {
+        if arguments.dialect.is_some() {
+            let message = "--dialect is for Boolean programs; pushdown systems have none";
+            return Err(Failure::Input(message.into()));
+        }
+        load_pushdown(file, arguments.target.as_deref())?
+    } else {
+        load(file, arguments.dialect.as_deref(), arguments.quiet)?
+    };
     let mut claim = match arguments.bound {
         Some(bound) => within_bound(&program, arguments, bound, &text)?,
         None => within_switches(&program, arguments, &text)?,
@@ -38,6 +71,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         sources: &sources,
         headings: &[],
         selectors: &[],
+        trail: None,
     })
 }
 
@@ -73,7 +107,8 @@ fn within_switches(
     let options = Options {
         method: arguments.method.map(method),
         switches,
-        target: arguments.target.as_deref(),
+        // Of a pushdown system, the target is part of the program.
+        target: arguments.target.as_deref().filter(|_| !is_pushdown(&arguments.model.file)),
         limits: Limits {
             memory_bytes: arguments.memory,
             time: arguments.time_left(),
@@ -110,11 +145,11 @@ fn within_bound(
                        goes with neither --switches nor another --method than explicit";
         return Err(Failure::Input(message.into()));
     }
-    let machine =
-        Machine::new(program, arguments.target.as_deref(), MOST_FRAMES).map_err(|diagnostic| {
-            show_all(&[diagnostic], text);
-            Failure::Reported
-        })?;
+    let target = arguments.target.as_deref().filter(|_| !is_pushdown(&arguments.model.file));
+    let machine = Machine::new(program, target, MOST_FRAMES).map_err(|diagnostic| {
+        show_all(&[diagnostic], text);
+        Failure::Reported
+    })?;
     let options = preempt_check::Options {
         property: "no target reached, no assertion violated".into(),
         preemptions: Preemptions::AtMost(bound),
@@ -142,7 +177,11 @@ fn method(method: Method) -> preempt_bool::Method {
 
 /// Runs `preempt sequentialize`.
 pub(crate) fn sequentialize(arguments: &SequentializeArguments) -> Result<ExitCode, Failure> {
-    let (program, text) = load(&arguments.file, arguments.dialect.as_deref(), true)?;
+    let (program, text) = if is_pushdown(&arguments.file) {
+        load_pushdown(&arguments.file, None)?
+    } else {
+        load(&arguments.file, arguments.dialect.as_deref(), true)?
+    };
     let method = match arguments.method {
         Translation::Lazy => preempt_bool::Method::Lazy,
         Translation::Eager => preempt_bool::Method::Eager,
@@ -181,6 +220,32 @@ fn load(path: &Path, dialect: Option<&str>, quiet: bool) -> Result<(Program, Str
             Err(Failure::Reported)
         }
     }
+}
+
+/// A pushdown system starts as the file beside it with the ending `init` says; its target is the one
+/// that is given, or that in the file with the ending `spec`.
+fn load_pushdown(path: &Path, target: Option<&str>) -> Result<(Program, String), Failure> {
+    let read = |path: &Path| -> Result<String, Failure> {
+        let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let beside = |ending: &str| -> Result<Option<String>, Failure> {
+        let path = path.with_extension(ending);
+        if path.exists() { read(&path).map(Some) } else { Ok(None) }
+    };
+    let text = read(path)?;
+    let initial = beside("init")?;
+    let target = match target {
+        Some(target) => Some(target.to_string()),
+        None => beside("spec")?,
+    };
+    let file = path.to_string_lossy();
+    parse_pushdown(&text, &file, initial.as_deref(), target.as_deref())
+        .map(|program| (program, text.clone()))
+        .map_err(|errors| {
+            show_all(&errors, &text);
+            Failure::Reported
+        })
 }
 
 fn show_all(diagnostics: &[Diagnostic], text: &str) {

@@ -6,6 +6,8 @@
 mod applicability;
 mod arguments;
 mod boolean;
+mod cancel;
+mod cc;
 mod deadline;
 mod explain;
 mod failure;
@@ -14,6 +16,7 @@ mod ltl;
 mod output;
 mod promela;
 mod replay;
+mod run;
 mod simulate;
 mod spin_flags;
 mod stack;
@@ -70,6 +73,9 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
+        Command::Cc { arguments } => cc::run(preempt_run::Language::C, &arguments),
+        Command::CPlusPlus { arguments } => cc::run(preempt_run::Language::CPlusPlus, &arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Spin { arguments } => {
             let line = spin_flags::translate(&arguments)
@@ -96,7 +102,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
 }
 
 fn is_boolean(model: &ModelArguments) -> bool {
-    model.file.extension().is_some_and(|extension| extension == "bp")
+    boolean::reads(&model.file)
 }
 
 fn only_promela(command: &str, model: &ModelArguments) -> Result<(), Failure> {

@@ -21,6 +21,8 @@ pub(crate) struct Report<'a> {
     pub(crate) headings: &'a [Heading],
     /// Options that select the property again, claim by claim; for saved traces.
     pub(crate) selectors: &'a [Vec<String>],
+    /// The first counterexample as a trail of Spin, if the saved trace is to be one.
+    pub(crate) trail: Option<String>,
 }
 
 /// Steps of one process in a row that are shown in full.
@@ -57,8 +59,9 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         if let Some(path) = &arguments.trace {
             let mut options = options(arguments);
             options.extend(report.selectors.get(at).into_iter().flatten().cloned());
-            let saved = SavedTrace::of(&file, &options, claim);
-            keep(write(path, &saved.map_or(String::new(), |saved| saved.to_json())));
+            let saved = || SavedTrace::of(&file, &options, claim);
+            let json = || saved().map_or(String::new(), |saved| saved.to_json());
+            keep(write(path, &report.trail.clone().unwrap_or_else(json)));
         }
         if let Some(path) = &arguments.msc {
             let svg = claim.violation.as_ref().map(|violation| chart::svg(&violation.trace));

@@ -14,19 +14,39 @@ use preempt_core::{
     Claim, Outcome, ProcessId, ReplayError, Step, Trace, Verdict, ViolationKind, replay,
 };
 use preempt_promela::interpret::Interpreter;
+use preempt_promela::interpret::trail::{has_claim, is_trail};
 use preempt_report::{Page, SavedTrace, lanes, page};
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+/// What a trail file of Spin says about the check that wrote it; its steps are read later.
+fn trail_of_spin(text: &str) -> SavedTrace {
+    let kind = if has_claim(text) { "trail" } else { "" };
+    SavedTrace { property: "a trail of Spin".into(), kind: kind.into(), ..SavedTrace::default() }
+}
 
 /// Runs `preempt replay`.
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let path = &arguments.trace;
     let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
-    let saved = SavedTrace::from_json(&text)
-        .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
+    let mut saved = match is_trail(&text) {
+        true => trail_of_spin(&text),
+        false => SavedTrace::from_json(&text)
+            .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?,
+    };
+    if let Some(schedule) = &saved.schedule {
+        return crate::run::replay(arguments, &saved, schedule);
+    }
     let check = as_saved(arguments, &saved)?;
     let mut model = promela::load(&check.model, true)?;
     let interpreter = promela::observed(&model, &check.model)?;
+    if is_trail(&text) {
+        let trail = interpreter
+            .read_trail(&text)
+            .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        saved.trace.raw = trail.steps;
+        saved.trace.cycle_start = trail.cycle_start;
+    }
     let is_own = |step: &&Step| step.process != ProcessId::PROPERTY;
     let mut steps: Vec<Step> =
         saved.trace.raw.iter().filter(is_own).map(|step| Step { choice: 0, ..*step }).collect();

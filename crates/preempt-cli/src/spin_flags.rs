@@ -20,8 +20,9 @@ impl fmt::Display for UnknownFlag {
 }
 
 /// What Spin was asked to do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Job {
+    #[default]
     Simulate,
     Verify,
     GuidedSimulation,
@@ -49,119 +50,264 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -bcs, -LN", "--bound N (0 without -L)"),
     ("-run -mN", "--depth N: only needed to cut executions short on purpose"),
     ("-run -cN", "--max-errors N"),
-    ("-run -e", "on by itself: the trace is always saved"),
+    ("-run -e", "on by itself: the first counterexample is saved as MODEL.trail, for Spin, too"),
     ("-run -E", "--no-deadlock"),
     ("-run -A", "--no-assert"),
     ("-run -i, -I", "on by itself: the simplest counterexample is looked for"),
     ("-o1, -o2, -o3", "--no-reset, --no-hide, --no-merge"),
     ("-DNAME=VALUE", "-D NAME=VALUE"),
-    ("-t, -tN", "preempt replay MODEL MODEL.trail"),
-    ("-p -g -l -s -r (with a simulation)", "on by itself"),
+    (
+        "-t, -tN, -replay",
+        "preempt replay MODEL MODEL.trail (MODELN.trail); reads trails of Spin, too",
+    ),
+    ("-k FILE (with -t)", "preempt replay MODEL FILE"),
+    ("-M (with -t)", "--html MODEL.html: the chart as a page"),
+    ("-p -g -l -s -r -c -w (simulation)", "on by itself"),
     ("-nN", "--seed N"),
     ("-uN", "--steps N"),
     ("-i (simulation)", "--interactive"),
     ("-run -q", "--empty-channels"),
+    ("-run -DMEMLIM=N", "--memory NM"),
+    ("-run -DVECTORSZ, -DNFAIR, -DREACH …", "on by itself: there are no such limits"),
+    ("-h, --help, -?", "preempt explain spin"),
+    ("-V", "preempt --version"),
+];
+
+/// Macros that Spin's verifier looks for when it is compiled. A `-D` with another name is the model's.
+/// With an equivalent, or `None` if what they change cannot be had here.
+const OF_PAN: &[(&str, Option<&[&str]>)] = &[
+    ("NP", Some(&["--non-progress"])),
+    ("NOCLAIM", Some(&["--no-claim"])),
+    ("NOREDUCE", Some(&["--por", "off"])),
+    ("BFS", Some(&["--search", "bfs"])),
+    ("BITSTATE", Some(&["--store", "bitstate"])),
+    ("COLLAPSE", Some(&["--store", "tree"])),
+    ("MA", Some(&["--store", "tree"])),
+    ("HC", Some(&["--store", "compact"])),
+    ("HC0", Some(&["--store", "compact"])),
+    ("HC1", Some(&["--store", "compact"])),
+    ("HC2", Some(&["--store", "compact"])),
+    ("HC3", Some(&["--store", "compact"])),
+    ("HC4", Some(&["--store", "compact"])),
+    // Limits, speed and memory of the verifier itself: nothing to set here.
+    ("SAFETY", Some(&[])),
+    ("VECTORSZ", Some(&[])),
+    ("NFAIR", Some(&[])),
+    ("NOFAIR", Some(&[])),
+    ("REACH", Some(&[])),
+    ("MEMCNT", Some(&[])),
+    ("NOCOMP", Some(&[])),
+    ("SC", Some(&[])),
+    ("SFH", Some(&[])),
+    ("SPACE", Some(&[])),
+    ("PMAX", Some(&[])),
+    ("QMAX", Some(&[])),
+    ("NOVSZ", Some(&[])),
+    ("USE_TDH", Some(&[])),
+    // Other searches, other meanings, other output.
+    ("BCOMP", None),
+    ("BFS_DISK", None),
+    ("BFS_PAR", None),
+    ("CHECK", None),
+    ("CONSERVATIVE", None),
+    ("CTL", None),
+    ("DEBUG", None),
+    ("DUAL_CORE", None),
+    ("DUMP_STATE", None),
+    ("FULLSTACK", None),
+    ("FULL_TRAIL", None),
+    ("HASH32", None),
+    ("HASH64", None),
+    ("LC", None),
+    ("NCORE", None),
+    ("NIBIS", None),
+    ("NOBOUNDCHECK", None),
+    ("NOSTUTTER", None),
+    ("NSUCC", None),
+    ("PEG", None),
+    ("PERMUTED", None),
+    ("PRINTF", None),
+    ("P_RAND", None),
+    ("P_REVERSE", None),
+    ("RANDOMIZE", None),
+    ("RANDSTOR", None),
+    ("REVERSE", None),
+    ("R_XPT", None),
+    ("SDUMP", None),
+    ("SEP_STATE", None),
+    ("SVDUMP", None),
+    ("TRIX", None),
+    ("T_RAND", None),
+    ("T_REVERSE", None),
+    ("VAR_RANGES", None),
+    ("VERBOSE", None),
+    ("W_XPT", None),
+    ("XUSAFE", None),
 ];
 
 /// Translates the words after `preempt spin`.
 pub(crate) fn translate(words: &[String]) -> Result<Vec<String>, UnknownFlag> {
-    let mut out = Vec::new();
-    let mut file = None;
-    let mut bounded = None;
-    let mut job = Job::Simulate;
-    let mut words = words.iter().map(String::as_str).peekable();
+    let unknown = |word: &str| UnknownFlag(word.into());
+    let is = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
+    if words.is_empty() || is(&["-h", "--help", "-help", "-?", "--"]) {
+        return Ok(["preempt", "explain", "spin"].map(String::from).to_vec());
+    }
+    if is(&["-V", "--version"]) {
+        return Ok(["preempt", "--version"].map(String::from).to_vec());
+    }
+    let mut line = Line { verify: is(&["-run", "-search"]), ..Line::default() };
+    let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
-        if !word.starts_with('-') {
-            file = Some(word);
-            continue;
-        }
-        let verify = job == Job::Verify;
-        let number = |prefix: &str| {
-            word.strip_prefix(prefix)
-                .filter(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        };
-        let mut add = |flags: &[&str]| out.extend(flags.iter().map(|f| f.to_string()));
+        let mut next = || words.next().ok_or_else(|| unknown(word));
         match word {
-            "-run" | "-search" => job = Job::Verify,
-            "-a" if verify => add(&["--acceptance"]),
-            "-a" => job = Job::Generate,
-            "-l" | "-np" | "-DNP" if verify => add(&["--non-progress"]),
-            "-f" if verify => add(&["--fair"]),
-            "-f" => {
-                job = Job::Formula;
-                file = words.next();
+            _ if !word.starts_with('-') => line.file = Some(word.into()),
+            "-f" if !line.verify => {
+                line.job = Job::Formula;
+                line.file = Some(next()?.into());
             }
-            "-ltl" | "-N" => add(&["--ltl", words.next().ok_or_else(|| UnknownFlag(word.into()))?]),
-            "-noclaim" | "-DNOCLAIM" => add(&["--no-claim"]),
-            "-noreduce" | "-DNOREDUCE" => add(&["--por", "off"]),
-            "-bfs" | "-DBFS" | "-bfspar" => add(&["--search", "bfs"]),
-            "-dfs" => add(&["--search", "dfs"]),
-            "-bitstate" | "-DBITSTATE" => add(&["--store", "bitstate"]),
-            "-collapse" | "-DCOLLAPSE" => add(&["--store", "tree"]),
-            "-bcs" | "-DBCS" => bounded = bounded.or(Some("0")),
-            "-E" => add(&["--no-deadlock"]),
-            "-q" if verify => add(&["--empty-channels"]),
-            "-A" => add(&["--no-assert"]),
-            "-o1" => add(&["--no-reset"]),
-            "-o2" => add(&["--no-hide"]),
-            "-o3" => add(&["--no-merge"]),
-            "-i" if !verify => add(&["--interactive"]),
-            "-t" => job = Job::GuidedSimulation,
-            "-safety" | "-DSAFETY" | "-e" | "-i" | "-I" | "-v" | "-n" | "-b" | "-x" => {}
-            "-p" | "-g" | "-l" | "-s" | "-r" | "-c" | "-w" => {}
-            _ if word.starts_with("-hc") => add(&["--store", "compact"]),
-            _ if word.starts_with("-DMA=") => add(&["--store", "tree"]),
-            _ if word.starts_with("-O") || word.starts_with("-DVECTORSZ=") => {}
-            _ if number("-m").is_some() => {
-                // Spin needs a limit; we do not. A huge one means "no limit".
-                let limit = number("-m").unwrap_or_default();
-                if limit.parse::<u64>().is_ok_and(|n| n < 10_000) {
-                    add(&["--depth", limit]);
-                }
-            }
-            _ if number("-w").is_some() => {
-                if out.iter().any(|f| f == "bitstate") {
-                    out.extend(["--bits".into(), number("-w").unwrap_or_default().into()]);
-                }
-            }
-            _ if number("-k").is_some() => add(&["--hashes", number("-k").unwrap_or_default()]),
-            _ if number("-c").is_some() => add(&["--max-errors", number("-c").unwrap_or_default()]),
-            _ if number("-L").is_some() => bounded = number("-L"),
-            _ if number("-n").is_some() => add(&["--seed", number("-n").unwrap_or_default()]),
-            _ if number("-u").is_some() => add(&["--steps", number("-u").unwrap_or_default()]),
-            _ if number("-t").is_some() => job = Job::GuidedSimulation,
-            _ if word.starts_with("-D") && word.len() > 2 => add(&["-D", &word[2..]]),
-            _ => return Err(UnknownFlag(word.into())),
+            "-ltl" | "-N" => line.add(&["--ltl", next()?]),
+            "-k" => line.trail = Some(next()?.into()),
+            _ if word.starts_with("-D") && word.len() > 2 => line.define(word)?,
+            _ => line.flag(word)?,
         }
     }
-    let file = file.ok_or_else(|| UnknownFlag("(no model)".into()))?.to_string();
-    Ok(assemble(job, file, bounded, out))
+    line.finish()
 }
 
-fn assemble(job: Job, file: String, bounded: Option<&str>, flags: Vec<String>) -> Vec<String> {
-    let mut line = vec!["preempt".to_string()];
-    match job {
-        Job::Simulate => line.extend(["simulate".into(), file]),
-        Job::Verify => {
-            let trail = format!("{file}.trail");
-            let form = ["--report".into(), "spin".into()];
-            line.extend(["check".into(), file, "--trace".into(), trail]);
-            line.extend(form);
-        }
-        Job::GuidedSimulation => {
-            let trail = format!("{file}.trail");
-            line.extend(["replay".into(), file, trail]);
-        }
-        Job::Formula => {
-            return [line, vec!["ltl".into(), format!("!({file})"), "--never".into()]].concat();
-        }
-        Job::Generate => line.extend(["simulate".into(), file, "--steps".into(), "0".into()]),
+/// A line in the making.
+#[derive(Default)]
+struct Line {
+    verify: bool,
+    job: Job,
+    file: Option<String>,
+    bound: Option<String>,
+    /// The trail to follow, if it is not the usual one.
+    trail: Option<String>,
+    /// Which of several trails.
+    which: String,
+    /// Draw a chart.
+    chart: bool,
+    flags: Vec<String>,
+}
+
+impl Line {
+    fn add(&mut self, flags: &[&str]) {
+        self.flags.extend(flags.iter().map(|flag| flag.to_string()));
     }
-    line.extend(flags);
-    if let (Job::Verify, Some(bound)) = (job, bounded) {
-        line.extend(["--bound".into(), bound.into()]);
+
+    /// `-DNAME=VALUE`: a switch of Spin's verifier, or a macro of the model.
+    fn define(&mut self, word: &str) -> Result<(), UnknownFlag> {
+        let (name, value) = word[2..].split_once('=').unwrap_or((&word[2..], ""));
+        if !self.verify {
+            self.add(&["-D", &word[2..]]);
+            return Ok(());
+        }
+        match OF_PAN.iter().find(|(known, _)| *known == name) {
+            Some((_, Some(flags))) => self.add(flags),
+            Some((_, None)) => return Err(UnknownFlag(word.into())),
+            None if name == "BCS" => self.bound = self.bound.take().or(Some("0".into())),
+            None if name == "MEMLIM" => self.add(&["--memory", &format!("{value}M")]),
+            None => self.add(&["-D", &word[2..]]),
+        }
+        Ok(())
     }
-    line
+
+    fn flag(&mut self, word: &str) -> Result<(), UnknownFlag> {
+        let verify = self.verify;
+        match word {
+            "-run" | "-search" => self.job = Job::Verify,
+            "-a" if verify => self.add(&["--acceptance"]),
+            "-a" => self.job = Job::Generate,
+            "-l" | "-np" if verify => self.add(&["--non-progress"]),
+            "-f" => self.add(&["--fair"]),
+            "-noclaim" => self.add(&["--no-claim"]),
+            "-noreduce" => self.add(&["--por", "off"]),
+            "-bfs" | "-bfspar" => self.add(&["--search", "bfs"]),
+            "-dfs" => self.add(&["--search", "dfs"]),
+            "-bitstate" => self.add(&["--store", "bitstate"]),
+            "-collapse" => self.add(&["--store", "tree"]),
+            "-bcs" => self.bound = self.bound.take().or(Some("0".into())),
+            "-E" => self.add(&["--no-deadlock"]),
+            "-q" if verify => self.add(&["--empty-channels"]),
+            "-A" => self.add(&["--no-assert"]),
+            "-o1" => self.add(&["--no-reset"]),
+            "-o2" => self.add(&["--no-hide"]),
+            "-o3" => self.add(&["--no-merge"]),
+            "-i" if !verify => self.add(&["--interactive"]),
+            "-t" | "-replay" => self.job = Job::GuidedSimulation,
+            "-M" if !verify => self.chart = true,
+            "-safety" | "-e" | "-i" | "-I" | "-v" | "-n" | "-b" | "-x" => {}
+            "-p" | "-g" | "-l" | "-s" | "-r" | "-c" | "-w" => {}
+            _ if word.starts_with("-hc") => self.add(&["--store", "compact"]),
+            _ if word.starts_with("-O") => {}
+            _ => return self.number(word),
+        }
+        Ok(())
+    }
+
+    /// A letter with a number.
+    fn number(&mut self, word: &str) -> Result<(), UnknownFlag> {
+        let unknown = || UnknownFlag(word.into());
+        let (letter, number) = word.split_at_checked(2).ok_or_else(unknown)?;
+        if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(unknown());
+        }
+        match letter {
+            // Spin needs a limit; we do not. A huge one means "no limit".
+            "-m" => {
+                if number.parse::<u64>().is_ok_and(|n| n < 10_000) {
+                    self.add(&["--depth", number]);
+                }
+            }
+            "-w" => {
+                if self.flags.iter().any(|flag| flag == "bitstate") {
+                    self.add(&["--bits", number]);
+                }
+            }
+            "-k" => self.add(&["--hashes", number]),
+            "-c" => self.add(&["--max-errors", number]),
+            "-L" => self.bound = Some(number.into()),
+            "-n" => self.add(&["--seed", number]),
+            "-u" => self.add(&["--steps", number]),
+            "-t" => {
+                self.job = Job::GuidedSimulation;
+                self.which = number.into();
+            }
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Vec<String>, UnknownFlag> {
+        let file = self.file.ok_or_else(|| UnknownFlag("(no model)".into()))?;
+        let mut line = vec!["preempt".to_string()];
+        match self.job {
+            Job::Simulate => line.extend(["simulate".into(), file]),
+            Job::Verify => {
+                let trail = format!("{file}.trail");
+                line.extend(["check".into(), file, "--trace".into(), trail]);
+                line.extend(["--report".into(), "spin".into()]);
+            }
+            Job::GuidedSimulation => {
+                let trail = self.trail.unwrap_or_else(|| format!("{file}{}.trail", self.which));
+                let page = format!("{file}.html");
+                line.extend(["replay".into(), file, trail]);
+                if self.chart {
+                    line.extend(["--html".into(), page]);
+                }
+            }
+            Job::Formula => {
+                line.extend(["ltl".into(), format!("!({file})"), "--never".into()]);
+                return Ok(line);
+            }
+            Job::Generate => line.extend(["simulate".into(), file, "--steps".into(), "0".into()]),
+        }
+        line.extend(self.flags);
+        if let (Job::Verify, Some(bound)) = (self.job, self.bound) {
+            line.extend(["--bound".into(), bound]);
+        }
+        Ok(line)
+    }
 }
 
 #[cfg(test)]
@@ -192,7 +338,13 @@ mod tests {
         );
         assert_eq!(line("-p -g -l -n7 -u20 m.pml"), "preempt simulate m.pml --seed 7 --steps 20");
         assert_eq!(line("-t -p m.pml"), "preempt replay m.pml m.pml.trail");
+        assert_eq!(line("-t3 m.pml"), "preempt replay m.pml m.pml3.trail");
+        assert_eq!(line("-replay m.pml"), "preempt replay m.pml m.pml.trail");
+        assert_eq!(line("-t -k other.trail m.pml"), "preempt replay m.pml other.trail");
+        assert_eq!(line("-t -M m.pml"), "preempt replay m.pml m.pml.trail --html m.pml.html");
         assert_eq!(line("-f <>p"), "preempt ltl !(<>p) --never");
+        assert_eq!(line("-h"), "preempt explain spin");
+        assert_eq!(line("-V"), "preempt --version");
     }
 
     #[test]
@@ -215,7 +367,21 @@ mod tests {
     }
 
     #[test]
+    fn switches_of_the_verifier_are_told_from_macros_of_the_model() {
+        let check = "preempt check m.pml --trace m.pml.trail --report spin";
+        assert_eq!(line("-run -DN=3 m.pml"), format!("{check} -D N=3"));
+        assert_eq!(line("-run -DNP -DNOREDUCE m.pml"), format!("{check} --non-progress --por off"));
+        assert_eq!(line("-run -DMEMLIM=512 m.pml"), format!("{check} --memory 512M"));
+        assert_eq!(line("-DVECTORSZ=4096 -run m.pml"), check);
+        assert!(line("-run -DXUSAFE m.pml").contains("`-DXUSAFE`"));
+        // A simulation has no verifier to compile.
+        assert_eq!(line("-DXUSAFE m.pml"), "preempt simulate m.pml -D XUSAFE");
+    }
+
+    #[test]
     fn an_unknown_flag_is_named() {
         assert!(line("-run -frobnicate m.pml").contains("`-frobnicate`"));
+        assert!(line("-pp m.pml").contains("`-pp`"));
+        assert!(line("-run -Lx m.pml").contains("`-Lx`"));
     }
 }

@@ -1,7 +1,9 @@
 //! Boolean programs through the command line: methods, bounds, dialects, bad input.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::time::Instant;
 
 fn preempt(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_preempt"))
@@ -63,9 +65,11 @@ fn the_default_says_what_it_chose_and_why() {
     assert!(method(&few_states).contains("explicit: the program has no recursion and few states"));
     let many_states = report(&["bluetooth-8-8.bp", "--switches", "5"]);
     assert_eq!((&many_states["verdict"], switches(&many_states)), (&"violated".into(), 3));
-    let recursive = report(&["bluetooth-2-2-recursive.bp"]);
+    let recursive = report(&["recursive-lock.bp"]);
     assert!(method(&recursive).contains("direct: the program is recursive"));
-    assert_eq!(switches(&recursive), 3);
+    let shallow = report(&["bluetooth-2-2-recursive.bp"]);
+    assert!(method(&shallow).contains("explicit: few states reach it"), "{}", method(&shallow));
+    assert_eq!(switches(&shallow), 3);
 }
 
 #[test]
@@ -182,4 +186,64 @@ fn a_long_program_is_checked() {
     );
     let path = file("long.bp", &text);
     assert_eq!(code(&preempt(&["check", &path, "-q"])), 0);
+}
+
+#[test]
+fn pushdown_systems_start_and_end_as_the_files_beside_them_say() {
+    let found = report(&["ask-and-unwind.pds"]);
+    assert_eq!((&found["verdict"], switches(&found)), (&"violated".into(), 2));
+    let other = report(&["ask-and-unwind.pds", "--target", "2|0,6"]);
+    assert_eq!(other["verdict"], "holds", "{}", other["claim"]);
+    let wrong = preempt(&["check", "ask-and-unwind.pds", "--target", "2|0"]);
+    assert!(code(&wrong) == 2 && stderr(&wrong).contains("B0022"), "{}", stderr(&wrong));
+    let broken = file("broken.pds", "2\nPDA 0 1\n0 0 => 1 1\n");
+    let wrong = preempt(&["check", &broken]);
+    assert!(code(&wrong) == 2 && stderr(&wrong).contains("B0021"), "{}", stderr(&wrong));
+}
+
+#[test]
+fn any_number_of_threads_needs_a_number_of_switches() {
+    let found = report(&["workers.bp"]);
+    assert_eq!((&found["verdict"], switches(&found)), (&"violated".into(), 3));
+    for option in ["--rounds", "--bound"] {
+        let refused = preempt(&["check", "workers.bp", option, "2"]);
+        assert!(code(&refused) == 2 && stderr(&refused).contains("B0014"), "{}", stderr(&refused));
+    }
+}
+
+/// Long chains of calls, wide choices, translations for many switches: the clock is looked at.
+#[test]
+fn slow_programs_keep_the_time_limit() {
+    let mut chain = String::from("decl g;\nvoid init() begin g := F; end\n");
+    for i in 0..10_000 {
+        let _ = writeln!(chain, "void f{i}() begin g := !g; f{}(); end", i + 1);
+    }
+    chain.push_str("void f10000() begin g := T; end\nthread a() begin f0(); assert(g); end\n");
+    chain.push_str("thread b() begin f0(); end\n");
+    let names: Vec<String> = (0..20).map(|i| format!("v{i}")).collect();
+    let (list, any) = (names.join(", "), vec!["*"; 20].join(", "));
+    let odd = names.iter().map(|n| format!("'{n}")).collect::<Vec<_>>().join(" ^ ");
+    let choice = format!(
+        "decl {list};\nthread a() begin while (*) do {list} := {any} constrain ({odd}); od; assert(v0 | !v0); end\n\
+         void init() begin {list} := {}; end\n",
+        vec!["F"; 20].join(", ")
+    );
+    let (chain, choice) = (file("chain.bp", &chain), file("choice.bp", &choice));
+    let cases: &[&[&str]] = &[
+        &[&chain],
+        &[&chain, "--method", "lazy"],
+        &[&choice, "--method", "explicit"],
+        &["bluetooth-3-3.bp", "--method", "eager", "--switches", "300"],
+        &["bluetooth-3-3.bp", "--method", "eager", "--switches", "4000000000"],
+        &["bluetooth-3-3.bp", "--method", "lazy", "--switches", "300"],
+    ];
+    for case in cases {
+        let start = Instant::now();
+        let output = preempt(&[&["check"], *case, &["--time", "1s", "--quiet"]].concat());
+        let seconds = start.elapsed().as_secs_f64();
+        assert!(![2, 101].contains(&code(&output)), "{case:?}: {}", stderr(&output));
+        eprintln!("{case:?}: {seconds:.2} s");
+        // One second more is promised; the machine may be busy with other tests.
+        assert!(seconds < 8.0, "{case:?}: {seconds:.2} s");
+    }
 }

@@ -152,3 +152,38 @@ fn a_channel_has_at_most_255_slots() {
     assert_eq!(output.status.code(), FAILED, "{}", said(&output));
     assert!(said(&output).contains("between 0 and 255"), "{}", said(&output));
 }
+
+#[test]
+fn a_long_d_step_is_no_violation_and_obeys_the_time_limit() {
+    let long = model(
+        "long_step.pml",
+        "int i; active proctype P() { d_step { do :: i < 1000000 -> i++ :: else -> break od } }",
+    );
+    for backend in ["native", "interp"] {
+        let output = run(&long, &["--backend", backend]);
+        assert_eq!(output.status.code(), Some(0), "{backend}: {}", said(&output));
+    }
+    // Counting to the end of 32 bits takes much longer than that.
+    let longer = model(
+        "longer_step.pml",
+        "byte x; int i; active proctype P() { x++; d_step { do :: i++ od } }
+         active proctype Q() { x++; x++; assert(x < 9) }",
+    );
+    let ways: [&[&str]; 6] = [
+        &[],
+        &["--backend", "interp"],
+        &["--search", "bfs"],
+        &["--threads", "2"],
+        &["--bound", "1"],
+        &["--formula", "[] (x < 5)"],
+    ];
+    for way in ways {
+        let output = run(&longer, &[&["--time", "1s"], way].concat());
+        assert_eq!(output.status.code(), INCONCLUSIVE, "{way:?}: {}", said(&output));
+        assert!(said(&output).contains("time limit"), "{way:?}: {}", said(&output));
+    }
+    let endless = model("endless_step.pml", "bit x; init { d_step { do :: x = 1 - x od } }");
+    let output = run(&endless, &[]);
+    assert_eq!(output.status.code(), VIOLATED, "{}", said(&output));
+    assert!(said(&output).contains("`d_step` never ends"), "{}", said(&output));
+}

@@ -1,5 +1,6 @@
 //! What can go wrong inside a single step.
 
+use crate::Stop;
 use std::fmt;
 
 /// What kind of mistake a step ran into.
@@ -15,6 +16,9 @@ pub enum FaultKind {
     Exclusivity,
     /// A limit of the system was reached: too many processes, too large a state.
     Limit,
+    /// No mistake: the step was given up because the search has to end for this reason, see
+    /// [`Cancellation`](crate::Cancellation).
+    Stopped(Stop),
 }
 
 /// A mistake made by a step, with where it happened.

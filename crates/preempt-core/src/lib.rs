@@ -6,6 +6,7 @@
 //! depends on nothing.
 
 mod asleep;
+mod cancel;
 mod fault;
 mod footprint;
 mod replay;
@@ -18,6 +19,7 @@ mod verdict;
 mod words;
 
 pub use asleep::Asleep;
+pub use cancel::Cancellation;
 pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
 pub use replay::{ReplayError, changes_between, cost, replay, tell};
@@ -26,5 +28,8 @@ pub use switch::{Switch, SwitchCount, classify};
 pub use system::{AsSystem, Few, Label, Lead, Leads, Successors, System};
 pub use trace::{Change, Position, Trace, TraceStep, Value};
 pub use vector::{Difference, Vector, part};
-pub use verdict::{BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation, ViolationKind};
+pub use verdict::{
+    BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
+    ViolationKind,
+};
 pub use words::grouped;

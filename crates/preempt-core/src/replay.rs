@@ -4,8 +4,8 @@
 //! is enabled where it is taken, on a system other than the one that found it.
 
 use crate::{
-    Change, Enabled, Outcome, Position, ProcessId, Step, Switch, SwitchCount, System, Trace,
-    TraceStep, Value, classify,
+    Change, Enabled, FaultKind, Outcome, Position, ProcessId, Step, Stop, Switch, SwitchCount,
+    System, Trace, TraceStep, Value, classify,
 };
 
 /// The steps do not form an execution.
@@ -15,6 +15,14 @@ pub struct ReplayError {
     pub at: usize,
     /// Why.
     pub message: String,
+    /// The step was given up for this reason: the steps may form an execution all the same.
+    pub stopped: Option<Stop>,
+}
+
+impl ReplayError {
+    fn new(at: usize, message: impl Into<String>) -> Self {
+        ReplayError { at, message: message.into(), stopped: None }
+    }
 }
 
 impl std::fmt::Display for ReplayError {
@@ -40,18 +48,24 @@ pub fn replay<S: System + ?Sized>(
     let mut last = None;
     for (at, &step) in steps.iter().enumerate() {
         if let Outcome::Broken(_) = outcome {
-            return Err(ReplayError { at, message: "the step before it has no successor".into() });
+            return Err(ReplayError::new(at, "the step before it has no successor"));
         }
         enabled.clear();
         system.enabled(&mut state, &mut enabled);
         if !enabled.steps().contains(&step) {
-            return Err(ReplayError { at, message: format!("{step:?} is not enabled") });
+            return Err(ReplayError::new(at, format!("{step:?} is not enabled")));
         }
         let switch = classify(last, &enabled, &step);
         // A broken step leaves no state to ask: the processes stand where they stood before it.
         let rest = (at + 1 == steps.len()).then(|| positions(system, &state));
         let before = state.clone();
         outcome = system.apply(&mut state, step);
+        if let Outcome::Broken(fault) = outcome
+            && let FaultKind::Stopped(reason) = system.fault(fault).kind
+        {
+            let stopped = Some(reason);
+            return Err(ReplayError { stopped, ..ReplayError::new(at, reason.to_string()) });
+        }
         let mut told = tell(system, &before, step, switch);
         if matches!(outcome, Outcome::Broken(_)) {
             trace.rest = rest.unwrap_or_default();
@@ -79,7 +93,7 @@ pub fn cost<S: System + ?Sized>(system: &S, steps: &[Step]) -> Result<SwitchCoun
             system.enabled(&mut state, &mut enabled);
         }
         if !enabled.steps().contains(&step) {
-            return Err(ReplayError { at, message: format!("{step:?} is not enabled") });
+            return Err(ReplayError::new(at, format!("{step:?} is not enabled")));
         }
         count.add(classify(last, &enabled, &step));
         outcome = system.apply(&mut state, step);

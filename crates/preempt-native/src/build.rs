@@ -15,7 +15,7 @@ use Parameter::{Address, Number};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{Move, Op, Program};
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// `(state) -> truth`
 pub(crate) type Proposition = extern "C" fn(*const u8) -> u32;
@@ -102,6 +102,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
         capacities: layout.channel_types.iter().map(|t| t.capacity).collect(),
         shape: std::ptr::from_ref(&*shape).cast(),
         checks_promises: reference.checks_promises(),
+        cancelled: reference.cancellation().flag(),
     });
     let mut assembly = Assembly::new(&HELPERS)?;
     let propositions = propositions(&mut assembly, program, &tables)?;
@@ -132,6 +133,8 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
         most_growth: 2 * most_growth as usize,
         most_successors: most_successors(most_moves.unwrap_or(0), support::has_rendezvous(program)),
         asked: AtomicU32::new(0),
+        asked_for_steps: AtomicU32::new(0),
+        translation: AtomicU64::new(0),
         stepping: OnceLock::new(),
         expanding: OnceLock::new(),
         sleeping: OnceLock::new(),

@@ -36,11 +36,12 @@ use preempt_core::{
     ObjectSet, Outcome, ProcessId, Step, Successors, System, Unreached, Value, Vector,
 };
 use preempt_promela::interpret::Interpreter;
-use preempt_promela::ir::Program;
+use preempt_promela::ir::{MoveKind, Program};
 use room::{ASK_STEP, Meeting, Room, both_halves, frame_space, frames_of, lead_space};
 use shape::{Frame, Shape, length_of};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Instant;
 use touch::Sleeping;
 use value::Tables;
 
@@ -66,8 +67,12 @@ pub struct Native<'p> {
     most_growth: usize,
     /// The most entries that one process can have.
     most_successors: usize,
-    /// How often something was asked before it was translated.
+    /// How often something was asked before it was translated: for all successors of a state,
     asked: AtomicU32,
+    /// and for single steps, which the search for the simplest counterexample and replays take.
+    asked_for_steps: AtomicU32,
+    /// Time that translations took since it was made, in nanoseconds.
+    translation: AtomicU64,
     stepping: OnceLock<Option<Stepping>>,
     expanding: OnceLock<Option<Expanding>>,
     sleeping: OnceLock<Option<Sleeping>>,
@@ -99,7 +104,7 @@ impl<'p> Native<'p> {
     fn stepping(&self) -> Option<&Stepping> {
         match self.stepping.get() {
             Some(stepping) => stepping.as_ref(),
-            None if self.is_early() => None,
+            None if is_early(&self.asked_for_steps) => None,
             None => self.translate_stepping(),
         }
     }
@@ -108,24 +113,34 @@ impl<'p> Native<'p> {
     fn expanding(&self) -> Option<&Expanding> {
         match self.expanding.get() {
             Some(expanding) => expanding.as_ref(),
-            None if self.is_early() => None,
+            None if is_early(&self.asked) => None,
             None => self.translate_expanding(),
         }
     }
 
-    /// Whether so little was asked yet that the interpreter answers sooner than code is made.
-    fn is_early(&self) -> bool {
-        self.asked.fetch_add(1, Ordering::Relaxed) < PATIENCE
+    /// How long translations took that were made because a search asked often.
+    pub fn translation_seconds(&self) -> f64 {
+        self.translation.load(Ordering::Relaxed) as f64 * 1e-9
+    }
+
+    fn timed<T>(&self, translate: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let made = translate();
+        let taken = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.translation.fetch_add(taken, Ordering::Relaxed);
+        made
     }
 
     #[cold]
     fn translate_stepping(&self) -> Option<&Stepping> {
-        self.stepping.get_or_init(|| Stepping::new(self.program, &self.tables).ok()).as_ref()
+        let made = || self.timed(|| Stepping::new(self.program, &self.tables).ok());
+        self.stepping.get_or_init(made).as_ref()
     }
 
     #[cold]
     fn translate_expanding(&self) -> Option<&Expanding> {
-        self.expanding.get_or_init(|| Expanding::new(self.program, &self.tables).ok()).as_ref()
+        let made = || self.timed(|| Expanding::new(self.program, &self.tables).ok());
+        self.expanding.get_or_init(made).as_ref()
     }
 
     /// Asked only where states are expanded by machine code, so there is no need to wait with it.
@@ -139,21 +154,23 @@ impl<'p> Native<'p> {
 
     #[cold]
     fn translate_sleeping(&self) -> Option<&Sleeping> {
-        self.sleeping.get_or_init(|| Sleeping::new(self.program, &self.tables).ok()).as_ref()
+        let made = || self.timed(|| Sleeping::new(self.program, &self.tables).ok());
+        self.sleeping.get_or_init(made).as_ref()
     }
 
     #[inline]
     pub(crate) fn placing(&self) -> Option<&Placing> {
         match self.placing.get() {
             Some(placing) => placing.as_ref(),
-            None if self.is_early() => None,
+            None if is_early(&self.asked) => None,
             None => self.translate_placing(),
         }
     }
 
     #[cold]
     fn translate_placing(&self) -> Option<&Placing> {
-        let made = || Placing::new(self.program, &self.tables, self.meeting.growth).ok();
+        let made =
+            || self.timed(|| Placing::new(self.program, &self.tables, self.meeting.growth).ok());
         self.placing.get_or_init(made).as_ref()
     }
 
@@ -215,12 +232,25 @@ impl<'p> Native<'p> {
         if let Some(growth) = growth {
             state.resize(before + growth as usize, 0);
         }
+        let saved = self.may_be_given_up(step.transition).then(|| state[..before].to_vec());
         let base = state.as_mut_ptr();
         // SAFETY: `frame` is a frame of this vector.
         let at = unsafe { base.add(frame.at as usize) };
         let take = stepping.take[proctype];
         let result = take(base, at, pid as u32, step.transition, std::ptr::null_mut());
+        if result == ASK_STEP
+            && let Some(saved) = saved
+        {
+            *state = saved;
+            return None;
+        }
         self.fit_length(state, before, result, growth.is_some())
+    }
+
+    /// Whether machine code may leave a step to the interpreter halfway: a `d_step` with a loop.
+    fn may_be_given_up(&self, transition: u32) -> bool {
+        let taken = self.program.moves.get(transition as usize);
+        taken.is_some_and(|m| matches!(m.kind, MoveKind::Compound { endless: Some(_), .. }))
     }
 
     /// Cuts the vector to its length after a step, and reads the result.
@@ -301,6 +331,11 @@ impl<'p> Native<'p> {
     fn frames<'a>(&'a self, state: &'a [u8]) -> impl Iterator<Item = Frame> + 'a {
         self.shape.frames(state)
     }
+}
+
+/// Whether so little was asked yet that the interpreter answers sooner than code is made.
+fn is_early(asked: &AtomicU32) -> bool {
+    asked.fetch_add(1, Ordering::Relaxed) < PATIENCE
 }
 
 #[inline(always)]
@@ -590,6 +625,22 @@ impl System for Native<'_> {
     fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
         let frame = self.shape.frame(state, process.index())?;
         self.reference.future_at(usize::from(frame.proctype), self.control.pc(state, frame))
+    }
+
+    fn signals(&self, state: &[u8], process: ProcessId) -> Option<&ObjectSet> {
+        let frame = self.shape.frame(state, process.index())?;
+        self.reference.signals_at(usize::from(frame.proctype), self.control.pc(state, frame))
+    }
+
+    fn waits_for(&self, state: &[u8], step: Step, signalled: Option<&ObjectSet>) -> bool {
+        self.reference.waits_for(state, step, signalled)
+    }
+
+    fn may_answer(&self, state: &[u8], process: ProcessId) -> bool {
+        self.shape.frame(state, process.index()).is_none_or(|frame| {
+            let proctype = usize::from(frame.proctype);
+            self.reference.may_answer_at(proctype, self.control.pc(state, frame))
+        })
     }
 
     fn observed(&self) -> Option<&ObjectSet> {

@@ -11,8 +11,10 @@ use preempt_promela::ir::{
     Program,
 };
 
-/// Rounds through a `d_step` before it is taken for a loop without end.
-const LONGEST_COMPOUND: i32 = 1_000_000;
+/// A `d_step` with a loop looks after so many blocks whether it should be given up,
+const BLOCKS_PER_LOOK: i32 = 1 << 16;
+/// and after so many looks leaves it to the interpreter to find out whether it ever ends.
+const MOST_LOOKS: i32 = 1 << 8;
 
 /// The parameters of all functions that describe the process.
 #[derive(Clone, Copy)]
@@ -106,16 +108,18 @@ impl<'a> Maker<'a> {
                 });
                 debug_assert!(made.is_some());
             }
-            MoveKind::Receive { channel, random, pattern, .. } => {
+            MoveKind::Receive { channel, random, copy, pattern, .. } => {
                 let fields = pattern.indices().len();
+                // To copy a message of a rendezvous channel is a mistake.
+                let none = if *copy { ask } else { no };
                 if self.support().fit(channel, fields) == Fit::Rendezvous {
-                    code.jump(no);
+                    code.jump(none);
                     return;
                 }
                 let wanted = (channel, fields, Want::Any);
                 let made = scope.with_channel(code, wanted, ask, |scope, code, channel| {
                     if channel.rendezvous().is_some() {
-                        code.jump(no);
+                        code.jump(none);
                         return;
                     }
                     scope.find_message(code, &channel, *random, *pattern, no);
@@ -123,7 +127,7 @@ impl<'a> Maker<'a> {
                 });
                 debug_assert!(made.is_some());
             }
-            MoveKind::Compound { blocks } => {
+            MoveKind::Compound { blocks, .. } => {
                 for option in &blocks[0].options {
                     let next = code.block();
                     self.block_guard(code, scope, &option.kind, Some(count), yes, next);
@@ -233,7 +237,7 @@ impl<'a> Maker<'a> {
                 self.leave(code, scope, taken, violated);
                 return;
             }
-            MoveKind::Send { channel, sorted, values } => {
+            MoveKind::Send { channel, sorted, values, .. } => {
                 let after = code.block();
                 let (list, sorted) = (*values, *sorted);
                 let wanted = (channel, values.indices().len(), Want::Buffered);
@@ -244,7 +248,7 @@ impl<'a> Maker<'a> {
                 });
                 code.begin(after);
             }
-            MoveKind::Receive { channel, random, copy, pattern } => {
+            MoveKind::Receive { channel, random, copy, pattern, .. } => {
                 let after = code.block();
                 let wanted = (channel, pattern.indices().len(), Want::Buffered);
                 scope.with_channel(code, wanted, ask, |scope, code, channel| {
@@ -260,7 +264,10 @@ impl<'a> Maker<'a> {
                 });
                 code.begin(after);
             }
-            MoveKind::Compound { blocks } => self.compound(code, scope, blocks, violated),
+            MoveKind::Compound { blocks, endless } => {
+                let ask = endless.map(|_| ask);
+                self.compound(code, scope, blocks, violated, ask);
+            }
         }
         self.ops(code, scope, &taken.ops, violated);
         self.stand_at(code, scope, taken);
@@ -277,30 +284,25 @@ impl<'a> Maker<'a> {
         arguments.iter().map(|id| scope.value(code, *id)).collect()
     }
 
-    /// Runs a `d_step` from its first block to its end.
+    /// Runs a `d_step` from its first block to its end. Where it has a loop, `ask` leads to the
+    /// interpreter, for a step that takes very long or should be given up.
     fn compound(
         &self,
         code: &mut Code<'_>,
         scope: &Scope<'_>,
         blocks: &[preempt_promela::ir::Block],
         violated: Register,
+        ask: Option<Block>,
     ) {
         let end = code.block();
         let starts: Vec<_> = blocks.iter().map(|_| code.block()).collect();
-        let fuel = code.number(LONGEST_COMPOUND);
-        let fuel = code.register(fuel);
+        let meter = ask.map(|ask| Meter::new(code, self.tables.cancelled, ask));
         code.jump(starts[0]);
         for (block, start) in blocks.iter().zip(&starts) {
             code.begin(*start);
-            let (go_on, stuck) = (code.block(), code.cold_block());
-            let left = code.get(fuel);
-            let one = code.number(1);
-            let less = code.arithmetic(Arithmetic::Subtract, left, one);
-            code.set(fuel, less);
-            code.branch(left, go_on, stuck);
-            code.begin(stuck);
-            deliver_broken(code, scope, block.blocked);
-            code.begin(go_on);
+            if let Some(meter) = &meter {
+                meter.count(code);
+            }
             for option in &block.options {
                 let (yes, next) = (code.block(), code.block());
                 self.block_guard(code, scope, &option.kind, None, yes, next);
@@ -320,7 +322,7 @@ impl<'a> Maker<'a> {
         let after = code.block();
         match guard {
             BlockGuard::Else | BlockGuard::Condition(_) => code.jump(after),
-            BlockGuard::Send { channel, values, sorted } => {
+            BlockGuard::Send { channel, values, sorted, .. } => {
                 let (list, sorted) = (*values, *sorted);
                 let wanted = (channel, values.indices().len(), Want::Buffered);
                 scope.with_channel(code, wanted, never, |scope, code, channel| {
@@ -329,7 +331,7 @@ impl<'a> Maker<'a> {
                     code.jump(after);
                 });
             }
-            BlockGuard::Receive { channel, random, copy, pattern } => {
+            BlockGuard::Receive { channel, random, copy, pattern, .. } => {
                 let fields = pattern.indices().len();
                 if self.support().fit(channel, fields) == Fit::Rendezvous {
                     code.jump(never);
@@ -441,6 +443,46 @@ impl<'a> Maker<'a> {
         }
         let result = code.get(violated);
         deliver(code, scope.on_fault, result);
+    }
+}
+
+/// Counts the blocks that a `d_step` passes through.
+struct Meter {
+    blocks: Register,
+    looks: Register,
+    cancelled: *const u8,
+    ask: Block,
+}
+
+impl Meter {
+    fn new(code: &mut Code<'_>, cancelled: *const u8, ask: Block) -> Self {
+        let (blocks, looks) = (code.number(BLOCKS_PER_LOOK), code.number(MOST_LOOKS));
+        Meter { blocks: code.register(blocks), looks: code.register(looks), cancelled, ask }
+    }
+
+    fn count(&self, code: &mut Code<'_>) {
+        let (go_on, look, more) = (code.block(), code.cold_block(), code.cold_block());
+        let one = code.number(1);
+        let left = code.get(self.blocks);
+        let left = code.arithmetic(Arithmetic::Subtract, left, one);
+        code.set(self.blocks, left);
+        code.branch(left, go_on, look);
+        code.begin(look);
+        let left = code.get(self.looks);
+        let left = code.arithmetic(Arithmetic::Subtract, left, one);
+        code.set(self.looks, left);
+        let flag = code.address(self.cancelled);
+        let cancelled = code.load(Memory::Byte, flag, 0);
+        let zero = code.number(0);
+        let runs = code.compare(Compare::Equal, cancelled, zero);
+        let left = code.compare(Compare::NotEqual, left, zero);
+        let on = code.arithmetic(Arithmetic::And, runs, left);
+        code.branch(on, more, self.ask);
+        code.begin(more);
+        let blocks = code.number(BLOCKS_PER_LOOK);
+        code.set(self.blocks, blocks);
+        code.jump(go_on);
+        code.begin(go_on);
     }
 }
 

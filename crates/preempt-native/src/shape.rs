@@ -96,7 +96,7 @@ fn new_frame(program: &Program, at: usize) -> Box<[u8]> {
 fn creates_processes(program: &Program) -> bool {
     program.moves.iter().any(|m| {
         let inner: &[_] = match &m.kind {
-            preempt_promela::ir::MoveKind::Compound { blocks } => blocks,
+            preempt_promela::ir::MoveKind::Compound { blocks, .. } => blocks,
             _ => &[],
         };
         let inner = inner.iter().flat_map(|b| &b.options).flat_map(|o| &o.ops);

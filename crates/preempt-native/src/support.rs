@@ -47,7 +47,7 @@ pub(crate) fn has_rendezvous(program: &Program) -> bool {
 fn uses_channels(kind: &MoveKind) -> bool {
     match kind {
         MoveKind::Send { .. } | MoveKind::Receive { .. } => true,
-        MoveKind::Compound { blocks } => blocks.iter().flat_map(|b| &b.options).any(|option| {
+        MoveKind::Compound { blocks, .. } => blocks.iter().flat_map(|b| &b.options).any(|option| {
             matches!(option.kind, BlockGuard::Send { .. } | BlockGuard::Receive { .. })
         }),
         _ => false,
@@ -81,16 +81,19 @@ impl Support<'_> {
                 ChannelRef::Dynamic { .. } => has_rendezvous(self.program),
                 known => self.capacity(known) == Some(0),
             };
-            match self.fit(channel, pattern.indices().len()) {
+            let fields = pattern.indices().len();
+            match self.fit(channel, fields) {
                 _ if !possible => Reply::Never,
                 Fit::Misfit => Reply::Unknown,
+                // Whether the fields are as many as those of the message is seen where it is offered.
+                Fit::Unknown if !self.all_rendezvous_have(fields) => Reply::Unknown,
                 _ if self.pattern(pattern) => Reply::Maybe,
                 _ => Reply::Unknown,
             }
         };
         match &candidate.kind {
             MoveKind::Receive { channel, copy: false, pattern, .. } => of(channel, *pattern),
-            MoveKind::Compound { blocks } => {
+            MoveKind::Compound { blocks, .. } => {
                 let options = blocks.iter().take(1).flat_map(|block| &block.options);
                 let replies = options.map(|option| match &option.kind {
                     BlockGuard::Receive { channel, copy: false, pattern, .. } => {
@@ -131,6 +134,11 @@ impl Support<'_> {
             && !self.is_watched(candidate)
             && self.reply(candidate) == Reply::Maybe
             && candidate.ops.iter().all(|op| self.op(op))
+    }
+
+    fn all_rendezvous_have(&self, fields: usize) -> bool {
+        let types = &self.program.layout.channel_types;
+        types.iter().all(|ty| ty.capacity > 0 || ty.fields.len() == fields)
     }
 
     fn capacity(&self, channel: &ChannelRef) -> Option<u32> {
@@ -176,7 +184,7 @@ impl Support<'_> {
             MoveKind::Receive { channel, pattern, .. } => {
                 self.fit(channel, pattern.indices().len()) != Fit::Misfit && self.pattern(*pattern)
             }
-            MoveKind::Compound { blocks } => blocks.first().is_some_and(|block| {
+            MoveKind::Compound { blocks, .. } => blocks.first().is_some_and(|block| {
                 block.options.iter().all(|option| self.block_guard(&option.kind))
             }),
         }
@@ -201,13 +209,15 @@ impl Support<'_> {
                 matches!(self.fit(channel, pattern.indices().len()), Fit::Buffered | Fit::Unknown)
                     && self.pattern(*pattern)
             }
-            MoveKind::Compound { blocks } => blocks.iter().flat_map(|b| &b.options).all(|option| {
-                // The room for new processes is that of one each: no loops.
-                let creates = option.ops.iter().any(|op| matches!(op, Op::Run { .. }));
-                self.block_guard(&option.kind)
-                    && !creates
-                    && option.ops.iter().all(|op| self.op(op))
-            }),
+            MoveKind::Compound { blocks, .. } => {
+                blocks.iter().flat_map(|b| &b.options).all(|option| {
+                    // The room for new processes is that of one each: no loops.
+                    let creates = option.ops.iter().any(|op| matches!(op, Op::Run { .. }));
+                    self.block_guard(&option.kind)
+                        && !creates
+                        && option.ops.iter().all(|op| self.op(op))
+                })
+            }
         };
         kind && candidate.ops.iter().all(|op| self.op(op))
     }

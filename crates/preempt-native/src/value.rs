@@ -65,6 +65,8 @@ pub(crate) struct Tables {
     pub(crate) shape: *const u8,
     /// Whether every use of a channel is checked against `xr` and `xs`.
     pub(crate) checks_promises: bool,
+    /// Address of the byte that is not 0 once long steps should be given up.
+    pub(crate) cancelled: *const u8,
 }
 
 /// The helpers, in the order in which they are declared.
@@ -227,7 +229,7 @@ impl Scope<'_> {
                 code.begin(next);
                 self.condition(code, *right, yes, no);
             }
-            Expr::Poll { channel, random, pattern } => {
+            Expr::Poll { channel, random, pattern, .. } => {
                 let channel = channel.clone();
                 let wanted = (&channel, pattern.indices().len(), Want::Buffered);
                 let found = self.with_channel(code, wanted, no, |scope, code, at| {

@@ -366,6 +366,37 @@ fn on_sleepers() {
     }
 }
 
+/// Long and endless `d_step`s, messages that do not fit their channels, rendezvous channels that are
+/// polled: what machine code leaves to the interpreter halfway.
+#[test]
+fn on_mistakes_and_long_steps() {
+    let models = [
+        "int i; byte x;
+         active proctype P() { do :: x < 2 -> d_step { i = 0; do :: i < 700000 -> i++ :: else -> break od; x++ } od }",
+        "byte x; active proctype P() { x = 1; d_step { x = 2; do :: x = 5 - x od } }
+         active proctype Q() { x = 3 }",
+        "chan q = [2] of { byte, byte }; chan r = [0] of { byte, byte }; byte x;
+         active proctype A() { q!1; q?x; q?<x>; q?x, _ }
+         active proctype B() { r!1; r!2, 3 }
+         active proctype C() { byte y; r?y; d_step { r?y; y = 1 } }",
+        "chan q = [1] of { byte, byte }; chan r = [0] of { byte }; chan k = [2] of { chan }; byte x;
+         active proctype A() { chan c; k?c; c!1; c!2; if :: c?[1] -> x = 1 :: c?<x> :: c?x -> x = 2 fi }
+         active proctype B() { byte y; k!q; k!r; r?y; if :: q?[1, y] :: r?[1] -> y = 1 :: else fi }
+         active proctype C() { chan c; k?c; c?x, _; c?<x> }",
+    ];
+    for text in models {
+        for options in [LowerOptions::default(), LowerOptions::plain()] {
+            let path = Path::new("mistakes.pml");
+            let Some(reference) = interpreter(path, text.into(), options) else {
+                panic!("not a model: {text}")
+            };
+            let native = Native::new(&reference).expect("there is machine code");
+            native.prepare();
+            assert!(compare(text, &reference, &native) > 2);
+        }
+    }
+}
+
 #[test]
 fn on_random_models() {
     let wanted = std::env::var("PREEMPT_RANDOM_MODELS").ok().and_then(|n| n.parse().ok());

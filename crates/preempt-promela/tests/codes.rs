@@ -7,7 +7,7 @@ use preempt_promela::syntax::{codes, render::render_all};
 use support::parse_text;
 
 /// Codes whose wrong example only hints at a text too long to print.
-const TOO_LONG_TO_SHOW: &[&str] = &["P0006", "P0013", "P0017", "P0021", "P0061"];
+const TOO_LONG_TO_SHOW: &[&str] = &["P0006", "P0013", "P0017", "P0021", "P0061", "P0074", "P0075"];
 
 #[test]
 fn ids_are_unique_and_sorted() {

@@ -6,7 +6,7 @@
 //! is enabled; a thread that blocks there blocks everybody.
 
 use super::layout::{Layout, Segment, Top};
-use crate::flow::{Liveness, Mark, Operation, Possible, Program, Targets, VariableId};
+use crate::flow::{Choices, Liveness, Mark, Operation, Possible, Program, Targets, VariableId};
 use preempt_core::{Enabled, Fault, FaultKind, Locality, Outcome, ProcessId, Step, System, Value};
 
 /// The transition that gives a thread or the shared variables their first values; also the
@@ -146,16 +146,18 @@ impl<'p> Machine<'p> {
                         self.push_choices(process, transition, 1, enabled);
                     }
                 }
-                Operation::Assign { constrain: Some(_), .. } => {
-                    let count = self.choice_count(state, &top, operation);
-                    if count > MAX_CHOICES {
-                        self.push_choices(process, transition, count, enabled);
-                        continue;
-                    }
-                    for choice in 0..count {
-                        if self.satisfies_constraint(state, &top, operation, choice) {
-                            enabled.push(step(process, transition, choice as u32));
+                Operation::Assign { lhs, rhs, constrain: Some(condition) } => {
+                    let get = |v| self.layout.get(state, &top, v);
+                    let possible: Vec<Possible> =
+                        rhs.iter().map(|e| e.possible(&get, &get)).collect();
+                    let choices = Choices { lhs, possible: &possible, condition, current: &get };
+                    match choices.numbers(MAX_CHOICES as usize) {
+                        Some(numbers) => {
+                            numbers
+                                .iter()
+                                .for_each(|n| enabled.push(step(process, transition, *n)));
                         }
+                        None => enabled.push(step(process, transition, TOO_MANY)),
                     }
                 }
                 _ => {
@@ -244,25 +246,6 @@ impl<'p> Machine<'p> {
             rest /= count;
         });
         values
-    }
-
-    fn satisfies_constraint(
-        &self,
-        state: &[u8],
-        top: &Top,
-        operation: &Operation,
-        choice: u64,
-    ) -> bool {
-        let Operation::Assign { lhs, constrain: Some(condition), .. } = operation else {
-            return true;
-        };
-        let values = self.chosen(state, top, operation, choice);
-        let get = |v| self.layout.get(state, top, v);
-        let next = |v| match lhs.iter().position(|l| *l == v) {
-            Some(i) => values[i],
-            None => self.layout.get(state, top, v),
-        };
-        condition.truths(&get, &next).1
     }
 
     /// The values of a step, as the replaying interpreter wants them.

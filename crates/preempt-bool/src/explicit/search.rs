@@ -15,6 +15,9 @@ use super::store::Store;
 use crate::limits::Watch;
 use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, System};
 
+/// More successors than this, on average, are too many to list.
+const MOST_SUCCESSORS: u64 = 64;
+
 /// What was found, switch by switch.
 #[derive(Debug, Default)]
 pub(crate) struct Layers {
@@ -55,7 +58,7 @@ pub(crate) struct Extent {
     pub(crate) switches: u32,
     /// Handing over to a thread with a larger number is free.
     pub(crate) rounds: bool,
-    /// Most search states.
+    /// Most search states, with at most [`MOST_SUCCESSORS`] successors on average.
     pub(crate) states: u64,
     pub(crate) everywhere: bool,
     /// Goes on behind the first violation.
@@ -117,6 +120,14 @@ pub(crate) fn search(
                     scratch.clear();
                     scratch.extend_from_slice(&state);
                     layers.transitions += 1;
+                    // One state may have a million successors.
+                    if layers.transitions.is_multiple_of(4096) {
+                        watch.check(u64::from(at))?;
+                        let most = extent.states.saturating_mul(MOST_SUCCESSORS);
+                        if layers.transitions > most || search.memory() > watch.memory() {
+                            return Err(Stop::Memory);
+                        }
+                    }
                     let outcome = machine.apply(&mut scratch, step);
                     if let (Outcome::Violated(number), None) = (outcome, &layers.found) {
                         layers.found = Some((search.path(at, step), number));

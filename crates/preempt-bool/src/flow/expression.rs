@@ -106,6 +106,61 @@ impl Expr {
         truths
     }
 
+    /// Whether it may be false, and whether it may be true, where some next values are not known.
+    pub(crate) fn partial_truths(
+        &self,
+        current: &dyn Fn(VariableId) -> u64,
+        next: &dyn Fn(VariableId) -> Option<u64>,
+    ) -> (bool, bool) {
+        let truths = |e: &Expr| e.partial_truths(current, next);
+        let number = |e: &Expr| e.partial_number(current, next);
+        let sure = |truth: Option<bool>| truth.map_or((true, true), |t| (!t, t));
+        match self {
+            Expr::Any { .. } => (true, true),
+            Expr::Not(a) => {
+                let (f, t) = truths(a);
+                (t, f)
+            }
+            Expr::And(a, b) => {
+                let ((af, at), (bf, bt)) = (truths(a), truths(b));
+                (af || bf, at && bt)
+            }
+            Expr::Or(a, b) => {
+                let ((af, at), (bf, bt)) = (truths(a), truths(b));
+                (af && bf, at || bt)
+            }
+            Expr::Equal(a, b) if a.is_number() && b.is_number() => {
+                sure(number(a).zip(number(b)).map(|(a, b)| a == b))
+            }
+            Expr::Equal(a, b) => {
+                let ((af, at), (bf, bt)) = (truths(a), truths(b));
+                (af && bt || at && bf, af && bf || at && bt)
+            }
+            Expr::Less(a, b) => sure(number(a).zip(number(b)).map(|(a, b)| a < b)),
+            other => sure(number(other).map(|value| value != 0)),
+        }
+    }
+
+    fn partial_number(
+        &self,
+        current: &dyn Fn(VariableId) -> u64,
+        next: &dyn Fn(VariableId) -> Option<u64>,
+    ) -> Option<u64> {
+        let number = |e: &Expr| e.partial_number(current, next);
+        match self {
+            Expr::Constant { value, .. } => Some(*value),
+            Expr::Variable(v) => Some(current(*v)),
+            Expr::Next(v) => next(*v),
+            Expr::Plus(a, b, width) => Some(number(a)?.wrapping_add(number(b)?) & mask(*width)),
+            Expr::Minus(a, b, width) => Some(number(a)?.wrapping_sub(number(b)?) & mask(*width)),
+            truth => match truth.partial_truths(current, next) {
+                (false, true) => Some(1),
+                (true, false) => Some(0),
+                _ => None,
+            },
+        }
+    }
+
     /// Has one value, perhaps of several bits.
     pub(crate) fn is_number(&self) -> bool {
         matches!(

@@ -10,6 +10,7 @@ mod expression;
 mod liveness;
 mod lower;
 mod order;
+mod solve;
 mod threads;
 
 use crate::diagnostic::{Diagnostic, Lines};
@@ -20,6 +21,7 @@ use std::sync::Arc;
 pub(crate) use domain::Domain;
 pub(crate) use expression::{Expr, Possible};
 pub(crate) use liveness::Liveness;
+pub(crate) use solve::Choices;
 
 pub(crate) type VariableId = usize;
 pub(crate) type FunctionId = usize;
@@ -381,6 +383,11 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
+    /// Nothing can violate anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.nodes.iter().flatten().all(Option::is_none)
+    }
+
     pub(crate) fn at(&self, function: FunctionId, node: NodeId) -> Option<usize> {
         self.nodes[function][node]
     }

@@ -347,11 +347,14 @@ impl Elaboration<'_> {
     }
 }
 
+/// The name of a function, and what is passed to it.
+type Made = (String, Vec<(Name, Type)>);
+
 /// The functions made for what is started.
 #[derive(Default)]
 struct Parts {
     /// By the function around it and what is started: the name, and what is passed.
-    made: HashMap<(String, String), (String, Vec<(Name, Type)>)>,
+    made: HashMap<(String, String), Made>,
     /// The function that a part was taken from, as it was written.
     roots: HashMap<String, FunctionDef>,
 }

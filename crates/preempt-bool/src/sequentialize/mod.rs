@@ -10,7 +10,7 @@ mod eager;
 mod lazy;
 
 use crate::check::Method;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Lines};
 use crate::direct::Schedule;
 use crate::flow::{Expr, Owner, Program, Targets, VariableId};
 use crate::limits::Watch;
@@ -26,7 +26,8 @@ use preempt_core::Stop;
 /// assertions of the threads) is reachable if and only if the concurrent program reaches the
 /// target within `switches` context switches.
 ///
-/// Methods other than eager give the lazy translation. Fails when the label does not exist.
+/// Methods other than eager give the lazy translation. Fails when the label does not exist, or when
+/// the sequential program would have millions of statements.
 pub fn sequentialize(
     program: &Program,
     method: Method,
@@ -34,6 +35,10 @@ pub fn sequentialize(
     target: Option<&str>,
 ) -> Result<String, Diagnostic> {
     program.targets(target)?;
+    if program.instances.is_some() && switches > 1000 || size(program, switches) > MAX_SIZE {
+        let message = format!("a translation for {switches} context switches is too large");
+        return Err(Lines::new(&program.file, "").error("B0004", &(0..0), message));
+    }
     let more = program.with_threads_for(switches as usize)?;
     let program = more.as_ref().unwrap_or(program);
     let heading = format!(
@@ -74,6 +79,27 @@ pub(crate) fn translate(
     }
 }
 
+/// Largest sequential program that is made, in assignments and conditions of its control code.
+const MAX_SIZE: u64 = 2_000_000;
+
+/// How large the control code of a translation is: each context may be followed by each later one,
+/// with all shared variables.
+fn size(program: &Program, switches: u32) -> u64 {
+    let contexts = u64::from(switches) + 1;
+    (contexts * contexts / 2).saturating_mul(program.shared.len() as u64 + 3)
+}
+
+/// What is asked of a translation.
+pub(crate) struct Question<'a> {
+    pub(crate) method: Method,
+    pub(crate) switches: u32,
+    pub(crate) target: Option<&'a str>,
+    /// Goes on behind the first violation.
+    pub(crate) full: bool,
+    /// Most nodes of diagrams in memory, garbage included.
+    pub(crate) nodes: usize,
+}
+
 /// What solving a translation gave.
 #[derive(Default)]
 pub(crate) struct Answer {
@@ -88,22 +114,26 @@ pub(crate) struct Answer {
 /// the state of the sequential program there.
 pub(crate) fn answer(
     program: &Program,
-    method: Method,
-    switches: u32,
-    target: Option<&str>,
-    full: bool,
+    question: &Question<'_>,
     watch: &Watch<'_>,
 ) -> Result<Answer, Stop> {
+    let Question { method, switches, target, full, nodes } = *question;
     let mut answer = Answer::default();
+    if size(program, switches) > MAX_SIZE {
+        return Err(Stop::Memory);
+    }
     for forgets in [true, false] {
+        watch.check(0)?;
         let translated = translate(program, method, switches, target, forgets);
         // A translation that is not a program, or lost its target, is a mistake in preempt.
         let sequential =
             Program::from_module(translated.module.clone()).map_err(|_| Stop::Fault)?;
+        watch.check(0)?;
         let usual = sequential.targets(None).map_err(|_| Stop::Fault)?;
         let targets = target.map_or(Ok(usual.clone()), |label| sequential.targets(Some(label)));
         let targets = targets.unwrap_or(usual);
-        let search = Search { program: &sequential, targets: &targets, full: full && forgets };
+        let full = full && forgets;
+        let search = Search { program: &sequential, targets: &targets, full, nodes };
         let forgotten = (forgets && method != Method::Eager).then_some(switches as usize);
         let found = |run: &Run<'_, '_>| run.schedule(&translated, forgotten);
         let solved = search.run(&translated.variables(&sequential), watch, &found)?;
@@ -125,7 +155,7 @@ pub(crate) fn is_reachable(
     targets: &Targets,
     watch: &Watch<'_>,
 ) -> Result<bool, Stop> {
-    let search = Search { program, targets, full: false };
+    let search = Search { program, targets, full: false, nodes: usize::MAX };
     Ok(search.run(&[], watch, &|_| Ok(None))?.reachable)
 }
 
@@ -134,6 +164,7 @@ struct Search<'a> {
     targets: &'a Targets,
     /// Goes on after a hit.
     full: bool,
+    nodes: usize,
 }
 
 /// A search that has ended.
@@ -159,7 +190,7 @@ impl Search<'_> {
         let mut code = builder.build();
         code.carried = carried.to_vec();
         let levels = Levels::new(&code, &[], &|_| Vec::new());
-        let diagrams = Diagrams::new(watch);
+        let diagrams = Diagrams::with_limit(watch, self.nodes);
         let mut engine = Engine::new(&code, &diagrams, &levels, false)?;
         engine.stop_at_hit = !self.full;
         engine.seed(root, &diagrams.constant(true))?;

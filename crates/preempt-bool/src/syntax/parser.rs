@@ -93,6 +93,16 @@ const KEYWORDS: &[&str] = &[
     "print",
 ];
 
+/// Labels that start threads begin with this.
+const ASYNC: &str = "ASYNC_";
+
+/// The label that stands for such a label when the thread start is a statement of its own: a printed
+/// program must not start the thread again.
+fn without_async(label: Name) -> Name {
+    let Some(rest) = label.text.strip_prefix(ASYNC) else { return label };
+    Name { text: format!("async_{rest}"), span: label.span }
+}
+
 impl Parser<'_> {
     pub(super) fn peek(&self) -> &Token {
         &self.tokens[self.at].0
@@ -404,7 +414,8 @@ impl Parser<'_> {
                 _ => self.name("a label")?,
             };
             self.expect(":")?;
-            let starts_thread = label.text.starts_with("ASYNC_");
+            let starts_thread = label.text.starts_with(ASYNC);
+            let label = without_async(label);
             if !labels.iter().any(|known| known.text == label.text) {
                 labels.push(label);
             }
@@ -515,7 +526,7 @@ impl Parser<'_> {
             self.advance();
             return Ok(name);
         }
-        self.name("a label")
+        self.name("a label").map(without_async)
     }
 
     fn names(&mut self) -> Result<Vec<Name>, Refused> {

@@ -6,7 +6,7 @@ use super::cycles::{self, Question};
 use super::endless::{self, Sequences};
 use super::literals::literals;
 use super::{
-    Beside, add_formula, assertions, interpreter, load, observed, safety, sources,
+    Beside, add_formula, assertions, interpreter, load, observed, refused, safety, sources,
     truncations_along,
 };
 use crate::applicability::{self, Subject};
@@ -27,8 +27,10 @@ use preempt_core::{
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
+use preempt_promela::interpret::trail::Trail;
 use preempt_promela::ir::Program;
 use preempt_promela::model::{self, Model};
+use preempt_promela::syntax::formula_too_large;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -52,6 +54,7 @@ enum Selected {
 /// Checks a model, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     deadline::start(arguments);
+    crate::cancel::set_deadline(arguments.deadline());
     let mut model = load(&arguments.model, arguments.quiet || arguments.json.is_some())?;
     if let Some(text) = &arguments.formula {
         add_formula(&mut model, text)?;
@@ -61,9 +64,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     applicability::check_all(arguments, &subjects)?;
     deadline::expect(selected.iter().map(|property| property.in_brief(&model)).collect());
     let (mut headings, mut selectors) = (Vec::new(), Vec::new());
+    let mut trail = None;
     let mut seconds = 0.0;
     for property in selected {
-        let (property, mut claim) = check_one(&model, arguments, property)?;
+        let (property, mut claim, told) = check_one(&model, arguments, property)?;
+        trail = trail.or(told);
         claim.notes.extend(applicability::notes(arguments, property.subject(arguments)));
         output::account_for_time(arguments, &mut claim, seconds);
         seconds += claim.statistics.seconds;
@@ -74,7 +79,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let claims = deadline::answer();
     let sources = sources(&model);
     let (headings, selectors) = (&headings, &selectors);
-    let report = Report { arguments, claims: &claims, sources: &sources, headings, selectors };
+    let report =
+        Report { arguments, claims: &claims, sources: &sources, headings, selectors, trail };
     let code = output::report(&report)?;
     if let Some(path) = &arguments.graph {
         let interpreter = interpreter(&model, &arguments.model, Beside::Nothing, false, false)?;
@@ -182,7 +188,7 @@ fn heading(
     let named = |name: &Option<String>| Never::Named(name.clone().unwrap_or_default());
     let never = match selected {
         Selected::Claim(index) => named(&model.claims[index].name),
-        Selected::Formula(index) => named(&model.formulas[index].name),
+        Selected::Formula(index) => Never::Named(formula_name(model, index)),
         Selected::NonProgress => Never::Named(":np_:".into()),
         _ if model.claims.is_empty() && model.formulas.is_empty() => Never::None,
         _ => Never::NotSelected,
@@ -235,16 +241,23 @@ fn select(model: &Model, arguments: &CheckArguments) -> Result<Vec<Selected>, Fa
     Ok(all)
 }
 
+/// The name of an ltl block. Spin calls those without one `ltl_0`, `ltl_1` and so on.
+fn formula_name(model: &Model, index: usize) -> String {
+    let unnamed = || model.formulas[..index].iter().filter(|f| f.name.is_none()).count();
+    model.formulas[index].name.clone().unwrap_or_else(|| format!("ltl_{}", unnamed()))
+}
+
 /// Spin gives the claim it makes of an ltl block the block's name: both may be there.
 fn named(model: &Model, name: &str, claim_first: bool) -> Result<Selected, Failure> {
     let is_it = |candidate: &Option<String>| candidate.as_deref() == Some(name);
-    let formula = model.formulas.iter().position(|f| is_it(&f.name)).map(Selected::Formula);
+    let is_formula = |index: &usize| formula_name(model, *index) == name;
+    let formula = (0..model.formulas.len()).find(is_formula).map(Selected::Formula);
     let claim = model.claims.iter().position(|c| is_it(&c.name)).map(Selected::Claim);
     let found = if claim_first { claim.or(formula) } else { formula.or(claim) };
     found.ok_or_else(|| {
-        let names =
-            model.formulas.iter().map(|f| &f.name).chain(model.claims.iter().map(|c| &c.name));
-        let names: Vec<_> = names.flatten().cloned().collect();
+        let claims = model.claims.iter().filter_map(|claim| claim.name.clone());
+        let formulas = (0..model.formulas.len()).map(|index| formula_name(model, index));
+        let names: Vec<_> = formulas.chain(claims).collect();
         let known = match names.is_empty() {
             true => "the model has no named ltl block or never claim".to_string(),
             false => format!("the model has {}", names.join(", ")),
@@ -257,7 +270,7 @@ fn check_one(
     model: &Model,
     arguments: &CheckArguments,
     mut selected: Selected,
-) -> Result<(Selected, Claim), Failure> {
+) -> Result<(Selected, Claim, Option<String>), Failure> {
     let start = Instant::now();
     let beside = selected.beside();
     let (reduced, as_spin) = (relies_on_promises(arguments), arguments.compat.is_some());
@@ -305,11 +318,11 @@ fn check_one(
         // A search that is compiled for machine code takes long to build and gains a few per cent.
         #[cfg(not(debug_assertions))]
         (None, Some(native)) => job.check(native, selected),
-        #[cfg(debug_assertions)]
-        (None, Some(_)) => job.check(plain, selected),
-        (None, None) => job.check(plain, selected),
+        (None, _) => job.check(plain, selected),
     }?;
-    claim.statistics.compile_seconds = seconds;
+    // A search has parts of the model translated on its way.
+    let translation = native.as_ref().map_or(0.0, Native::translation_seconds);
+    claim.statistics.compile_seconds = seconds + translation;
     if let Some(violation) = &mut claim.violation {
         notes.extend(truncations_along(&interpreter, &violation.trace.raw));
         print_as_observed(model, arguments, &mut violation.trace);
@@ -318,7 +331,16 @@ fn check_one(
         warn_of_nothing(&interpreter, arguments, &mut claim);
     }
     claim.notes.splice(0..0, notes);
-    Ok((selected, claim))
+    let trail = trail(&interpreter, arguments, &claim);
+    Ok((selected, claim, trail))
+}
+
+/// The counterexample as a trail of Spin, if the trace is to be saved as one.
+fn trail(interpreter: &Interpreter, arguments: &CheckArguments, claim: &Claim) -> Option<String> {
+    arguments.trace.as_ref().filter(|path| path.extension().is_some_and(|e| e == "trail"))?;
+    let trace = &claim.violation.as_ref()?.trace;
+    let trail = Trail { steps: trace.raw.clone(), cycle_start: trace.cycle_start };
+    Some(interpreter.write_trail(&trail))
 }
 
 /// Whether a process may be at an accept label.
@@ -607,7 +629,9 @@ impl Job<'_> {
         let mut leaves = uses.iter().map(|p| literals[*p as usize]);
         let mut propositions = Vec::new();
         let formula = convert(&block.formula, &mut leaves, &mut propositions);
-        let too_large = |error: preempt_ltl::Error| Failure::Input(format!("the formula: {error}"));
+        let too_large = |error: preempt_ltl::Error| {
+            refused(formula_too_large(block, &error.to_string()), self.model)
+        };
         let negated = formula.not();
         let automaton = translate(&negated).map_err(too_large)?;
         let text = block.text.split_whitespace().collect::<Vec<_>>().join(" ");

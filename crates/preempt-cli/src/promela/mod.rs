@@ -59,7 +59,17 @@ fn show_diagnostics(diagnostics: &[Diagnostic], sources: &SourceMap) {
     if !diagnostics.is_empty() {
         let text = render::render_all(diagnostics, sources, terminal::colour_on_stderr());
         output::complain(text.trim_end());
+        // Errors come first: the first code is the one that most readers will want explained.
+        if let Some(error) = diagnostics.first().filter(|d| d.is_error()) {
+            output::complain(&format!("\nsee `preempt explain {}`", error.code));
+        }
     }
+}
+
+/// Tells why a model that was read cannot be checked.
+pub(crate) fn refused(diagnostic: Diagnostic, model: &Model) -> Failure {
+    show_diagnostics(&[diagnostic], &model.sources);
+    Failure::Reported
 }
 
 /// `-D NAME` means `-D NAME=1`, as for a C preprocessor.
@@ -119,12 +129,7 @@ pub(crate) fn interpreter(
         count_claim: beside != Beside::Nothing,
         safe_as_spin: as_spin,
     };
-    let mut program = lower(model, options).map_err(|error| {
-        let place = model.sources.use_site(error.span);
-        let (line, column) = model.sources.line_column(place);
-        let file = &model.sources.file(place).name;
-        Failure::Input(format!("{file}:{line}:{column}: {}", error.message))
-    })?;
+    let mut program = lower(model, options).map_err(|error| refused(error.diagnostic(), model))?;
     if as_spin && program.notices_every_step() {
         // Spin then compiles its verifier without reduction.
         program.take_nothing_for_safe();
@@ -133,7 +138,12 @@ pub(crate) fn interpreter(
         let stalled = program.add_expr(Expr::NonProgress);
         program.add_proposition(stalled);
     }
-    Ok(Interpreter::new(program).check_promises(reduced))
+    let has_long_steps = program.has_loops_in_steps();
+    let interpreter = Interpreter::new(program).check_promises(reduced);
+    Ok(match has_long_steps {
+        true => interpreter.cancel_by(crate::cancel::watched()),
+        false => interpreter,
+    })
 }
 
 /// Makes a model runnable for a reader who follows it: all variables are kept, with the values they

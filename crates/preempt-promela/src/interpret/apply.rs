@@ -4,16 +4,18 @@ use super::channel;
 use super::evaluate::{Process, View, processes};
 use super::{Interpreter, write_pc};
 use crate::ir::{
-    ArgumentRange, Block, BlockGuard, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op,
-    Pattern, PatternRange, ProctypeIndex, ValueKind,
+    ArgumentRange, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op, Pattern, PatternRange,
+    ProctypeIndex, ValueKind,
 };
 use crate::model::ChannelTest;
 use crate::syntax::span::Span;
 use preempt_core::{Enabled, Outcome, Step};
 use std::fmt;
 
-/// A `d_step` that runs longer than this is taken to run for ever.
-const COMPOUND_LIMIT: usize = 1_000_000;
+/// What one step can print is kept up to about this many bytes.
+const MOST_PRINTED: usize = 1 << 20;
+/// So many values that one step cuts are kept.
+const MOST_TRUNCATIONS: usize = 1000;
 
 /// What a step leaves behind besides the next state, as far as that is wanted.
 #[derive(Default)]
@@ -25,9 +27,9 @@ pub(super) struct Witness {
 }
 
 /// A step in progress.
-struct Execution<'a, 's> {
-    interpreter: &'a Interpreter,
-    state: &'s mut Vec<u8>,
+pub(super) struct Execution<'a, 's> {
+    pub(super) interpreter: &'a Interpreter,
+    pub(super) state: &'s mut Vec<u8>,
     /// The first property that was violated.
     violated: Option<FaultId>,
     witness: &'s mut Witness,
@@ -56,7 +58,7 @@ impl fmt::Display for Truncation {
 }
 
 /// A step that cannot be completed.
-struct Broken(FaultId);
+pub(super) struct Broken(pub(super) FaultId);
 
 impl From<FaultId> for Broken {
     fn from(fault: FaultId) -> Self {
@@ -96,7 +98,7 @@ impl Interpreter {
 }
 
 impl<'a> Execution<'a, '_> {
-    fn view(&self, process: Process) -> View<'_> {
+    pub(super) fn view(&self, process: Process) -> View<'_> {
         View::of(&self.interpreter.program, self.state, process)
     }
 
@@ -113,13 +115,14 @@ impl<'a> Execution<'a, '_> {
         let mut mover = me.id;
         let mut keeps_control = action.keeps_control;
         match (step.partner, &action.kind) {
-            (Some(partner), MoveKind::Send { channel, values, .. }) => {
+            (Some(partner), MoveKind::Send { channel, values, misfit, .. }) => {
                 let partner = self.process(partner.index())?;
                 let view = self.view(me);
                 let channel = view.channel(channel)?;
                 let sent = view.values(*values)?;
-                let message = channel.cut(&sent);
+                let (message, fits) = (channel.cut(&sent), channel.has_fields(sent.len()));
                 let id = channel.id;
+                self.require(fits, *misfit);
                 self.note_sent(id, *values, &sent);
                 self.check_promises(me, id, false);
                 self.check_promises(partner, id, true);
@@ -156,13 +159,15 @@ impl<'a> Execution<'a, '_> {
                 }
             }
             MoveKind::Else => {}
-            MoveKind::Send { channel, sorted, values } => {
-                self.send(me, channel, *sorted, *values)?;
+            MoveKind::Send { channel, sorted, values, misfit } => {
+                self.send(me, channel, *sorted, *values, *misfit)?;
             }
-            MoveKind::Receive { channel, random, copy, pattern } => {
-                self.receive(me, channel, *random, *copy, *pattern)?;
+            MoveKind::Receive { channel, random, copy, pattern, misfit } => {
+                self.receive(me, channel, (*random, *copy), *pattern, *misfit)?;
             }
-            MoveKind::Compound { blocks } => self.compound(me, blocks, 0, None)?,
+            MoveKind::Compound { blocks, endless } => {
+                self.compound(me, blocks, *endless, None)?;
+            }
             MoveKind::End => {
                 self.state.truncate(me.base);
                 self.state[1] -= 1;
@@ -183,13 +188,14 @@ impl<'a> Execution<'a, '_> {
         channel: u32,
     ) -> Result<(), Broken> {
         match &action.kind {
-            MoveKind::Receive { pattern, .. } => {
+            MoveKind::Receive { pattern, misfit, .. } => {
                 self.view(me).matches(*pattern, |at| field(message, at))?;
+                self.require(pattern.indices().len() == message.len(), *misfit);
                 self.event(true, channel, message);
                 self.store_fields(me, *pattern, message)?;
             }
-            MoveKind::Compound { blocks } => {
-                self.compound(me, blocks, 0, Some((message, channel)))?;
+            MoveKind::Compound { blocks, endless } => {
+                self.compound(me, blocks, *endless, Some((message, channel)))?;
             }
             _ => {}
         }
@@ -198,18 +204,24 @@ impl<'a> Execution<'a, '_> {
         Ok(())
     }
 
-    fn send(
+    pub(super) fn send(
         &mut self,
         me: Process,
         channel: &ChannelRef,
         sorted: bool,
         values: ArgumentRange,
+        misfit: FaultId,
     ) -> Result<(), Broken> {
         let view = self.view(me);
         let channel = view.channel(channel)?;
+        if channel.is_rendezvous() {
+            // An offer that nobody takes is a step only where it is a mistake.
+            return Err(Broken(misfit));
+        }
         let sent = view.values(values)?;
-        let message = channel.cut(&sent);
+        let (message, fits) = (channel.cut(&sent), channel.has_fields(sent.len()));
         let (program, id) = (&self.interpreter.program, channel.id);
+        self.require(fits, misfit);
         self.note_sent(id, values, &sent);
         self.check_promises(me, id, false);
         if let Some(channel) = channel::by_id(program, self.state, id as i32) {
@@ -219,22 +231,26 @@ impl<'a> Execution<'a, '_> {
         Ok(())
     }
 
-    fn receive(
+    pub(super) fn receive(
         &mut self,
         me: Process,
         channel: &ChannelRef,
-        random: bool,
-        copy: bool,
+        (random, copy): (bool, bool),
         pattern: PatternRange,
+        misfit: FaultId,
     ) -> Result<(), Broken> {
         let view = self.view(me);
         let channel = view.channel(channel)?;
+        if copy && channel.is_rendezvous() {
+            return Err(Broken(misfit));
+        }
         let Some(slot) = view.find_message(&channel, random, pattern)? else { return Ok(()) };
         let message: Vec<i32> =
             (0..channel.kind.fields.len()).map(|f| channel.field(self.state, slot, f)).collect();
         let (program, id) = (&self.interpreter.program, channel.id);
         self.check_promises(me, id, true);
         if !copy {
+            self.require(pattern.indices().len() == message.len(), misfit);
             self.event(true, id, &message);
             if let Some(channel) = channel::by_id(program, self.state, id as i32) {
                 channel.remove(self.state, slot);
@@ -243,7 +259,7 @@ impl<'a> Execution<'a, '_> {
         self.store_fields(me, pattern, &message)
     }
 
-    fn store_fields(
+    pub(super) fn store_fields(
         &mut self,
         me: Process,
         pattern: PatternRange,
@@ -260,56 +276,14 @@ impl<'a> Execution<'a, '_> {
         Ok(())
     }
 
-    /// Runs a `d_step`; `offer` is the message that it answers.
-    fn compound(
-        &mut self,
-        me: Process,
-        blocks: &'a [Block],
-        start: u32,
-        mut offer: Option<(&[i32], u32)>,
-    ) -> Result<(), Broken> {
-        let mut at = start;
-        // What has no first statement without a timeout was listed because nobody could move.
-        let first = blocks.get(at as usize).map_or(&[][..], |block| &block.options);
-        let timeout = self.interpreter.program.uses_timeout
-            && offer.is_none()
-            && self.view(me).first_option(first, false)?.is_none();
-        for _ in 0..COMPOUND_LIMIT {
-            let Some(block) = blocks.get(at as usize) else { return Ok(()) };
-            let view = View { timeout, ..self.view(me) };
-            let chosen = match offer {
-                Some((message, channel)) => {
-                    block.options.iter().find(|o| view.option_answers(o, message, channel))
-                }
-                None => view.first_option(&block.options, false)?,
-            };
-            let Some(option) = chosen else { return Err(Broken(block.blocked)) };
-            match (&option.kind, offer.take()) {
-                (BlockGuard::Receive { pattern, .. }, Some((message, channel))) => {
-                    self.event(true, channel, message);
-                    self.store_fields(me, *pattern, message)?;
-                }
-                (BlockGuard::Send { channel, sorted, values }, _) => {
-                    if self.view(me).channel(channel)?.is_rendezvous() {
-                        return Err(Broken(block.blocked));
-                    }
-                    self.send(me, channel, *sorted, *values)?;
-                }
-                (BlockGuard::Receive { channel, random, copy, pattern }, None) => {
-                    self.receive(me, channel, *random, *copy, *pattern)?;
-                }
-                (BlockGuard::Condition(_) | BlockGuard::Else, _) => {}
-            }
-            self.ops(me, &option.ops)?;
-            match option.next {
-                Some(next) => at = next,
-                None => return Ok(()),
-            }
+    /// Notes a violation behind which the search may go on, unless something holds.
+    pub(super) fn require(&mut self, holds: bool, fault: FaultId) {
+        if !holds {
+            self.violated.get_or_insert(fault);
         }
-        Err(Broken(blocks[at as usize].blocked))
     }
 
-    fn ops(&mut self, me: Process, ops: &'a [Op]) -> Result<(), Broken> {
+    pub(super) fn ops(&mut self, me: Process, ops: &'a [Op]) -> Result<(), Broken> {
         for op in ops {
             self.op(me, op)?;
         }
@@ -329,9 +303,8 @@ impl<'a> Execution<'a, '_> {
                 self.view(me).value(*value)?;
             }
             Op::Assert { condition, fault } => {
-                if self.view(me).value(*condition)? == 0 {
-                    self.violated.get_or_insert(*fault);
-                }
+                let holds = self.view(me).value(*condition)? != 0;
+                self.require(holds, *fault);
             }
             Op::Run { proctype, arguments, priority, fault } => {
                 let values = self.view(me).values(*arguments)?;
@@ -349,7 +322,9 @@ impl<'a> Execution<'a, '_> {
             }
             Op::Print { format, arguments } => {
                 let values = self.view(me).values(*arguments)?;
-                if let Some(output) = &mut self.witness.printed {
+                if let Some(output) = &mut self.witness.printed
+                    && output.len() < MOST_PRINTED
+                {
                     output.push_str(&self.interpreter.format(*format, &values));
                 }
             }
@@ -393,6 +368,7 @@ impl<'a> Execution<'a, '_> {
         let kept = kind.cut(value);
         if kept != value
             && let Some(truncations) = &mut self.witness.truncations
+            && truncations.len() < MOST_TRUNCATIONS
         {
             let (file, line) = self.interpreter.place(span().copied().unwrap_or_default());
             truncations.push(Truncation { file, line, value, kept, bits: kind.bits() });
@@ -509,7 +485,7 @@ impl<'a> Execution<'a, '_> {
     }
 
     /// Shows an event to the trace automaton.
-    fn event(&mut self, receive: bool, channel: u32, message: &[i32]) {
+    pub(super) fn event(&mut self, receive: bool, channel: u32, message: &[i32]) {
         let program = &self.interpreter.program;
         let (Some(trace), Some(at)) = (&program.trace, program.layout.trace_offset) else {
             return;

@@ -79,6 +79,11 @@ impl Channel<'_> {
         self.kind.capacity == 0
     }
 
+    /// Whether its messages have this many fields.
+    pub(super) fn has_fields(&self, count: usize) -> bool {
+        self.kind.fields.len() == count
+    }
+
     pub(super) fn length(&self, state: &[u8]) -> usize {
         if self.is_rendezvous() { 0 } else { usize::from(state[self.at]) }
     }

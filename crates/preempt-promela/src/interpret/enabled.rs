@@ -15,6 +15,8 @@ enum Standing {
     Enabled,
     /// A send on this rendezvous channel, with these values.
     Offer(Vec<i32>, u32),
+    /// The same, with too few or too many values: a mistake even if nobody answers.
+    WrongOffer(Vec<i32>, u32),
 }
 
 impl Interpreter {
@@ -83,6 +85,13 @@ impl Interpreter {
                     } else {
                         group = 0;
                     }
+                }
+                Standing::WrongOffer(message, channel) => {
+                    if !self.list_receivers(&view, me, *id, &message, channel, out) {
+                        out.push(Step::new(me, id.0));
+                    }
+                    moved = true;
+                    group = step.escape;
                 }
             }
         }
@@ -215,10 +224,15 @@ impl View<'_> {
                 Some(offer) => return Ok(offer),
                 None => self.can_send(channel)?,
             },
+            MoveKind::Receive { channel, copy: true, misfit, .. }
+                if self.channel(channel)?.is_rendezvous() =>
+            {
+                return Err(*misfit);
+            }
             MoveKind::Receive { channel, random, pattern, .. } => {
                 self.can_receive(channel, *random, *pattern)?
             }
-            MoveKind::Compound { blocks } => match blocks.first() {
+            MoveKind::Compound { blocks, .. } => match blocks.first() {
                 Some(block) => self.first_option(&block.options, moved)?.is_some(),
                 None => true,
             },
@@ -237,8 +251,12 @@ impl View<'_> {
         if !channel.is_rendezvous() {
             return Ok(None);
         }
-        let message = channel.cut(&self.values(values)?);
-        Ok(Some(Standing::Offer(message, channel.id)))
+        let sent = self.values(values)?;
+        let message = channel.cut(&sent);
+        Ok(Some(match channel.has_fields(sent.len()) {
+            true => Standing::Offer(message, channel.id),
+            false => Standing::WrongOffer(message, channel.id),
+        }))
     }
 
     /// The values of a list of expressions.
@@ -292,7 +310,7 @@ impl View<'_> {
             MoveKind::Receive { channel, copy: false, pattern, .. } => {
                 self.takes(channel, *pattern, message, offered)
             }
-            MoveKind::Compound { blocks } => blocks.first().is_some_and(|block| {
+            MoveKind::Compound { blocks, .. } => blocks.first().is_some_and(|block| {
                 block.options.iter().any(|o| self.option_answers(o, message, offered))
             }),
             _ => false,

@@ -99,8 +99,11 @@ impl<'a> View<'a> {
                     ChannelTest::NotFull => length != capacity.max(1),
                 })
             }
-            Expr::Poll { channel, random, pattern } => {
+            Expr::Poll { channel, random, pattern, fault } => {
                 let channel = self.channel(channel)?;
+                if channel.is_rendezvous() {
+                    return Err(*fault);
+                }
                 i32::from(self.find_message(&channel, *random, *pattern)?.is_some())
             }
             Expr::Enabled(pid) => {

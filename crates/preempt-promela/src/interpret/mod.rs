@@ -5,21 +5,27 @@
 
 mod apply;
 mod channel;
+mod compound;
 mod enabled;
+mod enabling;
 mod evaluate;
 mod footprint;
 mod show;
 mod touch;
+pub mod trail;
 
-use crate::ir::{ControlState, EndlessSequences, MoveId, Pc, Proctype, Program, ValueKind};
+use crate::ir::{
+    ControlState, EndlessSequences, FaultId, MoveId, Pc, Proctype, Program, ValueKind,
+};
 pub use apply::Truncation;
 use apply::Witness;
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
-    Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
-    System, Unreached, Value,
+    Cancellation, Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome,
+    ProcessId, Step, System, Unreached, Value,
 };
+use std::sync::Arc;
 pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
 
 /// A model that can be explored.
@@ -29,6 +35,7 @@ pub struct Interpreter {
     endless: EndlessSequences,
     checks_promises: bool,
     empties_channels: bool,
+    cancellation: Arc<Cancellation>,
 }
 
 impl Interpreter {
@@ -42,6 +49,7 @@ impl Interpreter {
             endless,
             checks_promises: false,
             empties_channels: false,
+            cancellation: Arc::default(),
         }
     }
 
@@ -66,6 +74,22 @@ impl Interpreter {
     /// Whether messages left behind make an end invalid.
     pub fn empties_channels(&self) -> bool {
         self.empties_channels
+    }
+
+    /// A `d_step` that is still running when this is requested is given up.
+    pub fn cancel_by(mut self, cancellation: Arc<Cancellation>) -> Self {
+        self.cancellation = cancellation;
+        self
+    }
+
+    /// What a running `d_step` looks at now and then.
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
+    }
+
+    /// The fault of a step that was given up, behind those of the program.
+    fn given_up(&self) -> FaultId {
+        FaultId(self.program.faults.len() as u32 + 1)
     }
 
     /// The program.
@@ -93,6 +117,16 @@ impl Interpreter {
     /// What a process may touch from a control state on, see [`System::future`].
     pub fn future_at(&self, proctype: usize, pc: Pc) -> Option<&Footprint> {
         self.footprints.future(proctype, pc.0)
+    }
+
+    /// What the moves at a control state signal, see [`System::signals`].
+    pub fn signals_at(&self, proctype: usize, pc: Pc) -> Option<&ObjectSet> {
+        self.footprints.enabling.signals(proctype, pc.0)
+    }
+
+    /// Whether a rendezvous may be answered at a control state, see [`System::may_answer`].
+    pub fn may_answer_at(&self, proctype: usize, pc: Pc) -> bool {
+        self.footprints.enabling.may_answer(proctype, pc.0)
     }
 
     /// Whether a move at a control state may be seen by a property, see [`System::is_visible`].
@@ -216,6 +250,20 @@ impl System for Interpreter {
     fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
         let process = Process::find(&self.program, state, process.index())?;
         self.footprints.future(process.proctype, process.pc)
+    }
+
+    fn signals(&self, state: &[u8], process: ProcessId) -> Option<&ObjectSet> {
+        let process = Process::find(&self.program, state, process.index())?;
+        self.footprints.enabling.signals(process.proctype, process.pc)
+    }
+
+    fn waits_for(&self, _state: &[u8], step: Step, signalled: Option<&ObjectSet>) -> bool {
+        self.footprints.enabling.waits_for(step, signalled)
+    }
+
+    fn may_answer(&self, state: &[u8], process: ProcessId) -> bool {
+        Process::find(&self.program, state, process.index())
+            .is_none_or(|process| self.footprints.enabling.may_answer(process.proctype, process.pc))
     }
 
     fn observed(&self) -> Option<&ObjectSet> {

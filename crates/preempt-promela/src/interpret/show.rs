@@ -6,7 +6,7 @@ use super::channel::{self, Channel};
 use super::evaluate::processes;
 use crate::ir::{Move, MoveKind, Named, NamedValue, Op, Statement};
 use crate::syntax::span::Span;
-use preempt_core::{Change, Fault, FaultKind, Step, Unreached, Value};
+use preempt_core::{Change, Fault, FaultKind, Step, Stop, Unreached, Value};
 use std::collections::HashSet;
 
 impl Interpreter {
@@ -112,6 +112,15 @@ impl Interpreter {
             Some(entry) => {
                 let (file, line) = self.place(entry.span);
                 Fault { kind: entry.kind, message: entry.message.clone(), file, line }
+            }
+            None if number == self.given_up().0 => {
+                let reason = self.cancellation.requested().unwrap_or(Stop::Interrupted);
+                Fault {
+                    kind: FaultKind::Stopped(reason),
+                    message: format!("{reason} inside a `d_step`"),
+                    file: String::new(),
+                    line: 0,
+                }
             }
             None => Fault {
                 kind: FaultKind::Limit,
@@ -288,7 +297,7 @@ impl Interpreter {
 fn prints(step: &Move) -> bool {
     let print = |op: &Op| matches!(op, Op::Print { .. } | Op::PrintName { .. });
     let inside = match &step.kind {
-        MoveKind::Compound { blocks } => {
+        MoveKind::Compound { blocks, .. } => {
             blocks.iter().flat_map(|b| &b.options).any(|o| o.ops.iter().any(print))
         }
         _ => false,

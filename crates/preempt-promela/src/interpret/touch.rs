@@ -132,7 +132,7 @@ fn may_meet(program: &Program, own: &[ChannelSlot], candidate: &Move) -> bool {
     };
     match &candidate.kind {
         MoveKind::Send { channel, .. } => has_no_room(channel),
-        MoveKind::Compound { blocks } => blocks.iter().flat_map(|b| &b.options).any(|option| {
+        MoveKind::Compound { blocks, .. } => blocks.iter().flat_map(|b| &b.options).any(|option| {
             matches!(&option.kind, BlockGuard::Send { channel, .. } if has_no_room(channel))
         }),
         _ => false,

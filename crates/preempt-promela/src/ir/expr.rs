@@ -71,7 +71,7 @@ pub enum Expr {
     Length(ChannelRef),
     /// `empty(c)` and its like.
     ChannelTest(ChannelTest, ChannelRef),
-    /// `c?[…]`, `c??[…]`: whether a receive would be possible. Never on a rendezvous channel.
+    /// `c?[…]`, `c??[…]`: whether a receive would be possible.
     Poll {
         /// The channel.
         channel: ChannelRef,
@@ -79,6 +79,8 @@ pub enum Expr {
         random: bool,
         /// The fields; stores match anything and store nothing.
         pattern: PatternRange,
+        /// The channel is a rendezvous channel, which holds no messages.
+        fault: FaultId,
     },
     /// `enabled(pid)`: whether that process (another one) can move.
     Enabled(ExprId),

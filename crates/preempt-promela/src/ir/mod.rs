@@ -107,6 +107,8 @@ pub struct Program {
     pub trace: Option<TraceProgram>,
     /// Some expression contains [`Expr::Timeout`].
     pub uses_timeout: bool,
+    /// Statements that nobody can tell apart are one move.
+    pub merges_statements: bool,
     /// What is reported when a process asks `enabled` about itself, if any process asks.
     pub circular_question: Option<FaultId>,
     /// Some process type has an `unless`.
@@ -211,6 +213,8 @@ pub struct Move {
     pub escape: u16,
     /// The statements it consists of, first to last.
     pub statements: Vec<Statement>,
+    /// Its number in Spin's trails: statements are counted through all process types and claims.
+    pub number: u32,
 }
 
 /// A statement of the source, as traces and the list of unreached code show it.
@@ -243,6 +247,9 @@ pub enum MoveKind {
         sorted: bool,
         /// The values, one per field.
         values: ArgumentRange,
+        /// What is reported when they are not as many as the channel has fields. Missing ones are
+        /// then sent as 0. On a rendezvous channel the offer alone is the mistake.
+        misfit: FaultId,
     },
     /// A receive. On a buffered channel: enabled iff the first message (`random`: any, the first
     /// that does) matches. On a rendezvous channel it has no step of its own.
@@ -251,16 +258,21 @@ pub enum MoveKind {
         channel: ChannelRef,
         /// `??`
         random: bool,
-        /// `<…>`: the message stays.
+        /// `<…>`: the message stays. A mistake on a rendezvous channel, which holds none.
         copy: bool,
         /// The fields.
         pattern: PatternRange,
+        /// What is reported when they are not as many as the channel has, or when a message of a
+        /// rendezvous channel is to be copied.
+        misfit: FaultId,
     },
     /// `d_step`: runs from block 0 to its end as one move. In each block the first option whose
     /// guard holds is taken.
     Compound {
         /// The blocks.
         blocks: Vec<Block>,
+        /// What is reported when it never ends; `None` if it has no loop.
+        endless: Option<FaultId>,
     },
     /// The end of the process: it is removed with its channels. Only the youngest process can.
     End,
@@ -301,6 +313,8 @@ pub enum BlockGuard {
         sorted: bool,
         /// The values.
         values: ArgumentRange,
+        /// As for [`MoveKind::Send`].
+        misfit: FaultId,
     },
     /// The (buffered) channel has a matching message; then it is received. In block 0 the channel
     /// may be a rendezvous channel: then the whole `d_step` answers the sender.
@@ -313,6 +327,8 @@ pub enum BlockGuard {
         copy: bool,
         /// The fields.
         pattern: PatternRange,
+        /// As for [`MoveKind::Receive`].
+        misfit: FaultId,
     },
 }
 
@@ -514,6 +530,12 @@ impl Program {
     pub fn notices_every_step(&self) -> bool {
         let looks = |e: &Expr| matches!(e, Expr::LastMover | Expr::Enabled(_) | Expr::PcValue(_));
         self.exprs.iter().any(looks)
+    }
+
+    /// Whether a single step may take long: a `d_step` with a loop.
+    pub fn has_loops_in_steps(&self) -> bool {
+        let loops = |m: &Move| matches!(m.kind, MoveKind::Compound { endless: Some(_), .. });
+        self.moves.iter().any(loops)
     }
 
     /// Has every step explored beside those of all other processes.

@@ -339,6 +339,16 @@ codes! {
         "A receive stores every field in a variable of its own. Use `_` for a field that does not matter, and `eval(x)` to compare one.",
         "chan c = [1] of { byte, byte };\ninit { byte x; c!1,2; c?x,x }",
         "chan c = [1] of { byte, byte };\ninit { byte x; c!1,2; c?x,_ }";
+    UNTRANSLATABLE = "P0074",
+        "model cannot be translated",
+        "The model is well-formed, but larger than preempt can represent (65,535 statements per process type, 255 process types, 255 states of a trace), or a claim or trace contains something that it cannot do.",
+        "active proctype P() { skip; /* … 65,535 more … */ skip }",
+        "active proctype P() { skip }";
+    FORMULA_TOO_LARGE = "P0075",
+        "formula is too large",
+        "The automaton for the negated formula would be too large. Split a conjunction of formulas into several ltl blocks, and give long conditions a name by a macro over variables.",
+        "byte x;\nltl p { <> (x == 1) && <> (x == 2) /* … and 100 more … */ }\ninit { x = 1 }",
+        "byte x;\nltl p { <> (x == 1) }\ninit { x = 1 }";
     UNUSED_VARIABLE = "P0080",
         "variable is never used",
         "Nothing reads or writes this variable. It still takes room in every state.",
@@ -371,7 +381,7 @@ codes! {
         "byte a[3] = { 1, 2, 3 };\ninit { a[0] = 1 }";
     SHORT_MESSAGE = "P0086",
         "fewer fields than the channel has",
-        "Fields that are not named are sent as 0 and ignored when received, as in Spin. Write `_` to ignore a field on purpose.",
+        "To send or receive another number of fields than the channel has is an error when it happens, as in Spin. Write `_` to ignore a field on purpose.",
         "chan c = [1] of { byte, byte };\ninit { c!1; c?_ }",
         "chan c = [1] of { byte, byte };\ninit { c!1,0; c?_,_ }";
     INDEX_OUT_OF_BOUNDS = "P0087",
@@ -394,4 +404,9 @@ codes! {
         "The variable has the type chan, but no channel is made for it with `[N] of { … }`, and none is ever assigned to it. Every send and receive through it is an error; a property that asks for its length counts as false there.",
         "chan c;\ninit { c!1; c?_ }",
         "chan c = [1] of { byte };\ninit { c!1; c?_ }";
+    IGNORED_INITIALIZER = "P0091",
+        "initial value of a structure is ignored",
+        "The fields of a structure start with the initial values in its typedef. A value given for the whole structure, or a list for an array of structures, is ignored, as in Spin.",
+        "typedef T { byte a }; T t = 3;\ninit { t.a = 1 }",
+        "typedef T { byte a = 3 }; T t;\ninit { t.a = 1 }";
 }

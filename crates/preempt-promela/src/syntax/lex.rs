@@ -10,9 +10,9 @@ use super::token::{BadToken, Kind, Token};
 
 /// Longest first, so that the first match is the longest.
 const MARKS: &[&str] = &[
-    "<->", "...", "::", "->", "..", "!!", "!=", "??", "++", "--", "<<", "<=", "<>", ">>", ">=",
-    "==", "&&", "||", "/\\", "\\/", "##", "#", "@", "~", "^", ":", "-", ".", "!", "?", "+", "<",
-    ">", "=", "&", "|", "/", "*", "%", "(", ")", "[", "]", "{", "}", ";", ",",
+    "-->", "<->", "...", "::", "->", "..", "!!", "!=", "??", "++", "--", "<<", "<=", "<>", ">>",
+    ">=", "==", "&&", "||", "/\\", "\\/", "##", "#", "@", "~", "^", ":", "-", ".", "!", "?", "+",
+    "<", ">", "=", "&", "|", "/", "*", "%", "(", ")", "[", "]", "{", "}", ";", ",",
 ];
 
 /// All tokens of one file, without the end mark.
@@ -118,7 +118,8 @@ impl Lexer<'_> {
                 let rest = &self.text[start..];
                 if let Some(mark) = MARKS.iter().find(|m| rest.starts_with(**m)) {
                     self.at += mark.len();
-                    return Kind::Mark(mark);
+                    // Spin reads the long arrow as the short one.
+                    return Kind::Mark(if *mark == "-->" { "->" } else { mark });
                 }
                 let stray = rest.chars().next().unwrap_or('\u{fffd}');
                 self.at += stray.len_utf8();

@@ -9,6 +9,7 @@ mod ast;
 mod check;
 pub mod codes;
 pub mod diagnostic;
+mod foreign;
 mod lex;
 mod parse;
 mod preprocess;
@@ -71,7 +72,7 @@ pub fn parse(main_file_name: &str, text: Vec<u8>, options: &ParseOptions<'_>) ->
     if findings.has_errors() {
         model = None;
     }
-    Parsed { model, diagnostics: findings.finish(), sources }
+    Parsed { model, diagnostics: foreign::conceal(findings.finish(), &sources), sources }
 }
 
 /// Names and types are checked in what could be parsed, too, so that errors of all kinds show at once.
@@ -92,6 +93,11 @@ fn check_remains(parsed: parse::Parsed, sources: &SourceMap, findings: &mut Find
             findings.push(diagnostic);
         }
     }
+}
+
+/// What to say about a formula whose automaton would be too large.
+pub fn formula_too_large(formula: &crate::model::Ltl, reason: &str) -> Diagnostic {
+    Diagnostic::error(codes::FORMULA_TOO_LARGE, formula.span, format!("the formula: {reason}"))
 }
 
 /// A formula that was refused, with what its diagnostics point into.

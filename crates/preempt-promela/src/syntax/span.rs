@@ -10,6 +10,8 @@ pub struct SourceFile {
     pub name: String,
     /// Its text.
     pub text: String,
+    /// The `#include` that it came by; `None` for the main file and the command line.
+    pub included_at: Option<Span>,
 }
 
 /// Index of a file in the [`SourceMap`].

@@ -18,6 +18,8 @@ pub(crate) struct Counts {
     pub(crate) errors: u64,
     /// A step could not be completed, or there are too many states: the search ended there.
     pub(crate) stopped: bool,
+    /// A step could not be completed.
+    pub(crate) broken: bool,
 }
 
 /// Explores everything, with the given claim if there is one.
@@ -145,6 +147,7 @@ impl Search<'_> {
                 Outcome::Broken(_) => {
                     self.counts.errors += 1;
                     self.counts.stopped = true;
+                    self.counts.broken = true;
                     return;
                 }
             }

@@ -363,6 +363,46 @@ pub(super) const FEATURES: &[Feature] = &[
         ..NONE
     },
     Feature {
+        name: "messages that do not fit",
+        globals: &["chan mf = [1] of { byte, bit };"],
+        statements: &[
+            "mf!1",
+            "mf!x, 1",
+            "mf?x",
+            "mf?x, y",
+            "mf?1",
+            "mf??y",
+            "mf?<x>",
+            "mf!!g",
+            "d_step { nfull(mf) -> mf!x; mf?y }",
+            "atomic { mf?y; g = y % 3 }",
+        ],
+        conditions: &["mf?[1]", "mf??[x]", "mf?[eval(g)]"],
+        values: &["len(mf)"],
+        ..NONE
+    },
+    Feature {
+        name: "offers that do not fit",
+        globals: &["chan rf = [0] of { byte, bit };"],
+        statements: &["rf!1", "rf!x, 1", "rf?x", "rf?x, y", "rf?1", "d_step { rf?x; g = x % 3 }"],
+        ..NONE
+    },
+    Feature {
+        name: "rendezvous polls",
+        globals: &["chan rp = [0] of { byte };"],
+        statements: &["rp!1", "rp?x", "if :: rp?[1] -> g = 1 :: else fi", "rp?<x>"],
+        conditions: &["rp?[1]", "rp??[x]", "nfull(rp)", "len(rp) == 0"],
+        ..NONE
+    },
+    Feature {
+        name: "long steps",
+        // The oldest process runs when all others have ended: once or a few times per model.
+        globals: &[
+            "active proctype W() { int n; end: (_nr_pr == 1 && g == h) -> d_step { do :: (n < 600000) -> n++ :: else -> break od; n = 0; g = (g + 1) % 3 } }",
+        ],
+        ..NONE
+    },
+    Feature {
         name: "hidden writes",
         globals: &["hidden byte unseen;", "hidden byte heap[2];"],
         steps: &["unseen = g", "heap[h % 2] = x"],

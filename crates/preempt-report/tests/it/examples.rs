@@ -445,6 +445,7 @@ pub(crate) fn within_bound() -> Claim {
             memory_bytes: 3_407_872,
             state_bytes: 28,
             seconds: 0.25,
+            search_seconds: 0.0,
             compile_seconds: 0.004,
             per_bound: vec![
                 BoundRow { bound: 0, states: 12, transitions: 14, errors: 0 },

@@ -9,6 +9,7 @@ pub mod mpsc;
 mod mutex;
 mod once;
 mod rwlock;
+mod unwind;
 
 pub use arc::{Arc, Weak};
 pub use barrier::{Barrier, BarrierWaitResult};

@@ -3,7 +3,7 @@
 use super::element::{Action, Graph, Id, Kind, SequenceId};
 use super::safety::Need;
 use super::table::{Code, Table, Transition, chained_elements};
-use super::{LowerError, Lowering};
+use super::{LowerError, Lowering, POLLED_RENDEZVOUS};
 use crate::ir::Promise;
 use crate::ir::{
     Block, BlockGuard, BlockOption, Condition, ControlState, Expr, Move, MoveId, MoveKind, Op, Pc,
@@ -123,7 +123,10 @@ fn emit_move(
         (Code::Skip | Code::Pointer, _) => MoveKind::Plain { guard: one },
         (Code::Element, Kind::Stop) => MoveKind::End,
         (Code::Element, Kind::DStep) => {
-            MoveKind::Compound { blocks: d_step(lowering, index, graph, id)? }
+            let blocks = d_step(lowering, index, graph, id)?;
+            let endless = has_loop(&blocks)
+                .then(|| lowering.fault(FaultKind::Runtime, "`d_step` never ends", element.span));
+            MoveKind::Compound { blocks, endless }
         }
         (Code::Element, Kind::Basic(action)) => {
             let kind = action_kind(lowering, index, action, element.span, &mut ops)?;
@@ -154,6 +157,7 @@ fn emit_move(
         keeps_control: transition.keeps_control,
         escape: transition.escape as u16,
         statements,
+        number: lowering.first_numbers[index] + id as u32,
     })
 }
 
@@ -206,13 +210,26 @@ fn action_kind(
             let values =
                 values.iter().map(|e| lowering.value(e, process)).collect::<Result<Vec<_>, _>>()?;
             let values = lowering.passed(values, span);
-            return Ok(MoveKind::Send { channel, sorted: *sorted, values });
+            let message = "the message has not as many fields as its channel";
+            let misfit = lowering.fault(FaultKind::Runtime, message, span);
+            return Ok(MoveKind::Send { channel, sorted: *sorted, values, misfit });
         }
         Action::Receive { channel, random, copy, arguments } => {
             let channel = lowering.channel(channel, process)?;
             let pattern = lowering.pattern(arguments, process)?;
             lowering.program.pattern_spans.insert(pattern.start, span);
-            return Ok(MoveKind::Receive { channel, random: *random, copy: *copy, pattern });
+            let message = match copy {
+                true => POLLED_RENDEZVOUS,
+                false => "not as many fields are received as the channel has",
+            };
+            let misfit = lowering.fault(FaultKind::Runtime, message, span);
+            return Ok(MoveKind::Receive {
+                channel,
+                random: *random,
+                copy: *copy,
+                pattern,
+                misfit,
+            });
         }
         Action::Assert(e) => {
             let condition = lowering.value(e, process)?;
@@ -324,11 +341,11 @@ fn d_step(
                 Kind::Else if start == id && at == 1 => BlockGuard::Else,
                 Kind::Basic(action) => {
                     match action_kind(lowering, index, action, statement.span, &mut ops)? {
-                        MoveKind::Send { channel, sorted, values } => {
-                            BlockGuard::Send { channel, sorted, values }
+                        MoveKind::Send { channel, sorted, values, misfit } => {
+                            BlockGuard::Send { channel, sorted, values, misfit }
                         }
-                        MoveKind::Receive { channel, random, copy, pattern } => {
-                            BlockGuard::Receive { channel, random, copy, pattern }
+                        MoveKind::Receive { channel, random, copy, pattern, misfit } => {
+                            BlockGuard::Receive { channel, random, copy, pattern, misfit }
                         }
                         MoveKind::Plain { guard } => BlockGuard::Condition(guard),
                         _ => BlockGuard::Condition(one),
@@ -343,6 +360,28 @@ fn d_step(
         blocks.push(Block { options, blocked });
     }
     Ok(blocks)
+}
+
+/// Whether a block can be reached from itself.
+fn has_loop(blocks: &[Block]) -> bool {
+    let after = |at: usize| blocks[at].options.iter().filter_map(|o| o.next.map(|n| n as usize));
+    let mut waiting = vec![0; blocks.len()];
+    for next in (0..blocks.len()).flat_map(after) {
+        waiting[next] += 1;
+    }
+    // Takes away blocks that nothing leads to; those on a loop, and behind one, stay.
+    let mut free: Vec<usize> = (0..blocks.len()).filter(|at| waiting[*at] == 0).collect();
+    let mut taken = 0;
+    while let Some(at) = free.pop() {
+        taken += 1;
+        for next in after(at) {
+            waiting[next] -= 1;
+            if waiting[next] == 0 {
+                free.push(next);
+            }
+        }
+    }
+    taken < blocks.len()
 }
 
 /// The statement that execution inside a `d_step` comes to; `None` when it leaves.

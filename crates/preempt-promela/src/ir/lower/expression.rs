@@ -1,7 +1,7 @@
 //! Expressions and places of the model as expressions and places of the intermediate form.
 
 use super::storage::{Home, element_kind, kind_of};
-use super::{LowerError, Lowering};
+use super::{LowerError, Lowering, POLLED_RENDEZVOUS};
 use crate::ir::{
     BinaryOp, ChannelRef, Expr, ExprId, Index, Pattern, PatternRange, Pc, Place, ProctypeIndex,
     Space, UnaryOp,
@@ -58,7 +58,8 @@ impl Lowering<'_> {
             ExprKind::Poll { channel, random, arguments } => {
                 let channel = self.channel(channel, process)?;
                 let pattern = self.pattern(arguments, process)?;
-                Expr::Poll { channel, random: *random, pattern }
+                let fault = self.fault(FaultKind::Runtime, POLLED_RENDEZVOUS, e.span);
+                Expr::Poll { channel, random: *random, pattern, fault }
             }
             // The process that `run` makes gets this id.
             ExprKind::Run { .. } => Expr::ProcessCount,

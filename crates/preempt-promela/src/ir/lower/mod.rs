@@ -22,8 +22,12 @@ mod usage;
 use super::{Expr, ExprId, FaultEntry, FaultId, Layout, MoveId, Pattern, ProctypeIndex, Program};
 use crate::model::{Base, Model, Type, Variable, Visibility};
 use crate::syntax::span::Span;
+use crate::syntax::{Diagnostic, codes};
 use preempt_core::FaultKind;
 use std::collections::{HashMap, HashSet};
+
+/// What is wrong with `c?[…]` and `c?<…>` on a channel without slots.
+const POLLED_RENDEZVOUS: &str = "a rendezvous channel is polled, which never holds a message";
 
 /// Which of Spin's translation steps to take. All of them change the number of states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +77,13 @@ pub struct LowerError {
     pub span: Span,
 }
 
+impl LowerError {
+    /// The same as a diagnostic, with its code.
+    pub fn diagnostic(&self) -> Diagnostic {
+        Diagnostic::error(codes::UNTRANSLATABLE, self.span, self.message.clone())
+    }
+}
+
 impl std::fmt::Display for LowerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)
@@ -102,6 +113,7 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
         Some(trace) => Some(element::build(&lowering, None, &trace.body, trace.end_span)?),
         None => None,
     };
+    lowering.first_numbers = first_numbers(model, &bodies, &claims, trace.as_ref());
     let most = bodies.iter().map(element::Graph::len).max().unwrap_or(0);
     if let Some(large) = bodies.iter().position(|b| b.len() > usize::from(u16::MAX)) {
         let message = "this process type has more than 65535 statements".into();
@@ -140,9 +152,34 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
     let mut program = lowering.finish();
     if !options.safe_as_spin {
         locality::restrict_noticed(&mut program, counted);
+        locality::restrict_interrupting(&mut program);
     }
     locality::restrict(&mut program);
     Ok(program)
+}
+
+/// The number, in Spin's trails, of the first statement of each process type: statements are counted in
+/// the order of the text.
+fn first_numbers(
+    model: &Model,
+    bodies: &[element::Graph],
+    claims: &[element::Graph],
+    trace: Option<&element::Graph>,
+) -> Vec<u32> {
+    let others = model.claims.iter().map(|claim| claim.span).zip(claims);
+    let others: Vec<(Span, &element::Graph)> =
+        others.chain(model.trace.iter().map(|trace| trace.span).zip(trace)).collect();
+    let mut earlier = 0;
+    let mut numbers = Vec::new();
+    for (proctype, graph) in model.proctypes.iter().zip(bodies) {
+        let stands_before =
+            |span: Span| span.file == proctype.span.file && span.start < proctype.span.start;
+        let between = others.iter().filter(|(span, _)| stands_before(*span));
+        let between: usize = between.map(|(_, graph)| graph.elements.len()).sum();
+        numbers.push((earlier + between) as u32);
+        earlier += graph.elements.len();
+    }
+    numbers
 }
 
 /// What is known while translating.
@@ -163,6 +200,8 @@ struct Lowering<'m> {
     locals: Vec<Vec<Variable>>,
     /// Locals that are initialised by a step of the body.
     late: Vec<Vec<u32>>,
+    /// Per process type, see [`first_numbers`].
+    first_numbers: Vec<u32>,
 }
 
 /// A local that the model does not name.
@@ -209,6 +248,7 @@ impl<'m> Lowering<'m> {
                 formulas: Vec::new(),
                 trace: None,
                 uses_timeout: facts.uses_timeout,
+                merges_statements: options.merge,
                 circular_question: None,
                 uses_unless: facts.uses_unless,
                 uses_rendezvous: facts.uses_rendezvous,
@@ -225,6 +265,7 @@ impl<'m> Lowering<'m> {
             constants: HashMap::new(),
             locals: Vec::new(),
             late: Vec::new(),
+            first_numbers: Vec::new(),
         }
     }
 

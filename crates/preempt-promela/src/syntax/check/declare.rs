@@ -335,6 +335,9 @@ impl Checker<'_> {
                     );
                     return None;
                 };
+                if let Type::Struct(_) = ty {
+                    return self.ignore_initializer(*span);
+                }
                 if values.len() > length as usize {
                     self.findings.push(Diagnostic::warning(
                         codes::LONG_LIST,
@@ -356,17 +359,21 @@ impl Checker<'_> {
             ast::Initializer::Expr(value) => {
                 let value = self.expression(value).ok()?;
                 if let Type::Struct(_) = ty {
-                    self.error(
-                        codes::INCOMPLETE_STRUCTURE,
-                        value.span,
-                        "a structure cannot be initialised as a whole",
-                    );
-                    return None;
+                    return self.ignore_initializer(value.span);
                 }
                 self.check_fit(ty, &value, Way::Assigned).ok()?;
                 Some(Initializer::Expr(value))
             }
         }
+    }
+
+    fn ignore_initializer(&mut self, span: Span) -> Option<Initializer> {
+        self.findings.push(Diagnostic::warning(
+            codes::IGNORED_INITIALIZER,
+            span,
+            "an initial value for a whole structure is ignored, as in Spin",
+        ));
+        None
     }
 
     /// An expression that must be constant.

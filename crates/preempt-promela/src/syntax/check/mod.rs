@@ -265,7 +265,7 @@ impl<'a> Checker<'a> {
             None => 0,
             Some(None) => 1,
             Some(Some(count)) => {
-                self.constant_within(count, 1, 255, "the number of active processes").unwrap_or(1)
+                self.constant_within(count, 0, 255, "the number of active processes").unwrap_or(1)
             }
         };
         let body = self.sequence(&proctype.body.statements);
@@ -324,6 +324,13 @@ impl<'a> Checker<'a> {
         let name = &*ident.name;
         let mut diagnostic =
             Diagnostic::error(codes::UNKNOWN_NAME, ident.span, format!("`{name}` is not declared"));
+        for word in ["true", "false"] {
+            if name.eq_ignore_ascii_case(word) {
+                let hint = format!("the constant is `{word}`");
+                self.findings.push(diagnostic.suggest(hint));
+                return Wrong;
+            }
+        }
         if self.in_formula {
             let owners: Vec<String> = self
                 .model

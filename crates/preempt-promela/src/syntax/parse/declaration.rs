@@ -55,14 +55,16 @@ impl Parser<'_> {
             "active", "init", "inline", "typedef", "never", "ltl", "hidden",
         ];
         known.extend(self.typedefs.iter().map(|n| &**n));
-        let near = super::suggest::nearest(&name, known).map(str::to_string);
+        let near =
+            super::suggest::nearest(&name, known).map(|near| format!("did you mean `{near}`?"));
+        let near = super::hints::for_type(&name).map(str::to_string).or(near);
         let mut diagnostic = Diagnostic::error(
             codes::UNKNOWN_TYPE,
             token.span,
             format!("there is no type named `{name}`"),
         );
         if let Some(near) = near {
-            diagnostic = diagnostic.suggest(format!("did you mean `{near}`?"));
+            diagnostic = diagnostic.suggest(near);
         }
         self.report(diagnostic)
     }

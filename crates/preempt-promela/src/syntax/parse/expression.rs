@@ -265,10 +265,11 @@ impl Parser<'_> {
         }
         let found = self.token().text();
         let span = self.span();
-        Err(self.report(
+        let diagnostic =
             Diagnostic::error(codes::UNEXPECTED, span, format!("expected `)`, found `{found}`"))
-                .label(open, "this parenthesis is not closed"),
-        ))
+                .label(open, "this parenthesis is not closed");
+        let diagnostic = super::hints::instead(diagnostic, self.token());
+        Err(self.report(diagnostic))
     }
 
     /// What starts with a name or keyword.

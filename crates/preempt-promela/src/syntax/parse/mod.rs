@@ -6,6 +6,7 @@
 
 mod declaration;
 mod expression;
+mod hints;
 mod inline;
 mod newline;
 mod statement;
@@ -285,6 +286,11 @@ impl<'a> Parser<'a> {
         {
             diagnostic = diagnostic.suggest(format!("did you mean `{near}`?"));
         }
+        if matches!(token.kind, Kind::Mark("++" | "--")) && wanted == "an expression" {
+            let hint = format!("`{0}` stands behind its variable: `x{0}`", token.text());
+            diagnostic = diagnostic.suggest(hint);
+        }
+        let diagnostic = hints::instead(diagnostic, token);
         self.report(diagnostic)
     }
 

@@ -6,7 +6,7 @@ use super::super::diagnostic::Diagnostic;
 use super::super::suggest;
 use super::super::token::Kind;
 use super::declaration::Declared;
-use super::{Parse, Parser, Reported};
+use super::{Parse, Parser, Reported, hints};
 
 impl Parser<'_> {
     /// Statements up to `}`, `::`, `fi`, `od` or the end, which is left in place.
@@ -75,9 +75,12 @@ impl Parser<'_> {
         if let Some(last) = last {
             diagnostic = diagnostic.label(last.span, "this statement ends here");
         }
-        self.report(diagnostic);
+        let hinted = hints::instead(diagnostic.clone(), self.token());
+        let is_foreign = hinted != diagnostic;
+        self.report(hinted);
         let starts_statement = matches!(self.token().kind, Kind::Name(_) | Kind::Mark("{"));
-        if !starts_statement {
+        // What follows a word of another language is a part of the same mistake.
+        if !starts_statement || is_foreign {
             self.recover();
         }
     }
@@ -140,6 +143,7 @@ impl Parser<'_> {
     fn at_label(&self) -> bool {
         let Some(name) = self.token().name() else { return false };
         self.ahead(1).is(":")
+            && (!self.ahead(2).is("=") || self.ahead(2).after_space)
             && !super::KEYWORDS.contains(&&**name)
             && !self.proctypes.contains(name)
     }
@@ -298,6 +302,7 @@ impl Parser<'_> {
         if let Some(near) = near {
             diagnostic = diagnostic.suggest(format!("did you mean `{near}`?"));
         }
+        let diagnostic = hints::instead(diagnostic, &token);
         self.report(diagnostic)
     }
 
@@ -313,7 +318,7 @@ impl Parser<'_> {
         let mut branches = Vec::new();
         self.skip_separators();
         if !self.is("::") {
-            return Err(self.unexpected("`::`"));
+            return Err(self.refuse_without_options(close));
         }
         while self.is("::") {
             let start = self.bump().span;
@@ -342,7 +347,13 @@ impl Parser<'_> {
     fn for_loop(&mut self) -> Parse<StmtKind> {
         self.bump();
         self.expect("(")?;
+        if self.starts_declaration() {
+            return Err(self.refuse_for());
+        }
         let variable = self.reference()?;
+        if self.is("=") {
+            return Err(self.refuse_for());
+        }
         if self.eat_word("in") {
             let over = self.reference()?;
             self.expect(")")?;
@@ -400,6 +411,10 @@ impl Parser<'_> {
             self.at = start;
             return self.condition();
         };
+        if let Some(operator) = self.foreign_assignment() {
+            let name = self.text_since(start);
+            return Err(self.refuse_assignment(&operator, &name));
+        }
         match mark {
             "=" => {
                 self.bump();

@@ -24,7 +24,8 @@ pub type Loader<'a> = dyn Fn(&str, &str) -> io::Result<Vec<u8>> + 'a;
 
 const MAXIMAL_INCLUDE_DEPTH: usize = 64;
 const MAXIMAL_FILES: usize = 2_000;
-/// Tokens that come out; about 50 times the largest model known to us.
+/// Tokens that macros make; about 50 times what those of the largest model known to us do. Text that
+/// stands in the files does not count.
 const MAXIMAL_TOKENS: usize = 1_000_000;
 
 /// A macro.
@@ -116,7 +117,9 @@ struct Preprocessor<'a> {
     output: Vec<Token>,
     /// A limit was hit: unwind without doing more.
     aborted: bool,
-    /// Expansion work done so far, against the same limit as the output.
+    /// Tokens in the output that came out of macros.
+    expanded: usize,
+    /// Expansion work done so far, against the same limit.
     work: usize,
 }
 
@@ -139,6 +142,7 @@ impl<'a> Preprocessor<'a> {
             macros: HashMap::new(),
             output: Vec::new(),
             aborted: false,
+            expanded: 0,
             work: 0,
         }
     }
@@ -151,7 +155,12 @@ impl<'a> Preprocessor<'a> {
         let id = FileId(self.sources.files.len() as u32);
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        self.sources.files.push(SourceFile { name: name.to_string(), text });
+        let included_at = None;
+        self.sources.files.push(SourceFile {
+            name: name.to_string(),
+            text: plain(text),
+            included_at,
+        });
         id
     }
 
@@ -173,10 +182,15 @@ impl<'a> Preprocessor<'a> {
         let tokens = self.lex(file);
         let mut conditionals: Vec<Conditional> = Vec::new();
         let mut at = 0;
+        // Text that was read and not expanded yet.
+        let mut text: Vec<Token> = Vec::new();
         while at < tokens.len() && !self.aborted {
             let token = &tokens[at];
             if token.starts_line && token.is("#") {
                 let end = line_end(&tokens, at + 1);
+                if self.may_change_output(&tokens[at..end]) {
+                    self.expand_into_output(std::mem::take(&mut text));
+                }
                 self.directive(file, &tokens[at..end], &mut conditionals, depth);
                 at = end;
                 continue;
@@ -188,14 +202,55 @@ impl<'a> Preprocessor<'a> {
                 end += 1;
             }
             if conditionals.iter().all(|c| c.active) {
-                self.expand_into_output(tokens[at..end].to_vec());
+                text.extend_from_slice(&tokens[at..end]);
+                // Arguments may also go on behind a directive, such as an `#if` around one of them.
+                if !self.has_open_use(&text) {
+                    self.expand_into_output(std::mem::take(&mut text));
+                }
             }
             at = end;
         }
+        self.expand_into_output(text);
         if let Some(open) = conditionals.last().filter(|_| !self.aborted) {
             let span = open.span;
             self.error(codes::UNBALANCED_CONDITIONAL, span, "this conditional has no `#endif`");
         }
+    }
+
+    /// Whether what stands before a directive must be expanded before it: macros and included text are
+    /// not to be mixed up with the arguments of a use that is still open.
+    fn may_change_output(&self, line: &[Token]) -> bool {
+        let word = line.get(1).and_then(Token::name).map_or("", |name| name);
+        matches!(word, "define" | "undef" | "include")
+    }
+
+    /// Whether the text ends inside the arguments of a macro.
+    fn has_open_use(&self, text: &[Token]) -> bool {
+        let mut at = 0;
+        while let Some(token) = text.get(at) {
+            at += 1;
+            let takes_arguments = token
+                .name()
+                .and_then(|name| self.macros.get(name))
+                .is_some_and(|definition| definition.parameters.is_some());
+            if !takes_arguments || !text.get(at).is_some_and(|next| next.is("(")) {
+                continue;
+            }
+            let mut open = 0usize;
+            loop {
+                match text.get(at) {
+                    None => return true,
+                    Some(token) if token.is("(") => open += 1,
+                    Some(token) if token.is(")") => open -= 1,
+                    Some(_) => {}
+                }
+                at += 1;
+                if open == 0 {
+                    break;
+                }
+            }
+        }
+        false
     }
 
     fn directive(
@@ -420,6 +475,7 @@ impl<'a> Preprocessor<'a> {
                     _ => path,
                 };
                 let included = self.add_file(&name, bytes);
+                self.sources.files[included.0 as usize].included_at = Some(span);
                 self.file(included, depth + 1);
             }
             Err(error) => {
@@ -434,8 +490,11 @@ impl<'a> Preprocessor<'a> {
 
     /// Reports what is no token, and gives the rest to the parser.
     fn emit(&mut self, token: Token) {
-        if self.output.len() >= MAXIMAL_TOKENS {
-            return self.abort_too_large(token.span);
+        if token.span.expansion.is_some() {
+            self.expanded += 1;
+            if self.expanded > MAXIMAL_TOKENS {
+                return self.abort_too_large(token.span);
+            }
         }
         let Kind::Bad(bad) = &token.kind else {
             self.output.push(token);
@@ -475,6 +534,12 @@ impl<'a> Preprocessor<'a> {
             );
         }
     }
+}
+
+/// Without a byte order mark, with line ends as they are here.
+fn plain(text: String) -> String {
+    let unmarked = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if unmarked.contains('\r') { unmarked.replace("\r\n", "\n") } else { unmarked.to_string() }
 }
 
 fn line_end(tokens: &[Token], mut at: usize) -> usize {
