@@ -85,8 +85,10 @@ struct Model {
     source: PathBuf,
     options: Vec<String>,
     /// Options of `preempt run`, verdict, kind, preemptions.
-    expected: Vec<(Vec<String>, String, Option<String>, Option<u64>)>,
+    expected: Vec<Expected>,
 }
+
+type Expected = (Vec<String>, String, Option<String>, Option<u64>);
 
 fn models() -> Vec<Model> {
     let mut models = Vec::new();

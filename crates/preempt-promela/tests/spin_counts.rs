@@ -94,6 +94,7 @@ fn compare(row: &Row, path: &Path, wrong: &mut Vec<String>) {
         matched: row.matched,
         errors: row.errors,
         stopped: got.stopped,
+        broken: got.broken,
     };
     if row.model == "LTL/ltl_example.pml" && row.errors > 0 {
         // The claim asks twice for the length of a channel that was never made. Spin says "ref to

@@ -71,7 +71,7 @@ fn links(arguments: &[OsString]) -> bool {
     let asks = ["-v", "--version", "-dumpversion", "-dumpmachine", "--help", "-print-search-dirs"];
     let one_of =
         |list: &[&str]| arguments.iter().any(|a| list.iter().any(|word| a == OsStr::new(word)));
-    !one_of(&stops) && !(one_of(&asks) && arguments.len() == 1)
+    !(one_of(&stops) || one_of(&asks) && arguments.len() == 1)
 }
 
 fn compiler(language: Language) -> Result<OsString, String> {

@@ -37,7 +37,7 @@ pub fn folder() -> io::Result<PathBuf> {
     }
     fs::create_dir_all(&folder)?;
     install(&folder, NAME, |path| fs::write(path, LIBRARY))?;
-    install(&folder, ALIAS, |path| link(path))?;
+    install(&folder, ALIAS, link)?;
     Ok(folder)
 }
 

@@ -433,6 +433,7 @@ pub(crate) fn within_bound() -> Claim {
         sentence: "Holds within bound 2: no violation with at most 2 preemptions (142 states); any other needs at least 3.".into(),
         violation: None,
         statistics: Statistics {
+            executions: None,
             states: 142,
             matched: 93,
             transitions: 251,
