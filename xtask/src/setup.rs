@@ -7,9 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A command that tests use, and the Debian package that brings it.
-const PEERS: [(&str, &str); 5] = [
+const PEERS: [(&str, &str); 6] = [
     ("spin", "spin"),
     ("gcc", "gcc"),
+    ("g++", "g++"),
     ("chromium", "chromium"),
     ("node", "nodejs"),
     ("npm", "npm"),

@@ -25,6 +25,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-loom", &["preempt"]),
     ("preempt-shuttle", &["preempt"]),
     ("preempt-bool", &["preempt-core", "preempt-check"]),
+    ("preempt-c-runtime", &["preempt-explore"]),
+    ("preempt-run", &["preempt-core", "preempt-report"]),
     (
         "preempt-cli",
         &[
@@ -35,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "preempt-native",
             "preempt-check",
             "preempt-bool",
+            "preempt-run",
         ],
     ),
 ];

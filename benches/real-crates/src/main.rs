@@ -1,7 +1,7 @@
 //! The loom tests of published crates, run through preempt-loom and through loom.
 //!
 //! ```text
-//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom | --table] [--write FILE] [--project DIR] [CRATE[=TEST]…]
+//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom | --table] [--write FILE] [--note TEXT] [--project DIR] [CRATE[=TEST]…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/real-crates/`; only the line of their manifests that
@@ -34,6 +34,8 @@ struct Arguments {
     tools: Vec<Tool>,
     write: Option<PathBuf>,
     project: Option<PathBuf>,
+    /// A sentence for the head of the table.
+    note: String,
     /// Names of crates, each with a part of the names of its tests.
     names: Vec<(String, String)>,
 }
@@ -70,7 +72,7 @@ fn main() -> Result<()> {
             theirs: side(Tool::Loom),
         });
     }
-    let text = table::render(&sections, arguments.seconds, arguments.release);
+    let text = table::render(&sections, arguments.seconds, arguments.release, &arguments.note);
     match arguments.write {
         Some(path) => std::fs::write(&path, text).with_context(|| path.display().to_string())?,
         None => println!("{text}"),
@@ -81,9 +83,16 @@ fn main() -> Result<()> {
 /// Runs the crates with bugs in them and writes which tool found which.
 fn run_seeds(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
     let mut text = String::from(table::SEEDS);
-    for seed in SEEDS {
+    let names = &arguments.names;
+    let chosen =
+        |seed: &&Seed| names.is_empty() || names.iter().any(|(name, _)| name == seed.krate);
+    for seed in SEEDS.iter().filter(chosen) {
         let mut cells = Vec::new();
-        for &tool in &arguments.tools {
+        for tool in [Tool::Preempt, Tool::Loom] {
+            if !arguments.tools.contains(&tool) {
+                cells.push("not run".to_string());
+                continue;
+            }
             let rows =
                 run_crate(workspace, tool, seed.krate()?, (seed.test, Some(seed)), arguments)?;
             cells.push(table::finding(&rows));
@@ -193,6 +202,7 @@ fn arguments() -> Result<Arguments> {
         tools: vec![Tool::Preempt, Tool::Loom],
         write: None,
         project: None,
+        note: String::new(),
         names: Vec::new(),
     };
     let mut words = std::env::args().skip(1);
@@ -209,6 +219,7 @@ fn arguments() -> Result<Arguments> {
             "--write" => {
                 arguments.write = Some(words.next().context("--write needs a file")?.into())
             }
+            "--note" => arguments.note = words.next().context("--note needs a sentence")?,
             "--project" => {
                 let folder = words.next().context("--project needs a folder")?;
                 arguments.project = Some(Path::new(&folder).canonicalize()?);

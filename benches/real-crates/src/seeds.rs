@@ -17,7 +17,7 @@ pub(crate) enum Change {
 
 /// One bug.
 pub(crate) struct Seed {
-    krate: &'static str,
+    pub(crate) krate: &'static str,
     /// Part of the names of the tests that must find it.
     pub(crate) test: &'static str,
     pub(crate) what: &'static str,
@@ -39,11 +39,11 @@ pub(crate) const SEEDS: &[Seed] = &[
     Seed {
         krate: "concurrent-queue",
         test: "spsc",
-        what: "push reads and writes the state of a single slot in two steps: closing is forgotten",
+        what: "push marks a single slot as full before the value is written",
         change: Change::Edit {
             file: "src/single.rs",
-            from: ".compare_exchange(0, LOCKED | PUSHED, Ordering::SeqCst, Ordering::SeqCst)\n            .unwrap_or_else(|x| x);\n\n        if state == 0 {\n            // Write the value and unlock.",
-            to: ".load(Ordering::SeqCst);\n\n        if state == 0 {\n            self.state.store(LOCKED | PUSHED, Ordering::SeqCst);",
+            from: ".compare_exchange(0, LOCKED | PUSHED, Ordering::SeqCst, Ordering::SeqCst)",
+            to: ".compare_exchange(0, PUSHED, Ordering::SeqCst, Ordering::SeqCst)",
         },
     },
     Seed {

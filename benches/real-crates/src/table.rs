@@ -35,10 +35,16 @@ impl Totals {
         }
         totals
     }
+
+    fn cells(&self) -> [String; 6] {
+        let models = self.exhausted + self.bounded + self.expected + self.failed + self.crashed;
+        [models, self.exhausted, self.bounded, self.expected, self.failed, self.crashed]
+            .map(|count| count.to_string())
+    }
 }
 
 /// All sections, with a summary first.
-pub(crate) fn render(sections: &[Section], seconds: u64, release: bool) -> String {
+pub(crate) fn render(sections: &[Section], seconds: u64, release: bool, note: &str) -> String {
     let profile = if release {
         "release build with debug assertions"
     } else {
@@ -49,40 +55,23 @@ pub(crate) fn render(sections: &[Section], seconds: u64, release: bool) -> Strin
          for either tool, {profile}. The crates are as published; only the dependency \
          line that names loom differs. *Exhausted*: every execution was explored. *Bounded*: time was up, or \
          the test asks for a bound (ours then says which bound was completed). *Expected*: fails, as \
-         `#[should_panic]` asks.\n\n\
-         | crate | models | exhausted: ours | loom | bounded: ours | loom | expected: ours | loom | \
-         failed: ours | loom | crashed: ours | loom |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+         `#[should_panic]` asks. {note}\n\n\
+         | crate | models: ours | loom | exhausted: ours | loom | bounded: ours | loom | expected: ours | loom | \
+         failed: ours | loom | crashed: ours | loom |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
     );
     for section in sections {
         let title = &section.title;
-        match (&section.ours, &section.theirs) {
-            (Ok(ours), Ok(theirs)) => {
-                let (a, b) = (Totals::of(ours), Totals::of(theirs));
-                let _ = writeln!(
-                    text,
-                    "| {title} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
-                    ours.len(),
-                    a.exhausted,
-                    b.exhausted,
-                    a.bounded,
-                    b.bounded,
-                    a.expected,
-                    b.expected,
-                    a.failed,
-                    b.failed,
-                    a.crashed,
-                    b.crashed
-                );
+        let side = |rows: &Result<Vec<Row>, String>| match rows {
+            Ok(rows) => Totals::of(rows).cells(),
+            Err(error) => {
+                let word = error.lines().next().unwrap_or_default();
+                std::array::from_fn(|at| if at == 0 { word.to_string() } else { "–".to_string() })
             }
-            (ours, theirs) => {
-                let word = |side: &Result<Vec<Row>, String>| match side {
-                    Ok(rows) => format!("{} models", rows.len()),
-                    Err(error) => error.lines().next().unwrap_or_default().to_string(),
-                };
-                let _ =
-                    writeln!(text, "| {title} | ours: {} | loom: {} |", word(ours), word(theirs));
-            }
-        }
+        };
+        let (ours, theirs) = (side(&section.ours), side(&section.theirs));
+        let pairs: Vec<String> =
+            ours.iter().zip(&theirs).map(|(a, b)| format!("{a} | {b}")).collect();
+        let _ = writeln!(text, "| {title} | {} |", pairs.join(" | "));
     }
     for section in sections {
         let empty = Vec::new();

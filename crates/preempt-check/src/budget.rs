@@ -5,6 +5,7 @@
 //! ([`Stop`]), never an error.
 
 use preempt_core::Stop;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -186,7 +187,9 @@ impl<'a> Budget<'a> {
         if self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Some(Stop::Interrupted);
         }
-        if progress.memory > self.memory {
+        if progress.memory > self.memory
+            || address_space_left().is_some_and(|left| left < SPARE_SPACE)
+        {
             return Some(Stop::Memory);
         }
         let now = Instant::now();
@@ -231,17 +234,26 @@ pub(crate) fn available_memory_beside(threads: usize) -> usize {
         line.trim().trim_end_matches("kB").trim().parse::<usize>().ok()
     });
     let given = kibibytes.map_or(4 << 30, |kibibytes| kibibytes.saturating_mul(1024));
-    // A table that grows takes address space for the old and the new one; threads, stacks and machine
-    // code need theirs as well.
+    // A table that grows takes address space for the old and the new one, the one for the search of a
+    // simpler counterexample stands beside them, and stacks and machine code need theirs as well.
     let threads = (threads - 1).saturating_mul(THREAD_SPACE);
-    given.min(address_space_left().map_or(usize::MAX, |left| left.saturating_sub(threads) / 4))
+    given.min(address_space_left().map_or(usize::MAX, |left| left.saturating_sub(threads) / 8))
 }
+
+/// Lists that have become long take so much address space at a time, whatever they use of it, and
+/// several may do so between two polls.
+const SPARE_SPACE: usize = 3 * (66 << 20);
+
+/// The limit on the address space (`ulimit -v`), if there is one; it is asked for once.
+static ADDRESS_SPACE: LazyLock<Option<usize>> = LazyLock::new(|| {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
+});
 
 /// What a limit on the address space leaves, if there is one.
 fn address_space_left() -> Option<usize> {
-    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
-    let limit: usize = line.split_whitespace().next()?.parse().ok()?;
+    let limit = (*ADDRESS_SPACE)?;
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
     let used: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;

@@ -203,6 +203,51 @@ active proctype P1() { xs c; c!1 }
 active proctype P2() { xr c; true; g = 1; atomic { c?1 -> g = 0 } }
 ";
 
+/// The receiver waits in the middle of an indivisible sequence, whose interruption others can tell.
+const INTERRUPTED_BY_AN_EMPTY_CHANNEL: &str = "
+chan c = [1] of { bit };
+bit g = 0;
+active proctype P0() { xr c; atomic { g = 1; c?1; g = 0 } }
+active proctype P1() { xs c; c!1 }
+active proctype P2() { assert(g == 0) }
+";
+
+/// The same with room in a channel,
+const INTERRUPTED_BY_A_FULL_CHANNEL: &str = "
+chan c = [1] of { bit };
+bit g = 0;
+active proctype P0() { xs c; c!0; atomic { g = 1; c!1; g = 0 } }
+active proctype P1() { xr c; c?_ }
+active proctype P2() { assert(g == 0) }
+";
+
+/// and with a partner.
+const INTERRUPTED_BY_NOBODY_WHO_ANSWERS: &str = "
+chan c = [0] of { bit };
+bit g = 0;
+active proctype P0() { atomic { g = 1; c!1; g = 0 } }
+active proctype P1() { bit l; l = 1; if :: l -> c?1 fi }
+active proctype P2() { assert(g == 0) }
+";
+
+/// Spin's rule takes what ends the wait for safe, and so never sees the interruption.
+#[test]
+fn interrupted_sequences_are_seen() {
+    for text in [
+        INTERRUPTED_BY_AN_EMPTY_CHANNEL,
+        INTERRUPTED_BY_A_FULL_CHANNEL,
+        INTERRUPTED_BY_NOBODY_WHO_ANSWERS,
+    ] {
+        let system = promela::text(text);
+        for reduction in [Reduction::None, Reduction::Spin, Reduction::Full] {
+            let all = Options { reduction, deadlocks: false, ..Options::default() };
+            let answer = Check::new(&system).options(all).run();
+            assert_eq!(answer.verdict(), Verdict::Violated, "{reduction:?} {text}");
+            assert!(finds(text, 1, reduction), "{reduction:?} {text}");
+        }
+    }
+}
+
 fn finds(text: &str, bound: u32, reduction: Reduction) -> bool {
     let system = promela::text(text);
     [Search::Auto, Search::Depth].into_iter().all(|search| {

@@ -16,20 +16,14 @@ use std::collections::HashMap;
 
 /// The model, which notices broken `xr` and `xs`: only Spin's builds with reduction look at them.
 fn model(name: &str) -> Option<Interpreter> {
-    let plain = LowerOptions {
-        merge: false,
-        reset_dead: false,
-        hide_unread: false,
-        ..LowerOptions::default()
-    };
+    let usual = LowerOptions { safe_as_spin: true, ..LowerOptions::default() };
+    let plain = LowerOptions { merge: false, reset_dead: false, hide_unread: false, ..usual };
     let (path, options) = match name {
-        "worst" => (Some(promela::ours("worst_case.pml")), LowerOptions::default()),
-        "pftpLTL" => (promela::debian("LTL/pftp.pml"), LowerOptions::default()),
+        "worst" => (Some(promela::ours("worst_case.pml")), usual),
+        "pftpLTL" => (promela::debian("LTL/pftp.pml"), usual),
         "pftpLTL_o2o3" => (promela::debian("LTL/pftp.pml"), plain),
-        "snoopy" | "dtp" | "cambridge" => {
-            (promela::debian(&format!("{name}.pml")), LowerOptions::default())
-        }
-        _ => (None, LowerOptions::default()),
+        "snoopy" | "dtp" | "cambridge" => (promela::debian(&format!("{name}.pml")), usual),
+        _ => (None, usual),
     };
     Some(promela::load(&path?, &[], options))
 }

@@ -21,6 +21,7 @@ Examples:
   preempt check models/wsq_bug1.pml --iterate       … with 0, 1, 2, … preemptions
   preempt check model.pml --ltl p1 --html bug.html  an LTL property, the trace as a page
   preempt check driver.bp --switches 4              a concurrent recursive Boolean program
+  preempt cc a.c -o a && preempt run -- ./a         a C or C++ program, as it is
   preempt simulate model.pml --interactive          walk through a model by hand
 
 Exit codes: 0 holds, 1 violated, 2 bad input or usage, 3 inconclusive, 101 a bug in preempt.";
@@ -32,6 +33,14 @@ Examples:
   preempt check models/traffic_light.pml --ltl never_both --json
   preempt check models/philosophers.pml -D N=9 --store tree --memory 8G --time 10m
   preempt check models/boolean/bluetooth-2-1.bp --switches 4 --method lazy";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  preempt cc account.c -o account && preempt run -- ./account
+  preempt run --bound 2 --json -- ./queue 3 2
+  preempt run --races off --html bug.html -- ./legacy
+  preempt run --replay p1.0x3.1.0x2 --output -- ./account
+  CC='preempt cc' make && preempt run --time 60s -- ./tests/pool";
 
 /// Options whose value may be left out.
 const OPTIONAL_VALUES: [&str; 2] = ["--json", "--iterate"];
@@ -66,6 +75,23 @@ pub(crate) enum Command {
     Sequentialize(SequentializeArguments),
     /// Translate an LTL formula to an automaton, or examine it
     Ltl(LtlArguments),
+    /// Compile C as the system's compiler does, for `preempt run`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Cc {
+        /// The compiler's arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Compile C++ as the system's compiler does, for `preempt run`
+    #[command(name = "c++", disable_help_flag = true, disable_version_flag = true)]
+    CPlusPlus {
+        /// The compiler's arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Search the schedules of a C or C++ program
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArguments>),
     /// Accept a Spin command line, run the equivalent, print Spin's report
     #[command(disable_help_flag = true)]
     Spin {
@@ -366,6 +392,90 @@ pub(crate) struct SequentializeArguments {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct RunArguments {
+    /// The program, compiled and linked by `preempt cc` or `preempt c++`, and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<OsString>,
+
+    /// At most N preemptions
+    #[arg(long, value_name = "N", conflicts_with = "iterate", help_heading = "Bounds")]
+    pub(crate) bound: Option<u32>,
+    /// 0, 1, 2, … preemptions until violated, exhausted or MAX (the default, without MAX)
+    #[arg(long, value_name = "MAX", num_args = 0..=1, help_heading = "Bounds")]
+    pub(crate) iterate: Option<Option<u32>>,
+    /// Time limit, e.g. 90s, 10m or 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Bounds")]
+    pub(crate) time: Option<Duration>,
+    /// At most N executions
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub(crate) executions: Option<u64>,
+    /// Give up on executions of more than N steps
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub(crate) depth: Option<u64>,
+
+    /// Whether data races are violations; otherwise accesses that race are scheduling points
+    #[arg(
+        long,
+        value_enum,
+        value_name = "on|off",
+        default_value = "on",
+        help_heading = "Properties"
+    )]
+    pub(crate) races: Switch,
+    /// Memory that is never freed is a violation
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) leaks: bool,
+    /// An exit code other than 0 is a violation
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) exit_code: bool,
+    /// Threads that still run when the program ends are a violation
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) unjoined: bool,
+
+    /// Which executions: one per partial order, every schedule, or schedules at random
+    #[arg(long, value_enum, default_value = "orders", help_heading = "Search")]
+    pub(crate) search: RunSearch,
+    /// With --search random: the seed
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) seed: Option<u64>,
+    /// How executions are repeated: in the process where possible, in a forked process each, or there
+    /// on real threads
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Search")]
+    pub(crate) backend: RunBackend,
+    /// Seconds without a scheduling point after which a thread is taken to compute without end
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Search")]
+    pub(crate) patience: u64,
+
+    /// Execute one schedule, as a report names it
+    #[arg(
+        long,
+        value_name = "SCHEDULE",
+        conflicts_with_all = ["bound", "iterate", "executions", "search", "seed"],
+        help_heading = "Replay"
+    )]
+    pub(crate) replay: Option<String>,
+    /// With --replay: in this debugger
+    #[arg(long, value_name = "COMMAND", requires = "replay", help_heading = "Replay")]
+    pub(crate) debugger: Option<String>,
+    /// Show what the program prints
+    #[arg(long, help_heading = "Replay")]
+    pub(crate) output: bool,
+
+    /// Save the failing execution for `preempt replay`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Write the failing execution as one self-contained page
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the report as JSON, or write it to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = "Output")]
+    pub(crate) json: Option<Option<PathBuf>>,
+    /// Only the verdict
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct LtlArguments {
     /// The formula, in Spin's syntax
     pub(crate) formula: String,
@@ -390,6 +500,21 @@ pub(crate) struct LtlArguments {
 pub(crate) enum Switch {
     On,
     Off,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunSearch {
+    Orders,
+    Schedules,
+    Random,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunBackend {
+    Auto,
+    Restart,
+    Fork,
+    Threads,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

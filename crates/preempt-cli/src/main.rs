@@ -7,6 +7,7 @@ mod applicability;
 mod arguments;
 mod boolean;
 mod cancel;
+mod cc;
 mod deadline;
 mod explain;
 mod failure;
@@ -15,6 +16,7 @@ mod ltl;
 mod output;
 mod promela;
 mod replay;
+mod run;
 mod simulate;
 mod spin_flags;
 mod stack;
@@ -71,6 +73,9 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
+        Command::Cc { arguments } => cc::run(preempt_run::Language::C, &arguments),
+        Command::CPlusPlus { arguments } => cc::run(preempt_run::Language::CPlusPlus, &arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Spin { arguments } => {
             let line = spin_flags::translate(&arguments)

@@ -218,7 +218,7 @@ fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
 /// Text for the tests of this crate instead of the terminal.
 #[cfg(test)]
 pub(crate) mod capture {
-    use std::cell::RefCell;
+    use std::sync::{Mutex, PoisonError};
 
     #[derive(Clone, Copy)]
     pub(crate) enum Stream {
@@ -226,25 +226,26 @@ pub(crate) mod capture {
         Error,
     }
 
-    thread_local! {
-        static KEPT: RefCell<Option<[String; 2]>> = const { RefCell::new(None) };
+    /// Of all threads: commands may work on several.
+    static KEPT: Mutex<Option<[String; 2]>> = Mutex::new(None);
+
+    /// Keeps a text if what is printed is collected.
+    pub(super) fn keep(stream: Stream, text: &str) -> bool {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = kept.as_mut() {
+            kept[stream as usize].push_str(text);
+        }
+        kept.is_some()
     }
 
-    /// Keeps a text if this thread collects what is printed.
-    pub(super) fn keep(stream: Stream, text: &str) -> bool {
-        KEPT.with_borrow_mut(|kept| match kept {
-            Some(kept) => {
-                kept[stream as usize].push_str(text);
-                true
-            }
-            None => false,
-        })
+    fn replace(by: Option<[String; 2]>) -> Option<[String; 2]> {
+        std::mem::replace(&mut *KEPT.lock().unwrap_or_else(PoisonError::into_inner), by)
     }
 
     /// Runs something, and gives back what it printed: standard output, standard error.
     pub(crate) fn capture<R>(run: impl FnOnce() -> R) -> (R, [String; 2]) {
-        KEPT.set(Some(Default::default()));
+        replace(Some(Default::default()));
         let result = run();
-        (result, KEPT.take().unwrap_or_default())
+        (result, replace(None).unwrap_or_default())
     }
 }

@@ -36,6 +36,9 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         false => SavedTrace::from_json(&text)
             .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?,
     };
+    if let Some(schedule) = &saved.schedule {
+        return crate::run::replay(arguments, &saved, schedule);
+    }
     let check = as_saved(arguments, &saved)?;
     let mut model = promela::load(&check.model, true)?;
     let interpreter = promela::observed(&model, &check.model)?;

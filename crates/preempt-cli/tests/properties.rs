@@ -562,7 +562,7 @@ fn options_change_no_verdict_and_spin_agrees() {
                 let mut reference: Vec<Answer> = Vec::new();
                 for (number, (options, is_exact)) in OPTIONS.iter().enumerate() {
                     // With all options for each kind of a few models, and some for others.
-                    if number > 1 && (seed + number as u64 + kind as u64) % 4 != 0 {
+                    if number > 1 && !(seed + number as u64 + kind as u64).is_multiple_of(4) {
                         continue;
                     }
                     let mut options = options.to_vec();

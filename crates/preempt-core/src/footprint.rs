@@ -37,6 +37,12 @@ impl ObjectSet {
         self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
     }
 
+    /// Whether all objects of `other` are in the set.
+    pub fn contains_all(&self, other: &ObjectSet) -> bool {
+        let mine = self.words.iter().chain(std::iter::repeat(&0));
+        other.words.iter().zip(mine).all(|(theirs, mine)| theirs & !mine == 0)
+    }
+
     /// Adds all objects of `other`; says whether any was new.
     pub fn union_with(&mut self, other: &ObjectSet) -> bool {
         if self.words.len() < other.words.len() {
@@ -63,12 +69,18 @@ impl ObjectSet {
     }
 }
 
+impl Extend<usize> for ObjectSet {
+    fn extend<I: IntoIterator<Item = usize>>(&mut self, objects: I) {
+        for object in objects {
+            self.insert(object);
+        }
+    }
+}
+
 impl FromIterator<usize> for ObjectSet {
     fn from_iter<I: IntoIterator<Item = usize>>(objects: I) -> Self {
         let mut set = ObjectSet::new();
-        for object in objects {
-            set.insert(object);
-        }
+        set.extend(objects);
         set
     }
 }

@@ -485,6 +485,32 @@ pub trait System: AsSystem + Sync {
         None
     }
 
+    /// The objects that the present steps of `process` may change and whose change may enable somebody
+    /// else, with the whole of an indivisible sequence that they may begin. Within a bound on
+    /// preemptions these steps may be taken ahead of their time, if whoever
+    /// [waits for](System::waits_for) one of these objects may then be left for free. `None` when
+    /// unknown, and where they change what must not change ahead of its time.
+    fn signals(&self, state: &[u8], process: ProcessId) -> Option<&ObjectSet> {
+        self.present(state, process).map(|present| &present.writes)
+    }
+
+    /// Whether an enabled step may owe it to others that it is enabled, if others changed `signalled`,
+    /// objects as [`System::signals`] numbers them; `None` means any of them. A rendezvous is
+    /// judged by its two halves; whether the partner stands where it can answer is another question.
+    fn waits_for(&self, state: &[u8], step: Step, signalled: Option<&ObjectSet>) -> bool {
+        self.footprint(state, step).is_none_or(|touched| match signalled {
+            Some(objects) => {
+                touched.reads.intersects(objects) || touched.writes.intersects(objects)
+            }
+            None => !touched.is_local(),
+        })
+    }
+
+    /// Whether `process` stands where it may answer a rendezvous. `true` is always a right answer.
+    fn may_answer(&self, _state: &[u8], _process: ProcessId) -> bool {
+        true
+    }
+
     /// Adds a number per process, such that [`System::present`], [`System::future`] and
     /// [`System::is_visible`] answer alike for equal numbers. Numbers are small: searches keep tables
     /// by them. Adds nothing if the system has no such numbers.

@@ -20,6 +20,8 @@ pub enum Stop {
     Sampling,
     /// The model did something whose consequences cannot be explored.
     Fault,
+    /// The program does something that cannot be executed under control.
+    Unsupported,
 }
 
 impl fmt::Display for Stop {
@@ -32,6 +34,7 @@ impl fmt::Display for Stop {
             Stop::LossyStore => "the store does not keep states exactly",
             Stop::Sampling => "the strategy samples executions",
             Stop::Fault => "a fault in the model stopped the search",
+            Stop::Unsupported => "the program cannot be executed under control",
         })
     }
 }
@@ -91,6 +94,26 @@ pub enum ViolationKind {
     Exclusivity,
     /// A program point that should not be reachable is.
     Reachable,
+    /// A program called `abort`.
+    Abort,
+    /// A signal ended a program.
+    Signal,
+    /// Threads of a program wait for each other.
+    Deadlock,
+    /// Threads of a program wait in loops for changes that never come.
+    Livelock,
+    /// Two unordered accesses to the same memory, one of them a write.
+    DataRace,
+    /// Memory was used after it was freed.
+    UseAfterFree,
+    /// Memory was freed twice.
+    DoubleFree,
+    /// Memory was never freed.
+    Leak,
+    /// A program ended with an exit code other than 0.
+    ExitCode,
+    /// A synchronisation object was used in a way that is undefined.
+    Misuse,
 }
 
 impl ViolationKind {
@@ -106,6 +129,16 @@ impl ViolationKind {
             ViolationKind::NonProgressCycle => "non_progress_cycle",
             ViolationKind::Exclusivity => "exclusivity",
             ViolationKind::Reachable => "reachable",
+            ViolationKind::Abort => "abort",
+            ViolationKind::Signal => "signal",
+            ViolationKind::Deadlock => "deadlock",
+            ViolationKind::Livelock => "livelock",
+            ViolationKind::DataRace => "data_race",
+            ViolationKind::UseAfterFree => "use_after_free",
+            ViolationKind::DoubleFree => "double_free",
+            ViolationKind::Leak => "leak",
+            ViolationKind::ExitCode => "exit_code",
+            ViolationKind::Misuse => "misuse",
         }
     }
 }
@@ -158,6 +191,8 @@ pub struct Unreached {
 pub struct Statistics {
     /// Distinct states stored.
     pub states: u64,
+    /// Executions of a real program; `None` where states are computed.
+    pub executions: Option<u64>,
     /// Visits to states that were known.
     pub matched: u64,
     /// `states + matched` (visits included where a search revisits).

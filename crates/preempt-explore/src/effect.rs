@@ -179,6 +179,24 @@ impl World {
         }
     }
 
+    /// Executes an operation on a number by a destructor that runs when all threads have ended: it
+    /// takes effect at once and belongs to no history. `None` for any other operation.
+    pub fn after_the_end(&mut self, operation: &Operation) -> Option<u64> {
+        let Operation { action, object, first, second, .. } = *operation;
+        if object == ObjectId::NONE || !action.is_number() {
+            return None;
+        }
+        let object = &mut self.objects[object.index()];
+        let old = object.value;
+        object.value = match action {
+            Action::Store => first,
+            Action::Update(update, bits) => update.compute(old, first, bits),
+            Action::CompareExchange | Action::ComparePointer if old == first => second,
+            _ => old,
+        };
+        Some(old)
+    }
+
     fn execute(&mut self, step: Move, operation: &Operation) -> Done {
         let id = step.thread;
         let holder = u64::from(id.0) + 1;

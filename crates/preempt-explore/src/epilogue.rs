@@ -13,6 +13,7 @@
 //! Invariant: between [`Run::begin_epilogue`] and [`Run::end_epilogue`] only the world that goes on
 //! changes; the final state, the path and the events are put back by the latter.
 
+use crate::polling::GIVES_UP;
 use crate::{Action, Command, Ending, Move, Run, Status, ThreadId, World};
 
 /// The final state of an execution whose threads run on.
@@ -25,6 +26,19 @@ pub(crate) struct Epilogue {
     last: ThreadId,
     steps: usize,
     releases: usize,
+    probe: Option<Probe>,
+}
+
+/// Longest round of a loop that is tried out.
+const LONGEST_ROUND: u32 = 64;
+
+/// A loop that is tried out: its thread runs alone.
+struct Probe {
+    thread: ThreadId,
+    key: u64,
+    rounds: u32,
+    /// Operations since the last yield.
+    operations: u32,
 }
 
 /// How many blocked threads are released after a deadlock before the rest is abandoned.
@@ -56,6 +70,12 @@ impl Run {
             last: self.last,
             steps: 0,
             releases: 0,
+            probe: self.probe.take().map(|(thread, key)| Probe {
+                thread,
+                key,
+                rounds: 0,
+                operations: 0,
+            }),
         }));
         self.world.panicked = None;
         self.world.urgent = None;
@@ -67,6 +87,9 @@ impl Run {
     pub fn end_epilogue(&mut self) -> bool {
         let finished = self.world.all_ended();
         if let Some(epilogue) = self.epilogue.take() {
+            if let Some(probe) = &epilogue.probe {
+                self.names.set_loop(probe.key, true);
+            }
             self.world = epilogue.world;
             self.path.truncate(epilogue.path);
             if let Some(events) = &mut self.events {
@@ -89,6 +112,9 @@ impl Run {
     /// Whose turn it is: the next thread in order that can move.
     pub(crate) fn schedule_epilogue(&mut self) -> Command {
         self.world.panicked = None;
+        if let Some(command) = self.try_out() {
+            return command;
+        }
         let mut moves = std::mem::take(&mut self.moves);
         self.world.moves(&mut moves);
         let step = in_turn(&moves, self.last);
@@ -103,6 +129,37 @@ impl Run {
         self.last = step.thread;
         self.current = step.thread;
         Command::Resume(step.thread, result)
+    }
+
+    /// The next step of a thread whose loop is tried out; `None` if it is known or there is none.
+    fn try_out(&mut self) -> Option<Command> {
+        let probe = self.epilogue.as_mut()?.probe.as_mut()?;
+        let thread = probe.thread;
+        let state = self.world.thread(thread);
+        let yields = state.status == Status::Ready && state.operation.action == Action::Yield;
+        let waits = if state.status != Status::Ready {
+            Some(false)
+        } else if yields {
+            probe.rounds += 1;
+            probe.operations = 0;
+            let same = self.world.loop_of(thread) == probe.key;
+            (!same || probe.rounds > GIVES_UP).then_some(same)
+        } else if !self.world.can_go_on(thread) {
+            // Blocked: inside the loop, or after it.
+            Some(self.world.begins_again(thread))
+        } else {
+            probe.operations += 1;
+            (probe.operations > LONGEST_ROUND).then_some(false)
+        };
+        if let Some(waits) = waits {
+            self.names.set_loop(probe.key, waits);
+            self.epilogue.as_mut()?.probe = None;
+            return None;
+        }
+        let result = self.world.apply(Move { thread, choice: 0 });
+        self.last = thread;
+        self.current = thread;
+        Some(Command::Resume(thread, result))
     }
 
     /// Nobody can move: lets the next blocked thread go on.

@@ -192,7 +192,7 @@ impl Forward {
     }
 
     fn search<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
-        let mut world = World::new(imagined(session));
+        let mut world = session.run.imagined_world(imagined(session));
         self.recorded.begin(session, &mut world)?;
         if let Some(steps) = &mut self.steps {
             steps.initial = world.graph();
@@ -719,7 +719,7 @@ impl Recorded {
         session: &mut Session<'_, P>,
         path: &[Move],
     ) -> Result<bool, Halt> {
-        let mut world = World::new(session.run.rules);
+        let mut world = session.run.imagined_world(session.run.rules);
         self.begin(session, &mut world)?;
         for (index, &step) in path.iter().enumerate() {
             let so_far = |out: &mut Vec<Move>| out.extend_from_slice(&path[..=index]);

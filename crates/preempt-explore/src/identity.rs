@@ -54,7 +54,11 @@ impl Interned {
 struct Shared {
     threads: Interned,
     objects: Interned,
+    loops: Arc<Loops>,
 }
+
+/// Loops that yield, by what they do in a round: whether they wait for others, or give up soon.
+pub(crate) type Loops = FxHashMap<u64, bool>;
 
 /// The interned names, with a private copy per worker so that the shared table is rarely locked.
 #[derive(Clone, Default)]
@@ -65,6 +69,17 @@ pub struct Names {
 }
 
 impl Names {
+    /// What is known about loops that yield.
+    pub(crate) fn loops(&self) -> Arc<Loops> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).loops.clone()
+    }
+
+    /// Notes whether a loop waits for others. Executions that have begun do not know it yet.
+    pub(crate) fn set_loop(&self, key: u64, waits: bool) {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::make_mut(&mut shared.loops).insert(key, waits);
+    }
+
     /// The `index`-th thread spawned by `parent`.
     pub fn thread(&mut self, parent: ThreadId, index: u32) -> ThreadId {
         let known = row(&mut self.threads, parent);

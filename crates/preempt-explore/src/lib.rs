@@ -10,6 +10,7 @@
 
 pub mod caching;
 mod crew;
+pub mod delay;
 mod effect;
 mod epilogue;
 mod follow;

@@ -70,7 +70,8 @@ pub enum Action {
     CompareExchange,
     /// The same for a number that differs from execution to execution, such as an address.
     ComparePointer,
-    /// Acquire a mutex; disabled while held.
+    /// Acquire a mutex; disabled while held. May time out if `second` is 1, as may the other two
+    /// ways to acquire a lock.
     Lock,
     /// Acquire a mutex if free.
     TryLock,

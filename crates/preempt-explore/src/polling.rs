@@ -10,8 +10,13 @@
 //!   polls, too, and waits for a change of what it only reads.
 //! * Where nothing else can move, it goes on all the same: it may count in a register and give up.
 //!   Only after [`Rules::patience`] such rounds in a row is it a livelock.
+//! * A loop that gives up after a few rounds does not wait for others. Which loops do is found out by
+//!   trying: when a thread polls for the first time, the execution is stopped and the thread runs alone
+//!   for [`GIVES_UP`] rounds (see `epilogue`). If it leaves the loop meanwhile, its yields are free from
+//!   then on.
 //!
-//! What is lost: executions in which a loop gives up although others could still move.
+//! What is lost: executions in which a loop gives up after more rounds than that although others could
+//! still move.
 //!
 //! Invariant: whether a thread may leave its yield is a function of the happens-before graph, so
 //! states with equal graphs have equal moves.
@@ -50,6 +55,11 @@ pub(crate) struct Rounds {
     /// Hash of its operations since its last yield, and of those before.
     round: u64,
     previous: u64,
+    /// The same without what the operations see.
+    shape: u64,
+    /// The first operation since its last yield, and of the round before.
+    first: u64,
+    previous_first: u64,
     /// How often it has done the same.
     repeats: u8,
     /// How often it went on only because nothing else could move.
@@ -58,12 +68,49 @@ pub(crate) struct Rounds {
 
 /// From this many repetitions on a thread that changes something polls all the same.
 const REPEATS: u8 = 2;
+/// A loop that gives up within this many rounds does not wait for others.
+pub(crate) const GIVES_UP: u32 = 8;
+/// So many kinds of loops are tried out; others wait.
+const MOST_LOOPS: usize = 64;
 /// For so many rounds any thread at a yield may be next where nothing else can move; then in turns.
 const ANY_ORDER: u32 = 3;
 
 impl World {
     /// Whether the thread, which stands before a yield, may go on.
     pub(crate) fn may_leave_yield(&self, id: ThreadId, thread: &Thread) -> bool {
+        self.has_news(id, thread) || !self.waits(self.loop_of(id))
+    }
+
+    /// Whether loops of this kind wait for others.
+    fn waits(&self, key: u64) -> bool {
+        self.loops.get(&key).copied().unwrap_or(self.loops.len() >= MOST_LOOPS)
+    }
+
+    /// What kind of loop a thread before a yield is in.
+    pub(crate) fn loop_of(&self, id: ThreadId) -> u64 {
+        let thread = &self.threads[id.index()];
+        mix(thread.rounds.shape, place_of(&thread.operation))
+    }
+
+    /// Whether a thread has come to a yield and polls, in a loop that nothing is known about.
+    pub(crate) fn is_unknown_loop(&self, id: ThreadId) -> bool {
+        let thread = &self.threads[id.index()];
+        thread.status == Status::Ready
+            && thread.operation.action == Action::Yield
+            && !self.has_news(id, thread)
+            && self.loops.len() < MOST_LOOPS
+            && !self.loops.contains_key(&self.loop_of(id))
+    }
+
+    /// Whether the next operation of a thread is the one that its last round began with.
+    pub(crate) fn begins_again(&self, id: ThreadId) -> bool {
+        let thread = &self.threads[id.index()];
+        let operation = &thread.operation;
+        thread.rounds.first == 0 && thread.rounds.previous_first == shape_of(operation)
+    }
+
+    /// Whether a thread before a yield does not poll, or what it polls has changed.
+    fn has_news(&self, id: ThreadId, thread: &Thread) -> bool {
         // A sleeping thread (operand 1) wakes by itself.
         if !self.rules.watch || thread.operation.first == 1 {
             return true;
@@ -139,6 +186,8 @@ impl World {
             rounds.repeats = if same { rounds.repeats.saturating_add(1) } else { 0 };
             rounds.previous = rounds.round;
             rounds.round = 0;
+            rounds.shape = 0;
+            rounds.previous_first = std::mem::take(&mut rounds.first);
             rounds.forced = if forced { rounds.forced + 1 } else { 0 };
             rounds.dirty = false;
             self.watches.retain(|w| w.thread != id);
@@ -146,8 +195,13 @@ impl World {
         }
         // What a read-modify-write finds may be its own doing; what a load finds is news.
         let sees = if matches!(operation.action, Action::Update(..)) { 0 } else { done.result };
-        let operands = mix3(operation.first, operation.second, u64::from(operation.object.0));
-        rounds.round = mix3(rounds.round, mix(operands, kind_of(operation)), sees);
+        let shape = shape_of(operation);
+        let operands = mix(operation.first, operation.second);
+        rounds.round = mix3(rounds.round, mix(shape, operands), sees);
+        rounds.shape = mix(rounds.shape, shape);
+        if rounds.first == 0 {
+            rounds.first = shape;
+        }
         let object = operation.object;
         match operation.action {
             Action::Lock | Action::ReadLock | Action::WriteLock => self.holds(id, object),
@@ -220,10 +274,14 @@ impl World {
     }
 }
 
-/// A number for what an operation does.
-fn kind_of(operation: &Operation) -> u64 {
+/// A number for what an operation does, and where.
+fn shape_of(operation: &Operation) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = rustc_hash::FxHasher::default();
     operation.action.hash(&mut hasher);
-    hasher.finish()
+    mix3(u64::from(operation.object.0), hasher.finish(), place_of(operation))
+}
+
+fn place_of(operation: &Operation) -> u64 {
+    mix(u64::from(operation.site.line()), u64::from(operation.site.column()))
 }

@@ -7,8 +7,8 @@
 use crate::mutation::{ACTIVE, Mutation};
 use crate::random::Random;
 use crate::{
-    Action, Command, Driver, Halt, Limits, Names, Next, ObjectId, Operation, Program, Rules, Run,
-    Session, Tally, ThreadId, Update, caching, forward, iterative, optimal, sleep_sets,
+    Action, Command, Driver, Ending, Halt, Limits, Names, Next, ObjectId, Operation, Program,
+    Rules, Run, Session, Tally, ThreadId, Update, caching, forward, iterative, optimal, sleep_sets,
 };
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -47,6 +47,14 @@ enum Instruction {
     Join(usize),
     /// Yield until the atomic has this value.
     Spin(usize, u64),
+    /// The same at most twice, then go on.
+    SpinTwice(usize, u64),
+    /// Yield until the atomic has this value, looking under a mutex, which is left unchanged.
+    Poll(usize, u64),
+    /// Release a mutex without having changed anything.
+    UnlockUnchanged(usize),
+    /// Let others run.
+    Yield,
     Choose,
     /// Skip the next instruction if the last result is this.
     SkipIf(u64),
@@ -73,6 +81,9 @@ struct Interpreted {
     joining: Option<ThreadId>,
     waiting: bool,
     spinning: bool,
+    /// Where in a loop, and what it has seen.
+    phase: u32,
+    polled: u64,
 }
 
 impl Interpreter {
@@ -90,6 +101,8 @@ impl Interpreter {
             joining: None,
             waiting: false,
             spinning: false,
+            phase: 0,
+            polled: 0,
         });
     }
 
@@ -121,6 +134,39 @@ impl Interpreter {
                     }
                     break operation(Action::Yield, ObjectId::NONE, 0, 0);
                 }
+                Instruction::SpinTwice(x, value) => {
+                    thread.phase += 1;
+                    match thread.phase {
+                        1 | 3 | 5 => break operation(Action::Load, atomic(x), 0, 0),
+                        2 | 4 if thread.result != value => {
+                            break operation(Action::Yield, ObjectId::NONE, 0, 0);
+                        }
+                        _ => {
+                            thread.phase = 0;
+                            thread.at += 1;
+                            continue;
+                        }
+                    }
+                }
+                Instruction::Poll(x, value) => {
+                    thread.phase += 1;
+                    match thread.phase {
+                        1 => break operation(Action::Lock, mutex(1), 0, 0),
+                        2 => break operation(Action::Load, atomic(x), 0, 0),
+                        3 => {
+                            thread.polled = thread.result;
+                            break operation(Action::Unlock, mutex(1), 1, 0);
+                        }
+                        _ => {
+                            thread.phase = 0;
+                            if thread.polled == value {
+                                thread.at += 1;
+                                continue;
+                            }
+                            break operation(Action::Yield, ObjectId::NONE, 0, 0);
+                        }
+                    }
+                }
                 Instruction::Wait(m) | Instruction::WaitTimed(m) if thread.waiting => {
                     thread.waiting = false;
                     thread.at += 1;
@@ -145,6 +191,10 @@ impl Interpreter {
                 Instruction::Lock(m) => break operation(Action::Lock, mutex(m), 0, 0),
                 Instruction::TryLock(m) => break operation(Action::TryLock, mutex(m), 0, 0),
                 Instruction::Unlock(m) => break operation(Action::Unlock, mutex(m), 0, 0),
+                Instruction::UnlockUnchanged(m) => {
+                    break operation(Action::Unlock, mutex(m), 1, 0);
+                }
+                Instruction::Yield => break operation(Action::Yield, ObjectId::NONE, 0, 0),
                 Instruction::Read => break operation(Action::ReadLock, atomic(READ_WRITE), 0, 0),
                 Instruction::ReadUnlock => {
                     break operation(Action::ReadUnlock, atomic(READ_WRITE), 0, 0);
@@ -186,7 +236,11 @@ impl Interpreter {
                     self.advance(child, run, driver);
                     run.current = id;
                 }
-                Instruction::Spin(..) | Instruction::Wait(_) | Instruction::WaitTimed(_) => {
+                Instruction::Spin(..)
+                | Instruction::SpinTwice(..)
+                | Instruction::Poll(..)
+                | Instruction::Wait(_)
+                | Instruction::WaitTimed(_) => {
                     unreachable!("handled above")
                 }
             }
@@ -203,6 +257,17 @@ impl Program for Interpreter {
         self.objects = (0..=TOKEN + 4).map(|_| run.create(0)).collect();
         self.start(ThreadId::MAIN, 0);
         self.advance(ThreadId::MAIN, run, driver);
+        self.drive(run, driver);
+        if run.ending == Some(Ending::Restart) {
+            run.begin_epilogue();
+            self.drive(run, driver);
+            run.end_epilogue();
+        }
+    }
+}
+
+impl Interpreter {
+    fn drive(&mut self, run: &mut Run, driver: &mut dyn Driver) {
         while let Command::Resume(thread, result) = run.schedule(driver) {
             let index = self.index(thread);
             // A join hands over what the child computed, which is no object.
@@ -262,7 +327,16 @@ fn body(random: &mut Random, own: usize, length: usize, may_spawn: &[usize]) -> 
                 out.extend([Instruction::Load(x), Instruction::PanicIf(2)])
             }
             12 => out.push(Instruction::Choose),
-            13 if random.below(2) == 0 => out.push(Instruction::Spin(x, 1)),
+            13 if random.below(2) == 0 => match random.below(4) {
+                0 => out.push(Instruction::Spin(x, 1)),
+                1 => out.push(Instruction::SpinTwice(x, 1)),
+                2 => out.push(Instruction::Poll(x, 1)),
+                _ => out.extend([
+                    Instruction::Lock(1),
+                    Instruction::UnlockUnchanged(1),
+                    Instruction::Yield,
+                ]),
+            },
             13 => {
                 let m = random.below(MUTEXES);
                 out.extend([
@@ -322,7 +396,7 @@ fn tally(seed: u64, bound: Option<u32>, explore: Explore) -> (Halt, Tally) {
 fn tally_with(
     seed: u64,
     bound: Option<u32>,
-    explore: impl FnOnce(&mut Session<'_, Interpreter>) -> Halt,
+    mut explore: impl FnMut(&mut Session<'_, Interpreter>) -> Halt,
 ) -> (Halt, Tally) {
     let mut interpreter =
         Interpreter { bodies: program(seed), threads: Vec::new(), objects: Vec::new(), plain: 0 };
@@ -335,9 +409,14 @@ fn tally_with(
         ..Limits::default()
     };
     let rules = Rules { watch: true, patience: 5, ..Rules::default() };
-    let mut session = Session::new(&mut interpreter, limits, rules, Names::default());
-    let halt = explore(&mut session);
-    (halt, session.tally)
+    let names = Names::default();
+    loop {
+        let mut session = Session::new(&mut interpreter, limits.clone(), rules, names.clone());
+        let halt = explore(&mut session);
+        if halt != Halt::Restart {
+            return (halt, session.tally);
+        }
+    }
 }
 
 /// How two explorations of the same program differ.

@@ -222,6 +222,7 @@ fn describe(effects: &[Effect], next: &Next) -> String {
         Next::Operation(o) => format!("{} at {}", o.action.name(), o.site),
         Next::End => "the end of the thread".into(),
         Next::Panic => "a panic".into(),
+        Next::Exit => "the end of the program".into(),
     };
     let spawns = effects.iter().filter(|e| matches!(e, Effect::Spawn(..))).count();
     let creates = effects.iter().filter(|e| matches!(e, Effect::Create(..))).count();

@@ -6,7 +6,7 @@
 //! tells the runtime which thread to resume with which result.
 
 use crate::epilogue::Epilogue;
-use crate::race::Race;
+use crate::race::{Access, Race};
 use crate::{
     Action, Effect, Move, Names, Next, ObjectId, Operation, Order, Rules, Site, Status, Thread,
     ThreadId, World,
@@ -125,6 +125,8 @@ pub struct Run {
     pub order: Vec<ThreadId>,
     /// Steps, if they are recorded.
     pub events: Option<Vec<Event>>,
+    /// Accesses to plain cells, with the number of steps before each, if steps are recorded.
+    pub accesses: Vec<(usize, ObjectId, Access)>,
     /// The rules in force; a runtime may extend them and ask for a restart.
     pub rules: Rules,
     /// Longest execution allowed, in steps.
@@ -134,7 +136,9 @@ pub struct Run {
     /// Steps until something changed for the last time; the rest only polls.
     settled: usize,
     pub(crate) epilogue: Option<Box<Epilogue>>,
-    names: Names,
+    /// A loop to be tried out: its thread, and what kind of loop it is.
+    pub(crate) probe: Option<(ThreadId, u64)>,
+    pub(crate) names: Names,
     open: Vec<OpenSegment>,
     pub(crate) moves: Vec<Move>,
 }
@@ -158,8 +162,10 @@ pub enum Command {
 impl Run {
     /// An execution that uses these names.
     pub fn new(names: Names, rules: Rules, step_limit: usize) -> Self {
+        let mut world = World::new(rules);
+        world.loops = names.loops();
         Run {
-            world: World::new(rules),
+            world,
             path: Vec::new(),
             ending: None,
             preemptions: 0,
@@ -167,15 +173,24 @@ impl Run {
             current: ThreadId::MAIN,
             order: Vec::new(),
             events: None,
+            accesses: Vec::new(),
             rules,
             step_limit,
             keep_going: false,
             settled: 0,
             epilogue: None,
+            probe: None,
             names,
             open: Vec::new(),
             moves: Vec::new(),
         }
+    }
+
+    /// A world for a search that imagines executions, under these rules.
+    pub(crate) fn imagined_world(&self, rules: Rules) -> World {
+        let mut world = World::new(rules);
+        world.loops = self.world.loops.clone();
+        world
     }
 
     /// Back to the beginning, keeping allocations.
@@ -185,6 +200,10 @@ impl Run {
         self.settled = 0;
         self.ending = None;
         self.epilogue = None;
+        if let Some((_, key)) = self.probe.take() {
+            // Nobody has tried it out.
+            self.names.set_loop(key, true);
+        }
         self.preemptions = 0;
         self.last = ThreadId::MAIN;
         self.current = ThreadId::MAIN;
@@ -193,6 +212,7 @@ impl Run {
         if let Some(events) = &mut self.events {
             events.clear();
         }
+        self.accesses.clear();
         for open in &mut self.open {
             open.effects.clear();
             open.created = 0;
@@ -242,6 +262,10 @@ impl Run {
 
     /// The running thread touches a plain cell.
     pub fn touch(&mut self, cell: ObjectId, write: bool, site: Site) {
+        if self.events.is_some() {
+            let access = Access { thread: self.current, write, site };
+            self.accesses.push((self.path.len(), cell, access));
+        }
         self.note(Effect::Access(cell, write, site));
         self.note_race();
     }
@@ -278,6 +302,10 @@ impl Run {
             }
         }
         self.world.arrive(thread, next);
+        if self.rules.watch && self.ending.is_none() && self.world.is_unknown_loop(thread) {
+            self.probe = Some((thread, self.world.loop_of(thread)));
+            self.ending = Some(Ending::Restart);
+        }
         let open = self.open(thread);
         open.effects = effects;
         open.effects.clear();

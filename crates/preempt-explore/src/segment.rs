@@ -50,6 +50,8 @@ pub enum Next {
     End,
     /// The thread has panicked: nothing moves any more.
     Panic,
+    /// The thread has ended the whole program, as C's `exit` does: nothing moves any more.
+    Exit,
 }
 
 /// What a thread does between two visible operations.

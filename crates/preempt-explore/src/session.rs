@@ -14,6 +14,8 @@ pub struct Limits {
     pub bound: Option<u32>,
     /// Point in time at which to give up.
     pub deadline: Option<Instant>,
+    /// Later point in time that counts once the first bound is finished.
+    pub first_deadline: Option<Instant>,
     /// Most executions.
     pub executions: u64,
     /// Most states that a search may remember.
@@ -33,6 +35,7 @@ impl Default for Limits {
         Limits {
             bound: None,
             deadline: None,
+            first_deadline: None,
             executions: u64::MAX,
             states: 4_000_000,
             steps: 100_000,
@@ -110,6 +113,8 @@ pub struct Tally {
     pub rows: Vec<Row>,
     /// Whether no further execution exists at any bound.
     pub exhausted: bool,
+    /// All executions with at most this many delays were explored.
+    pub delays: Option<u32>,
     /// Graphs seen exactly once by a strategy that samples.
     pub singletons: u64,
     /// Executions made by sampling.
@@ -226,6 +231,7 @@ impl<'p, P: Program> Session<'p, P> {
         if self.limits.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return true;
         }
-        self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        let later = self.limits.first_deadline.filter(|_| !self.tally.rows.is_empty());
+        later.or(self.limits.deadline).is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

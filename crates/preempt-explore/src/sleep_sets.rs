@@ -49,7 +49,7 @@ struct Frame {
 
 fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
     let mut recorded = Recorded::default();
-    let mut world = World::new(imagined(session));
+    let mut world = session.run.imagined_world(imagined(session));
     recorded.begin(session, &mut world)?;
     let start = Move { thread: ThreadId::MAIN, choice: 0 };
     let mut stack = vec![frame(world, start, 0, Vec::new())];

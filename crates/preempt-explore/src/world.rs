@@ -9,12 +9,14 @@
 //! Each thread has a *local history*: a hash chain over its actions and what each one read from.
 //! Two executions in which a thread has the same history cannot be told apart by that thread.
 
+use crate::identity::Loops;
 use crate::mix::{mix, mix3};
 use crate::objects::Objects;
 use crate::polling::{Rounds, Watch};
 use crate::race::{Clocks, Race};
 use crate::virtual_time::Times;
 use crate::{Action, Effect, Move, Next, ObjectId, Operation, ThreadId};
+use std::sync::Arc;
 
 /// What a thread is up to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,11 +116,15 @@ pub struct World {
     pub(crate) last_timeout: u64,
     pub(crate) rules: Rules,
     pub(crate) panicked: Option<ThreadId>,
+    /// Whether some thread has ended the whole program.
+    pub(crate) exited: bool,
     pub(crate) urgent: Option<ThreadId>,
     pub(crate) clocks: Option<Box<Clocks>>,
     pub(crate) times: Option<Box<Times>>,
     /// Waits that have ended for no reason.
     pub(crate) woken: u32,
+    /// What is known about loops that yield.
+    pub(crate) loops: Arc<Loops>,
     /// Outcome of the next comparison of pointers, when values are not at hand.
     pub(crate) hint: Option<bool>,
 }
@@ -140,10 +146,14 @@ impl Clone for World {
         self.last_timeout = source.last_timeout;
         self.rules = source.rules;
         self.panicked = source.panicked;
+        self.exited = source.exited;
         self.urgent = source.urgent;
         self.clocks.clone_from(&source.clocks);
         self.times.clone_from(&source.times);
         self.woken = source.woken;
+        if !Arc::ptr_eq(&self.loops, &source.loops) {
+            self.loops = source.loops.clone();
+        }
         self.hint = source.hint;
     }
 }
@@ -165,10 +175,12 @@ impl World {
             last_timeout: 0,
             rules,
             panicked: None,
+            exited: false,
             urgent: None,
             clocks: None,
             times: None,
             woken: 0,
+            loops: Arc::default(),
             hint: None,
         };
         world.reset(rules);
@@ -186,6 +198,7 @@ impl World {
         self.last_timeout = 0;
         self.rules = rules;
         self.panicked = None;
+        self.exited = false;
         self.urgent = None;
         self.hint = None;
         self.clocks = rules.clocks.then(Box::default);
@@ -222,12 +235,15 @@ impl World {
         object.readers + u64::from(Channel::from_value(object.value).length)
     }
 
-    /// Whether every thread has ended, or the main thread if that is enough.
+    /// Whether every thread has ended, or one of them has ended the program, or the main thread if
+    /// that is enough.
     pub fn is_finished(&self) -> bool {
-        if self.rules.daemons && self.threads[0].status == Status::Done {
-            return true;
-        }
-        self.all_ended()
+        self.is_over() || self.all_ended()
+    }
+
+    /// Whether nothing moves any more although there may be threads that could.
+    fn is_over(&self) -> bool {
+        self.exited || self.rules.daemons && self.threads[0].status == Status::Done
     }
 
     /// Whether every thread has ended.
@@ -255,7 +271,7 @@ impl World {
     /// All moves that are possible now, in order of thread, then choice.
     pub fn moves(&self, out: &mut Vec<Move>) {
         out.clear();
-        if self.panicked.is_some() || self.rules.daemons && self.threads[0].status == Status::Done {
+        if self.panicked.is_some() || self.is_over() {
             return;
         }
         if let Some(thread) = self.urgent {
@@ -288,6 +304,7 @@ impl World {
         thread.status == Status::Ready
             && !thread.operation.action.is_voluntary()
             && self.panicked.is_none()
+            && !self.exited
             && self.urgent.is_none_or(|urgent| urgent == id)
             && self.is_enabled(id, thread)
     }
@@ -324,7 +341,11 @@ impl World {
                 Action::Reacquire => {
                     thread.waiting != ObjectId::NONE && self.object(operation.object).value == 0
                 }
-                Action::TakeToken | Action::Receive => !self.is_enabled(id, thread),
+                Action::TakeToken
+                | Action::Receive
+                | Action::Lock
+                | Action::ReadLock
+                | Action::WriteLock => !self.is_enabled(id, thread),
                 _ => false,
             };
             if possible {
@@ -479,6 +500,10 @@ impl World {
                 }
             }
             Next::End => state.status = Status::Done,
+            Next::Exit => {
+                state.status = Status::Done;
+                self.exited = true;
+            }
             Next::Panic => {
                 state.status = Status::Done;
                 self.panicked = Some(thread);

@@ -8,8 +8,9 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// Turns a function into a test that runs its body once per partial order.
 ///
 /// `#[preempt::test]` iterates preemption bounds within the default time. Options, all optional:
-/// `preemptions = 2`, `unbounded`, `time = "30s"`, `threads = 4`, `steps = 10000`,
-/// `stack = 1048576`, `timeouts = 1`.
+/// `preemptions = 2`, `unbounded`, `strict`, `min_preemptions = 1`, `time = "30s"`, `threads = 4`,
+/// `steps = 10000`, `states = 1000000`, `executions = 1000`, `stack = 1048576`, `timeouts = 1`, `spurious = 1`,
+/// `daemons`, `require_join`, `reuse_addresses`. The function may return a `Result`; an error is a failure.
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, function: TokenStream) -> TokenStream {
     match expand(arguments, function) {
@@ -31,16 +32,33 @@ fn expand(arguments: TokenStream, function: TokenStream) -> Result<TokenStream, 
             return Err((span, "`#[preempt::test]` needs a function with a body".into()));
         }
     };
+    let returned = take_return_type(&mut tokens);
+    let closure = match &returned {
+        Some(_) => "|| ::preempt::Returned::check((|| -> RETURNED BODY)())",
+        None => "|| BODY",
+    };
     let source = format!(
-        "{{ ::preempt::Check::new().name(concat!(module_path!(), \"::\", \"{name}\")){options}.test(|| BODY) }}"
+        "{{ ::preempt::Check::new().name(concat!(module_path!(), \"::\", \"{name}\")){options}.test({closure}) }}"
     );
     let call: TokenStream =
         source.parse().map_err(|_| (Span::call_site(), "bad options".into()))?;
-    let new_body = replace_body(call, &body);
+    let new_body = replace_body(call, &body, returned.as_ref());
     let mut output: TokenStream = "#[::core::prelude::v1::test]".parse().unwrap_or_default();
     output.extend(tokens);
     output.extend(new_body);
     Ok(output)
+}
+
+/// Takes `-> Type` off the signature, which is all that is left of the function.
+fn take_return_type(tokens: &mut Vec<TokenTree>) -> Option<TokenStream> {
+    let is = |token: &TokenTree, c| matches!(token, TokenTree::Punct(p) if p.as_char() == c);
+    let function =
+        tokens.iter().position(|t| matches!(t, TokenTree::Ident(i) if i.to_string() == "fn"))?;
+    let parameters = function + 2;
+    let arrow = (parameters + 1..tokens.len().saturating_sub(1))
+        .find(|&i| is(&tokens[i], '-') && is(&tokens[i + 1], '>'))?;
+    let returned = tokens.drain(arrow..).skip(2).collect();
+    Some(returned)
 }
 
 fn function_name(tokens: &[TokenTree]) -> Result<String, Problem> {
@@ -108,7 +126,15 @@ fn option(name: &Ident, value: Option<Literal>) -> Result<String, Problem> {
         "steps" => number("steps"),
         "stack" => number("stack"),
         "timeouts" => number("timeouts"),
-        "unbounded" if text.is_none() => Ok(".unbounded()".into()),
+        "min_preemptions" => number("min_preemptions"),
+        "spurious" => number("spurious"),
+        "states" => number("states"),
+        "executions" => number("executions"),
+        "unbounded" | "strict" | "daemons" | "require_join" | "reuse_addresses"
+            if text.is_none() =>
+        {
+            Ok(format!(".{name}()"))
+        }
         "time" => {
             let text = text.unwrap_or_default();
             let millis = duration(text.trim_matches('"')).ok_or_else(|| {
@@ -122,7 +148,8 @@ fn option(name: &Ident, value: Option<Literal>) -> Result<String, Problem> {
         other => Err((
             name.span(),
             format!(
-                "unknown option `{other}`; there are preemptions, unbounded, time, threads, steps, stack, timeouts"
+                "unknown option `{other}`; there are preemptions, unbounded, strict, min_preemptions, time, threads, \
+                 steps, states, executions, stack, timeouts, spurious, daemons, require_join, reuse_addresses"
             ),
         )),
     }
@@ -139,17 +166,24 @@ fn duration(text: &str) -> Option<u64> {
     number.trim().parse::<u64>().ok()?.checked_mul(factor)
 }
 
-fn replace_body(stream: TokenStream, body: &Group) -> TokenStream {
-    stream
-        .into_iter()
-        .map(|token| match token {
-            TokenTree::Ident(i) if i.to_string() == "BODY" => TokenTree::Group(body.clone()),
-            TokenTree::Group(group) => {
-                TokenTree::Group(Group::new(group.delimiter(), replace_body(group.stream(), body)))
+fn replace_body(stream: TokenStream, body: &Group, returned: Option<&TokenStream>) -> TokenStream {
+    let mut output = TokenStream::new();
+    for token in stream {
+        match token {
+            TokenTree::Ident(i) if i.to_string() == "BODY" => {
+                output.extend([TokenTree::Group(body.clone())]);
             }
-            other => other,
-        })
-        .collect()
+            TokenTree::Ident(i) if i.to_string() == "RETURNED" => {
+                output.extend(returned.cloned());
+            }
+            TokenTree::Group(group) => {
+                let inner = replace_body(group.stream(), body, returned);
+                output.extend([TokenTree::Group(Group::new(group.delimiter(), inner))]);
+            }
+            other => output.extend([other]),
+        }
+    }
+    output
 }
 
 fn compile_error(span: Span, message: &str) -> TokenStream {

@@ -627,6 +627,22 @@ impl System for Native<'_> {
         self.reference.future_at(usize::from(frame.proctype), self.control.pc(state, frame))
     }
 
+    fn signals(&self, state: &[u8], process: ProcessId) -> Option<&ObjectSet> {
+        let frame = self.shape.frame(state, process.index())?;
+        self.reference.signals_at(usize::from(frame.proctype), self.control.pc(state, frame))
+    }
+
+    fn waits_for(&self, state: &[u8], step: Step, signalled: Option<&ObjectSet>) -> bool {
+        self.reference.waits_for(state, step, signalled)
+    }
+
+    fn may_answer(&self, state: &[u8], process: ProcessId) -> bool {
+        self.shape.frame(state, process.index()).is_none_or(|frame| {
+            let proctype = usize::from(frame.proctype);
+            self.reference.may_answer_at(proctype, self.control.pc(state, frame))
+        })
+    }
+
     fn observed(&self) -> Option<&ObjectSet> {
         self.reference.observed()
     }

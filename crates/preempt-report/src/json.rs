@@ -79,6 +79,8 @@ struct ReportJson<'a> {
     stop: Option<&'static str>,
     errors: u64,
     states: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executions: Option<u64>,
     matched: u64,
     transitions: u64,
     atomic_steps: u64,
@@ -116,6 +118,7 @@ impl<'a> ReportJson<'a> {
             stop,
             errors: s.errors,
             states: s.states,
+            executions: s.executions,
             matched: s.matched,
             transitions: s.transitions,
             atomic_steps: s.atomic_steps,
@@ -148,6 +151,7 @@ fn stop_name(stop: Stop) -> &'static str {
         Stop::LossyStore => "lossy_store",
         Stop::Sampling => "sampling",
         Stop::Fault => "fault",
+        Stop::Unsupported => "unsupported",
     }
 }
 

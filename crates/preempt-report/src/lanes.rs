@@ -171,9 +171,11 @@ impl Lanes {
 
     /// The switch that leads to this step, when it is worth a row of its own.
     fn arrow(&mut self, step: &TraceStep) -> String {
-        let (Switch::Preemption, Some(last)) = (step.switch, self.last) else {
+        if step.switch != Switch::Preemption {
             return String::new();
-        };
+        }
+        // Before the first step only the first process can have run.
+        let last = self.last.unwrap_or(0);
         self.preemptions += 1;
         let from = self.cast.lane(last).unwrap_or(0);
         let to = self.cast.lane(step.pid).unwrap_or(0);

@@ -69,9 +69,10 @@ fn preemptions(trace: &Trace, cast: &Cast) -> Vec<Moment> {
     let mut left = trace.cost().preemptions;
     let mut out = Vec::new();
     for (index, step) in trace.steps.iter().enumerate().rev() {
-        if step.switch == Switch::Preemption && index > 0 {
-            let before = &trace.steps[index - 1];
-            let stopped = before.partner.unwrap_or(before.pid);
+        if step.switch == Switch::Preemption {
+            // Before the first step only the first process can have run.
+            let before = index.checked_sub(1).map(|before| &trace.steps[before]);
+            let stopped = before.map_or(0, |before| before.partner.unwrap_or(before.pid));
             let next = match next.get(&stopped) {
                 Some((0, text)) => format!(" before `{}`", fit::clean(text)),
                 Some((line, text)) => format!(" before line {line} `{}`", fit::clean(text)),

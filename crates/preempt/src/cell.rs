@@ -60,6 +60,7 @@ pub struct UnsafeCell<T: ?Sized> {
 
 impl<T> UnsafeCell<T> {
     /// A new cell. Not `const` under control: see `preempt::statics!`.
+    #[track_caller]
     pub fn new(value: T) -> Self {
         UnsafeCell { slot: Slot::new(0), inner: std::cell::UnsafeCell::new(value) }
     }
@@ -135,6 +136,7 @@ pub struct Cell<T> {
 
 impl<T> Cell<T> {
     /// A new cell. Not `const` under control: see `preempt::statics!`.
+    #[track_caller]
     pub fn new(value: T) -> Self {
         Cell { slot: Slot::new(0), inner: std::cell::Cell::new(value) }
     }

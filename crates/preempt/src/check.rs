@@ -4,10 +4,11 @@ use crate::chooser::{self, Chooser};
 use crate::environment::Environment;
 use crate::explore::{Found, Job, explore, replay};
 use crate::html;
-use crate::report::{Bound, Failure, Outcome, Reason, Report};
+use crate::report::{Bound, Failure, FailureKind, Outcome, Reason, Report};
 use crate::rt::Runtime;
 use crate::saved;
 use preempt_explore::{Limits, Schedule, Session};
+use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,8 @@ pub struct Check {
     name: Option<String>,
     bound: Option<u32>,
     unbounded: bool,
+    strict: bool,
+    min_preemptions: Option<u32>,
     time: Duration,
     threads: usize,
     strategy: Strategy,
@@ -80,6 +83,8 @@ impl Check {
             name: None,
             bound: None,
             unbounded: false,
+            strict: false,
+            min_preemptions: None,
             time: Duration::from_secs(10),
             threads: 1,
             strategy: Strategy::Portfolio,
@@ -104,7 +109,19 @@ impl Check {
     /// All executions, however many preemptions they need.
     pub fn unbounded(mut self) -> Self {
         self.unbounded = true;
-        self.bound = None;
+        self
+    }
+
+    /// Fail if what was asked for cannot be explored within the limits: an inconclusive check is a
+    /// failure.
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// Fail unless all executions with at most this many preemptions were explored.
+    pub fn min_preemptions(mut self, bound: u32) -> Self {
+        self.min_preemptions = Some(bound);
         self
     }
 
@@ -212,6 +229,9 @@ impl Check {
     /// Explores and returns what was found. Never panics, and does not look at the environment.
     pub fn run(&self, body: impl Fn() + Sync) -> Report {
         let begin = Instant::now();
+        if let Some(message) = self.contradiction() {
+            return Report::failed(Failure::of_input(message), begin.elapsed());
+        }
         let job = self.job(&body, begin);
         if let Some(text) = &self.replay {
             return match text.parse::<Schedule>() {
@@ -224,6 +244,44 @@ impl Check {
         }
         let found = explore(&job);
         self.report(found, begin)
+    }
+
+    /// Options that cannot be met together, in words.
+    fn contradiction(&self) -> Option<String> {
+        let strategy = format!("{:?}", self.strategy);
+        let samples = matches!(
+            self.strategy,
+            Strategy::Random { .. } | Strategy::Pct { .. } | Strategy::Sampling { .. }
+        );
+        let unbounded = matches!(self.strategy, Strategy::Optimal | Strategy::SleepSets);
+        if self.unbounded && self.bound.is_some() {
+            return Some("a check cannot be unbounded and have a bound on preemptions".into());
+        }
+        if self.bound.is_some() && (samples || unbounded) {
+            return Some(format!("the strategy {strategy} knows no bound on preemptions"));
+        }
+        if self.min_preemptions.is_some() && samples {
+            return Some(format!("the strategy {strategy} completes no bound on preemptions"));
+        }
+        if self.strict && samples {
+            return Some(format!(
+                "the strategy {strategy} samples, so a strict check always fails"
+            ));
+        }
+        match (self.min_preemptions, self.bound) {
+            (Some(least), Some(most)) if least > most => {
+                return Some(format!(
+                    "at least {least} and at most {most} preemptions cannot both be met"
+                ));
+            }
+            _ => {}
+        }
+        if self.daemons && self.require_join {
+            return Some("threads must be joined, or may outlive the body, but not both".into());
+        }
+        (self.reuse_addresses && !crate::rt::follows_addresses()).then(|| {
+            "addresses can be used again only if preempt::Allocator is the global allocator".into()
+        })
     }
 
     /// Explores the executions that a chooser wants.
@@ -264,8 +322,10 @@ impl Check {
             }
             panic!("{text}");
         }
-        if environment.log {
-            eprintln!("{}{report}", check.prefix());
+        let weaker = matches!(report.outcome, Outcome::Inconclusive(_)) || !report.notes.is_empty();
+        if environment.log || weaker {
+            // Not by a macro, whose output the test harness captures.
+            let _ = writeln!(std::io::stderr(), "{}{report}", check.prefix());
         } else {
             println!("{}{report}", check.prefix());
         }
@@ -280,6 +340,8 @@ impl Check {
         if let Some(bound) = environment.preemptions {
             check.bound = Some(bound);
             check.unbounded = false;
+            // The environment has the last word.
+            check.min_preemptions = check.min_preemptions.filter(|&least| least <= bound);
         }
         check.time = environment.time.unwrap_or(check.time);
         check.threads = environment.threads.unwrap_or(check.threads);
@@ -343,7 +405,7 @@ impl Check {
             }
             _ => Outcome::Inconclusive(found.reason.unwrap_or(Reason::Sampling)),
         };
-        Report {
+        let mut report = Report {
             outcome,
             executions: tally.executions,
             partial_orders: tally.graphs.len() as u64,
@@ -358,11 +420,54 @@ impl Check {
                     states: row.states,
                 })
                 .collect(),
+            delays: tally.delays,
             samples: tally.samples,
             unseen: (tally.samples > 0).then(|| tally.singletons as f64 / tally.samples as f64),
             time: begin.elapsed(),
             notes: found.notes,
             graphs: tally.graphs,
+        };
+        if let Some(message) = self.unmet(&report, finished) {
+            report.outcome = Outcome::Failed(Failure::of(FailureKind::Inconclusive, message));
+        }
+        report
+    }
+
+    /// What the check insists on and was not achieved, in words.
+    fn unmet(&self, report: &Report, finished: Option<u32>) -> Option<String> {
+        let explored = match &report.outcome {
+            Outcome::Failed(_) | Outcome::Holds => return None,
+            _ if self.replay.is_some() => return None,
+            Outcome::HoldsWithinBound(_) => false,
+            Outcome::Inconclusive(_) => self.strict,
+        };
+        if explored {
+            return Some(format!("strict, and {}", report.covered()));
+        }
+        let least = self.min_preemptions.filter(|&least| finished.is_none_or(|b| b < least))?;
+        Some(format!(
+            "all executions with at most {least} preemptions were asked for; {}",
+            report.covered()
+        ))
+    }
+}
+
+/// What the body of a `#[preempt::test]` may return.
+#[doc(hidden)]
+pub trait Returned {
+    /// Panics if it is an error.
+    fn check(self);
+}
+
+impl Returned for () {
+    fn check(self) {}
+}
+
+impl<E: std::fmt::Debug> Returned for Result<(), E> {
+    #[track_caller]
+    fn check(self) {
+        if let Err(error) = self {
+            panic!("the test returned an error: {error:?}");
         }
     }
 }

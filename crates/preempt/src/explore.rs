@@ -1,13 +1,16 @@
 //! Running a strategy on worker threads, and turning its finding into a failure report.
 
 use crate::check::Strategy;
+use crate::lanes::RacyAccess;
 use crate::pulse::Pulse;
 use crate::report::{Failure, Reason};
 use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
 use preempt_explore::{
-    Crew, Ending, Event, Finding, Halt, Limits, Names, Replay, Rules, Run, Schedule, Session,
-    Tally, caching, forward, iterative, optimal, pct, random, sampling, serve, sleep_sets,
+    Access, Crew, Ending, Event, Finding, Halt, Limits, Names, ObjectId, Replay, Rules, Run,
+    Schedule, Session, Site, Tally, caching, delay, forward, iterative, optimal, pct, random,
+    sampling, serve, sleep_sets,
 };
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -49,6 +52,10 @@ pub(crate) struct Evidence {
     pub(crate) schedule: Schedule,
     pub(crate) preemptions: u32,
     pub(crate) events: Vec<Event>,
+    /// The accesses to the cell of a data race.
+    pub(crate) racy: Vec<RacyAccess>,
+    /// Where objects were made.
+    pub(crate) origins: FxHashMap<ObjectId, Site>,
     pub(crate) trouble: Option<Trouble>,
     pub(crate) panics: Vec<(usize, PanicNote)>,
     pub(crate) threads: Vec<String>,
@@ -147,7 +154,7 @@ fn runtime(job: &Job<'_>, learnt: &Learnt) -> Runtime {
 fn explore_here(job: &Job<'_>) -> Found {
     let mut learnt = Learnt::new(job);
     let mut runtime = runtime(job, &learnt);
-    let (halt, tally) = loop {
+    let (halt, mut tally) = loop {
         let mut session =
             Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
         let halt = match job.strategy {
@@ -172,6 +179,7 @@ fn explore_here(job: &Job<'_>) -> Found {
             break (Halt::Time, tally);
         }
     };
+    simplify(job, &mut runtime, &mut learnt, &mut tally);
     learnt.knowledge = runtime.registry.knowledge.clone();
     let mut notes = Vec::new();
     if let Some(site) = runtime.weak_ordering {
@@ -200,6 +208,32 @@ fn explore_here(job: &Job<'_>) -> Found {
         Halt::Done | Halt::Failure | Halt::Restart => None,
     };
     Found { tally, failure, reason, notes }
+}
+
+/// Strategies without bound stop at the first failure, however many preemptions it has: looks for one
+/// with fewer. Its executions are not the strategy's, so they are not counted.
+fn simplify(job: &Job<'_>, runtime: &mut Runtime, learnt: &mut Learnt, tally: &mut Tally) {
+    if !matches!(job.strategy, Strategy::Optimal | Strategy::SleepSets) || job.threads > 1 {
+        return;
+    }
+    let Some(found) = &tally.failure else { return };
+    let Some(fewer) = found.preemptions.checked_sub(1) else { return };
+    if matches!(found.ending, Ending::Nondeterminism(_) | Ending::Reported) {
+        return;
+    }
+    let limits = Limits { bound: Some(fewer), keep_going: false, ..job.limits.clone() };
+    loop {
+        let mut session = Session::new(runtime, limits.clone(), learnt.rules, learnt.names.clone());
+        let halt = forward::explore(&mut session);
+        let late = session.is_late();
+        learnt.rules = session.run.rules;
+        if let Some(simpler) = session.tally.failure {
+            tally.failure = Some(simpler);
+        }
+        if halt != Halt::Restart || late {
+            return;
+        }
+    }
 }
 
 /// Searches here while other threads execute the test.
@@ -244,15 +278,29 @@ fn strategy(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
     }
 }
 
-/// Systematic exploration for four fifths of the time; if it does not finish, sampling.
+/// Systematic exploration for four fifths of the time; if it does not finish, sampling. If not even
+/// executions without preemption can be finished within two fifths, the next two are for bounds on
+/// delays instead.
 fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
     let limits = session.limits.clone();
-    if let Some(deadline) = limits.deadline {
-        session.limits.deadline = Some(deadline - deadline.duration_since(job.begin) / 5);
-    }
+    let fifths = |n: u32| {
+        limits.deadline.map(|deadline| deadline - deadline.duration_since(job.begin) / 5 * (5 - n))
+    };
+    session.limits.deadline = fifths(2);
+    session.limits.first_deadline = fifths(4);
     let halt = forward::explore(session);
+    let unfinished = matches!(halt, Halt::Time | Halt::States);
+    session.limits.first_deadline = None;
+    session.limits.deadline = fifths(4);
+    if unfinished && session.tally.rows.is_empty() && !session.is_late() {
+        let delayed = delay::explore(session);
+        if matches!(delayed, Halt::Done | Halt::Failure | Halt::Restart) {
+            session.limits = limits;
+            return delayed;
+        }
+    }
     session.limits = limits.clone();
-    if !matches!(halt, Halt::Time | Halt::States) || session.is_late() {
+    if !unfinished || session.is_late() {
         return halt;
     }
     // Sampling needs no table of states, and states seen so far stay counted.
@@ -287,6 +335,8 @@ fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> Evidence {
         schedule,
         preemptions: 0,
         events: Vec::new(),
+        racy: Vec::new(),
+        origins: FxHashMap::default(),
         trouble: None,
         panics: Vec::new(),
         threads: Vec::new(),
@@ -323,12 +373,29 @@ fn evidence(job: &Job<'_>, runtime: &Runtime, run: Run, driver: &Replay) -> Evid
         threads: run.order.iter().enumerate().map(name).collect(),
         panics: runtime.panics.iter().map(|(t, note)| (run.ordinal(*t), note.clone())).collect(),
         events: renumbered(&run),
+        racy: racy(&run),
+        origins: runtime.registry.origins.clone(),
         trouble: runtime.trouble.clone(),
         waiting,
         diverged: driver.diverged,
         stack: job.stack,
         steps: job.limits.steps,
     }
+}
+
+/// The two accesses of a data race, and others to the same cell, with threads numbered in the order
+/// of spawning.
+fn racy(run: &Run) -> Vec<RacyAccess> {
+    let Some(Ending::Race(race)) = run.ending else { return Vec::new() };
+    let own = |(_, cell, _): &&(usize, ObjectId, Access)| *cell == race.cell;
+    run.accesses
+        .iter()
+        .filter(own)
+        .map(|&(position, cell, access)| {
+            let thread = preempt_explore::ThreadId(run.ordinal(access.thread) as u32);
+            RacyAccess { position, cell, access: Access { thread, ..access } }
+        })
+        .collect()
 }
 
 /// Events with threads numbered in the order of spawning.

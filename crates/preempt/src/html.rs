@@ -2,10 +2,10 @@
 //!
 //! Failure to write it, or to find a source file, is no failure of the test.
 
+use crate::naming::candidates;
 use crate::report::{Failure, FailureKind, Report};
 use preempt_core::{BoundRow, Claim, Statistics, Verdict, Violation, ViolationKind};
 use preempt_report::{Page, Source, page};
-use std::path::{Path, PathBuf};
 
 /// The page that shows a failure.
 pub(crate) fn render(name: &str, failure: &Failure, report: &Report) -> String {
@@ -72,9 +72,4 @@ fn sources(failure: &Failure) -> Vec<Source> {
         Some(Source { file: file.to_string(), text })
     };
     files.into_iter().filter(|file| !file.is_empty()).filter_map(read).collect()
-}
-
-fn candidates(file: &str) -> Vec<PathBuf> {
-    let here = std::env::current_dir().unwrap_or_default();
-    here.ancestors().take(6).map(|folder| folder.join(Path::new(file))).collect()
 }

@@ -1,7 +1,8 @@
 //! One failing execution as a picture: a lane per thread, time from top to bottom.
 
+use crate::naming::binding;
 use preempt_core::{Change, Switch, Trace, TraceStep, Value};
-use preempt_explore::{Action, Event, Move, ObjectId};
+use preempt_explore::{Access, Action, Event, Move, ObjectId, Site};
 use preempt_report::{Look, lanes};
 use rustc_hash::FxHashMap;
 
@@ -10,34 +11,63 @@ const SHOWN: usize = 8;
 /// Columns of a terminal.
 const WIDTH: usize = 100;
 
-/// The steps of an execution in the vocabulary of reports.
-pub(crate) fn trace(events: &[Event], threads: &[String]) -> Trace {
-    let mut names = ObjectNames::default();
-    let mut last = None;
-    let steps = events
-        .iter()
-        .map(|event| {
-            let thread = event.step.thread.index();
-            let switch = match last {
-                Some(before) if before != thread && event.preemption => Switch::Preemption,
-                Some(before) if before != thread => Switch::Forced,
-                _ => Switch::None,
-            };
-            last = Some(thread);
-            TraceStep {
-                process: threads.get(thread).cloned().unwrap_or_default(),
-                pid: thread,
-                partner: None,
-                file: event.operation.site.file().into(),
-                line: event.operation.site.line(),
-                text: names.describe(event, threads),
-                switch,
-                changes: names.changes(event),
-                output: String::new(),
-            }
-        })
-        .collect();
+/// An access to a plain cell that takes part in a data race.
+pub(crate) struct RacyAccess {
+    /// How many steps come before it.
+    pub(crate) position: usize,
+    pub(crate) cell: ObjectId,
+    pub(crate) access: Access,
+}
+
+/// The steps of an execution in the vocabulary of reports. The main thread runs first: whoever moves
+/// before it has taken the processor from it.
+pub(crate) fn trace(
+    events: &[Event],
+    racy: &[RacyAccess],
+    threads: &[String],
+    origins: &FxHashMap<ObjectId, Site>,
+) -> Trace {
+    let mut names = ObjectNames { origins: origins.clone(), ..ObjectNames::default() };
+    let mut last = 0;
+    let mut steps = Vec::with_capacity(events.len() + racy.len());
+    for position in 0..=events.len() {
+        for racy in racy.iter().filter(|racy| racy.position == position) {
+            let Access { thread, write, site } = racy.access;
+            let cell = names.name(racy.cell, "cell");
+            let verb = if write { "write" } else { "read" };
+            let switch = if last == thread.index() { Switch::None } else { Switch::Forced };
+            last = thread.index();
+            let text = format!("{cell}: {verb}, races");
+            steps.push(step(last, threads, site, text, switch));
+        }
+        let Some(event) = events.get(position) else { break };
+        let thread = event.step.thread.index();
+        let switch = match last == thread {
+            true => Switch::None,
+            false if event.preemption => Switch::Preemption,
+            false => Switch::Forced,
+        };
+        last = thread;
+        let text = names.describe(event, threads);
+        let mut step = step(thread, threads, event.operation.site, text, switch);
+        step.changes = names.changes(event);
+        steps.push(step);
+    }
     Trace { steps, ..Trace::default() }
+}
+
+fn step(thread: usize, threads: &[String], site: Site, text: String, switch: Switch) -> TraceStep {
+    TraceStep {
+        process: threads.get(thread).cloned().unwrap_or_default(),
+        pid: thread,
+        partner: None,
+        file: site.file().into(),
+        line: site.line(),
+        text,
+        switch,
+        changes: Vec::new(),
+        output: String::new(),
+    }
 }
 
 /// Draws the lanes. Steps show the line; the file is the same for all or named with each.
@@ -55,11 +85,12 @@ pub(crate) fn draw(trace: &Trace) -> String {
     lanes::render(&trace, None, &look)
 }
 
-/// Short names for objects, by kind and order of appearance.
+/// Short names for objects: the binding in whose line they were made, or their kind and a number.
 #[derive(Default)]
 struct ObjectNames {
     names: FxHashMap<ObjectId, String>,
-    counts: FxHashMap<&'static str, usize>,
+    counts: FxHashMap<String, usize>,
+    origins: FxHashMap<ObjectId, Site>,
 }
 
 impl ObjectNames {
@@ -67,9 +98,15 @@ impl ObjectNames {
         if let Some(name) = self.names.get(&object) {
             return name.clone();
         }
-        let count = self.counts.entry(kind).or_default();
+        let binding = self.origins.get(&object).and_then(|site| binding(site));
+        let is_bound = binding.is_some();
+        let base = binding.unwrap_or_else(|| kind.to_string());
+        let count = self.counts.entry(base.clone()).or_default();
         *count += 1;
-        let name = format!("{kind}{count}");
+        let name = match *count {
+            1 if is_bound => base,
+            count => format!("{base}{count}"),
+        };
         self.names.insert(object, name.clone());
         name
     }
@@ -125,6 +162,7 @@ impl ObjectNames {
 
 fn kind(action: Action) -> &'static str {
     match action {
+        Action::Upgrade => "count",
         Action::Load
         | Action::Store
         | Action::Update(..)
@@ -138,7 +176,8 @@ fn kind(action: Action) -> &'static str {
         | Action::ReadUnlock
         | Action::WriteLock
         | Action::TryWriteLock
-        | Action::WriteUnlock => "rwlock",
+        | Action::WriteUnlock
+        | Action::RequestWrite => "rwlock",
         Action::NotifyOne | Action::NotifyAll => "condvar",
         Action::TakeToken | Action::GiveToken => "token",
         Action::Arrive | Action::Leave => "barrier",

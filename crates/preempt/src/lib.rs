@@ -22,6 +22,11 @@
 //! assert_eq!(failure.preemptions, 1);
 //! ```
 //!
+//! preempt sees what goes through [`sync`], [`thread`], [`cell`], [`time`] and [`hint`], and nothing else: a
+//! `std::sync::atomic` or `std::sync::Mutex` in the code under test is invisible to it, and so are the
+//! interleavings at its operations. Values kept in `std` types between executions (a static counter) make a
+//! test nondeterministic, which is reported where it shows.
+//!
 //! In a test suite write `#[preempt::test]` instead of `#[test]`. Code that ships uses the same
 //! paths: without the feature `check` (on by default; switch it off in `[dependencies]` and on in
 //! `[dev-dependencies]`) they are plain re-exports of the standard library.
@@ -50,6 +55,8 @@ mod html;
 #[cfg(feature = "check")]
 mod lanes;
 #[cfg(feature = "check")]
+mod naming;
+#[cfg(feature = "check")]
 mod parallel;
 #[cfg(not(feature = "check"))]
 mod plain;
@@ -71,6 +78,9 @@ pub mod thread;
 #[cfg(feature = "check")]
 pub mod time;
 
+#[cfg(feature = "check")]
+#[doc(hidden)]
+pub use check::Returned;
 #[cfg(feature = "check")]
 pub use check::{Check, Strategy, check};
 #[cfg(feature = "check")]

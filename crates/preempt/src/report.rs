@@ -70,6 +70,8 @@ pub enum FailureKind {
     StepLimit,
     /// A thread is blocked by something that preempt does not control.
     Blocked,
+    /// Nothing failed, but what was asked for was not explored, and the check is strict.
+    Inconclusive,
     /// The input to preempt cannot be used.
     Input,
 }
@@ -119,6 +121,9 @@ pub struct Report {
     pub states: u64,
     /// What was covered, bound by bound.
     pub per_bound: Vec<Bound>,
+    /// If there were too many threads for any bound on preemptions: all executions were explored in which
+    /// at most this many times a thread is passed over whose turn it is.
+    pub delays: Option<u32>,
     /// Executions made by sampling.
     pub samples: u64,
     /// After sampling: an estimate of the share of behaviour not seen yet.
@@ -138,6 +143,7 @@ impl Report {
             partial_orders: 0,
             states: 0,
             per_bound: Vec::new(),
+            delays: None,
             samples: 0,
             unseen: None,
             time,
@@ -180,7 +186,7 @@ impl Report {
         list
     }
 
-    fn covered(&self) -> String {
+    pub(crate) fn covered(&self) -> String {
         let last = self.per_bound.last();
         match (&self.outcome, last) {
             (Outcome::Holds, _) => {
@@ -196,6 +202,10 @@ impl Report {
                 "inconclusive, {reason}; all {} partial orders with at most {} were explored",
                 grouped(row.partial_orders),
                 preemptions(row.preemptions),
+            ),
+            (Outcome::Inconclusive(reason), None) if self.delays.is_some() => format!(
+                "inconclusive, {reason}; all executions with at most {} were explored",
+                plural(self.delays.unwrap_or(0).into(), "delay", "delays")
             ),
             (Outcome::Inconclusive(reason), None) => {
                 format!(
@@ -239,8 +249,13 @@ impl fmt::Display for Report {
 
 impl Failure {
     pub(crate) fn of_input(message: String) -> Self {
+        Failure::of(FailureKind::Input, message)
+    }
+
+    /// A failure without an execution.
+    pub(crate) fn of(kind: FailureKind, message: String) -> Self {
         Failure {
-            kind: FailureKind::Input,
+            kind,
             message,
             file: String::new(),
             line: 0,
@@ -272,7 +287,12 @@ impl Failure {
             line,
             preemptions: evidence.preemptions,
             schedule: evidence.schedule.to_string(),
-            trace: lanes::trace(&evidence.events, &evidence.threads),
+            trace: lanes::trace(
+                &evidence.events,
+                &evidence.racy,
+                &evidence.threads,
+                &evidence.origins,
+            ),
         }
     }
 
@@ -301,6 +321,12 @@ impl Failure {
         }
         for note in &report.notes {
             text.push_str(&format!("note: {note}\n"));
+        }
+        if !self.trace.steps.is_empty() {
+            text.push_str(
+                "note: only what goes through preempt::sync, preempt::thread and preempt::cell is seen; \
+                 std::sync and std::thread are not\n",
+            );
         }
         text
     }
@@ -346,12 +372,18 @@ fn describe(evidence: &Evidence) -> Description {
         ),
         Ending::Race(race) => {
             let verb = |write| if write { "writes" } else { "reads" };
-            // Threads of a race are not renumbered: say who by the place only.
+            let who = |site, other: &str| {
+                let same = |racy: &&lanes::RacyAccess| racy.access.site == site;
+                let index = evidence.racy.iter().rev().find(same).map(|r| r.access.thread.index());
+                index.map_or_else(|| other.to_string(), &thread)
+            };
             let message = format!(
-                "data race on a plain cell: one thread {} at {}, another {} at {}, and neither \
-                 happens before the other",
+                "data race on a plain cell: {} {} at {}, {} {} at {}, and neither happens before \
+                 the other",
+                who(race.earlier.site, "one thread"),
                 verb(race.earlier.write),
                 race.earlier.site,
+                who(race.later.site, "another"),
                 verb(race.later.write),
                 race.later.site
             );

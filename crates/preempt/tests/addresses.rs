@@ -65,15 +65,11 @@ fn addresses_as_numbers() {
             let other = thread::spawn(move || {
                 disturb();
                 let mine = Box::into_raw(Box::new(7u64)).expose_provenance();
-                theirs.compare_exchange(0, mine, SeqCst, SeqCst).is_ok().then_some(()).map_or_else(
+                if theirs.compare_exchange(0, mine, SeqCst, SeqCst).is_err() {
+                    let pointer = std::ptr::with_exposed_provenance_mut::<u64>(mine);
                     // SAFETY: not published.
-                    || {
-                        drop(unsafe {
-                            Box::from_raw(std::ptr::with_exposed_provenance_mut::<u64>(mine))
-                        })
-                    },
-                    |()| (),
-                );
+                    drop(unsafe { Box::from_raw(pointer) });
+                }
                 theirs.fetch_or(1, SeqCst);
             });
             let mine = Box::into_raw(Box::new(8u64)).expose_provenance();

@@ -220,7 +220,7 @@ fn nondeterminism_is_explained() {
         let x = Arc::new(AtomicUsize::new(0));
         let y = x.clone();
         let handle = thread::spawn(move || y.store(1, SeqCst));
-        if runs.fetch_add(1, SeqCst).is_multiple_of(2) {
+        if runs.fetch_add(1, SeqCst) % 2 == 0 {
             x.load(SeqCst);
         } else {
             x.store(2, SeqCst);

@@ -84,7 +84,7 @@ fn atomics_never_unwind() {
 fn atomics_never_unwind_after_a_deadlock() {
     static ALIVE: Real = Real::new(0);
     for strategy in EXHAUSTIVE {
-        let report = check(strategy).keep_going().preemptions(2).executions(200).run(|| {
+        let report = check(strategy).keep_going().executions(200).run(|| {
             let (a, b) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(0)));
             let (c, d) = (a.clone(), b.clone());
             let other = thread::spawn(move || {

@@ -14,9 +14,11 @@
 //! A [`Selector`] chooses among steps that were listed; a [`Reducer`] makes the successors of a
 //! selection without listing more steps than it needs. Both choose alike.
 
+mod ahead;
 mod reducer;
 mod selector;
 mod stubborn;
 
+pub(crate) use ahead::{Ahead, Learned, Signalled};
 pub(crate) use reducer::{Pick, Reducer};
 pub(crate) use selector::{EVERYTHING, Selector};

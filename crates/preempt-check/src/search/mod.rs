@@ -20,6 +20,7 @@ mod in_place;
 mod iterative;
 mod iterative_lossy;
 mod iterative_parallel;
+mod iterative_reduced;
 pub mod lasso;
 mod leads;
 mod ledger;

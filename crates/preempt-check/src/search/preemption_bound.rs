@@ -6,12 +6,14 @@ use super::bounded_spin::{Build, depth_first_as_spin};
 use super::iterative::iterative;
 use super::iterative_lossy::iterative_lossy;
 use super::iterative_parallel::iterative_parallel;
+use super::iterative_reduced::{PILOT, Reduced, iterative_reduced, pilot};
 use super::ledger::{Bits, Numbered};
 use super::marks::LARGEST_BOUND;
 use super::shorten::Shortening;
 use super::simplest::simplest;
 use super::visited::{Marked, Replicated, Visited};
-use crate::store::{Exact, Store, Tree};
+use crate::reduce::Signalled;
+use crate::store::{Adaptive, Exact, Store, Tree};
 use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage};
 use preempt_core::{System, cost};
 
@@ -48,7 +50,10 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
         };
     }
     if !needs_stack && store.is_exact() {
-        return iterative(system, store, options, reduce, budget);
+        return match reduce && runs_ahead(options, bound) {
+            true => reduced(system, store, options, bound, budget),
+            false => iterative(system, store, options, reduce, budget),
+        };
     }
     if !needs_stack && matches!(options.preemptions, Preemptions::Iterate { .. }) {
         let mut finding = match options.storage {
@@ -74,6 +79,65 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
         _ => with_stack(system, Marked::new(store), bound, options, budget),
     };
     keep_to_the_bound(system, bound, options, budget, finding)
+}
+
+/// Whether processes may run ahead of the count. Without preemptions nearly every last mover may owe its turn
+/// to somebody, and the strictly local rule reaches fewer states. What a property observes is not
+/// reordered by more than strictly local steps.
+fn runs_ahead(options: &Options, bound: u32) -> bool {
+    bound > 0 && !options.observed
+}
+
+/// From this bound on it pays to assume that whatever can be signalled ahead is: more last movers count as
+/// nobody, and the search is over at lower counts.
+const HIGH_BOUND: u32 = 4;
+
+/// Searches with processes that run ahead, or, where none does, with strictly local steps alone.
+fn reduced<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    bound: u32,
+    budget: &mut Budget,
+) -> Finding {
+    let signalled = match pilot(system, PILOT, options, budget) {
+        Err(finding) => return *finding,
+        Ok(learned) if learned.is_empty() => {
+            return iterative(system, store, options, true, budget);
+        }
+        Ok(_) if bound >= HIGH_BOUND => Signalled::Anything,
+        Ok(learned) => Signalled::Learned(learned),
+    };
+    match iterative_reduced(system, store, options, signalled, budget) {
+        Reduced::Decided(finding) => *finding,
+        Reduced::Undecided(finding) => {
+            let limit = budget.memory_limit().saturating_sub(store.bytes());
+            // Within a bound one execution is enough; rows must have all their errors.
+            let max_errors = match options.preemptions {
+                Preemptions::AtMost(_) => 1,
+                _ => options.max_errors,
+            };
+            let exactly = Options { max_errors, ..options.clone() };
+            let exact = match options.storage {
+                Storage::Tree => iterative(system, &mut Tree::new(limit), &exactly, true, budget),
+                _ => iterative(system, &mut Adaptive::new(limit), &exactly, true, budget),
+            };
+            decided(*finding, exact, options)
+        }
+    }
+}
+
+/// A search whose violations may need more preemptions than the bound, decided by one that counts exactly.
+fn decided(reduced: Finding, exact: Finding, options: &Options) -> Finding {
+    let violated = exact.counterexample.is_some();
+    match options.preemptions {
+        // What was searched covers the bound; the exact search only found an execution within it.
+        Preemptions::AtMost(_) if violated => {
+            Finding { counterexample: exact.counterexample, ..reduced }
+        }
+        // Rows are those of the exact search.
+        _ => exact,
+    }
 }
 
 fn with_stack<S: System + ?Sized, V: Visited>(

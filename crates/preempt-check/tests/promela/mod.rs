@@ -22,11 +22,15 @@ pub(crate) fn load(path: &Path, defines: &[(&str, &str)], options: LowerOptions)
 
 /// A model from its text.
 pub(crate) fn text(text: &str) -> Interpreter {
+    try_text(text).unwrap_or_else(|| panic!("a model: {text}"))
+}
+
+/// A model from its text, if it is one.
+pub(crate) fn try_text(text: &str) -> Option<Interpreter> {
     let loader = |_: &str, _: &str| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let options = ParseOptions { defines: Vec::new(), loader: &loader };
     let parsed = parse("model.pml", text.as_bytes().to_vec(), &options);
-    let model = parsed.model.unwrap_or_else(|| panic!("{:?}", parsed.diagnostics));
-    Interpreter::new(lower(&model, LowerOptions::default()).expect("the model can be translated"))
+    Some(Interpreter::new(lower(&parsed.model?, LowerOptions::default()).ok()?))
 }
 
 /// One of our own models.

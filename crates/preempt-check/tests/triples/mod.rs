@@ -3,6 +3,8 @@
 //! Shares no code with the searches. It knows nothing of domination, reduction or indivisible
 //! sequences beyond what the system itself says.
 
+#![allow(dead_code)] // Each test binary uses its own part.
+
 use preempt_core::{Enabled, Outcome, System};
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
@@ -13,6 +15,10 @@ pub(crate) struct Truth {
     pub(crate) reached: BTreeSet<Vec<u8>>,
     /// Fewest preemptions, then fewest steps, of an execution with a violation.
     pub(crate) simplest: Option<(u32, u32)>,
+    /// Fewest preemptions of an execution with a failing step,
+    pub(crate) assertion: Option<u32>,
+    /// and of one to an invalid end.
+    pub(crate) invalid_end: Option<u32>,
     /// Whether a preemption beyond the bound was cut off.
     pub(crate) cut: bool,
 }
@@ -45,6 +51,7 @@ pub(crate) fn truth<S: System + ?Sized>(system: &S, bound: u32, most: usize) -> 
         let list = enabled.steps();
         if list.is_empty() && !system.is_valid_end(&state) {
             note(&mut truth, count, steps);
+            lower(&mut truth.invalid_end, count);
         }
         for step in list {
             let could_go_on = list.iter().any(|s| Some(s.process.0) == last);
@@ -57,9 +64,13 @@ pub(crate) fn truth<S: System + ?Sized>(system: &S, bound: u32, most: usize) -> 
             let mut next = state.clone();
             match system.apply(&mut next, *step) {
                 Outcome::Done => {}
-                Outcome::Violated(_) => note(&mut truth, count, steps + 1),
+                Outcome::Violated(_) => {
+                    note(&mut truth, count, steps + 1);
+                    lower(&mut truth.assertion, count);
+                }
                 Outcome::Broken(_) => {
                     note(&mut truth, count, steps + 1);
+                    lower(&mut truth.assertion, count);
                     continue;
                 }
             }
@@ -68,4 +79,8 @@ pub(crate) fn truth<S: System + ?Sized>(system: &S, bound: u32, most: usize) -> 
         }
     }
     Some(truth)
+}
+
+fn lower(least: &mut Option<u32>, count: u32) {
+    *least = Some(least.map_or(count, |least| least.min(count)));
 }

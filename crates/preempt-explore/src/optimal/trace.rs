@@ -141,6 +141,12 @@ impl<'a> Order<'a> {
         self.causes.push(causes);
     }
 
+    /// Whether a wait may end without what it waits for.
+    fn is_timed(&self, operation: &Operation) -> bool {
+        let spurious = self.nodes.first().is_some_and(|node| node.world.rules.spurious > 0);
+        operation.second == 1 || spurious && operation.second == Operation::SPURIOUS
+    }
+
     /// What orders an operation besides objects. `index` is where it happens.
     fn causes_of(&self, index: usize, step: Move, operation: &Operation) -> Vec<usize> {
         let thread = step.thread.index();
@@ -152,7 +158,7 @@ impl<'a> Order<'a> {
                 causes.extend(self.last_of[target].or(self.spawned_by[target]));
             }
             // With a timeout it could have gone on anyway: that order is a race, see `before`.
-            Action::Reacquire if step.choice != Move::TIMEOUT && operation.second != 1 => {
+            Action::Reacquire if step.choice != Move::TIMEOUT && !self.is_timed(operation) => {
                 causes.extend(self.woken_by[thread]);
             }
             Action::Leave | Action::AwaitTaken => {
@@ -168,7 +174,7 @@ impl<'a> Order<'a> {
     /// The latest events on each object that a step with this footprint comes after.
     fn before(&self, step: Move, operation: &Operation, footprint: &Footprint) -> Before {
         let mut before = Vec::new();
-        if operation.action == Action::Reacquire && operation.second == 1 {
+        if operation.action == Action::Reacquire && self.is_timed(operation) {
             let woken = self.woken_by[step.thread.index()].filter(|_| !footprint.timeout);
             before.extend(woken.map(|i| (i, operation.condition())));
         }
@@ -313,7 +319,7 @@ impl<'a> Order<'a> {
         scratch: &mut World,
         found: &mut impl FnMut(usize, Vec<Item>),
     ) {
-        if later.operation.second != 1 || later.footprint.timeout {
+        if !self.is_timed(&later.operation) || later.footprint.timeout {
             return;
         }
         for fired in 0..self.nodes.len() {

@@ -6,17 +6,18 @@
 //! (priorities, `timeout`, `enabled`) has no footprint. Invariant: if two steps of different
 //! processes do not commute, or one enables or disables the other, their footprints conflict.
 
+use super::enabling::Enabling;
 use super::touch::{Found, Usage};
 use crate::ir::{
-    ArgumentRange, Block, BlockGuard, ChannelRef, Expr, ExprId, MoveKind, Op, Pattern,
-    PatternRange, Place, Program, Space,
+    ArgumentRange, Block, BlockGuard, ChannelRef, ControlState, Expr, ExprId, Move, MoveKind, Op,
+    Pattern, PatternRange, Place, Program, Space,
 };
 use crate::model::ChannelTest;
 use preempt_core::{Footprint, ObjectSet, Step};
 use std::collections::HashMap;
 
 /// The set of live processes.
-const PROCESSES: usize = 0;
+pub(super) const PROCESSES: usize = 0;
 /// Any channel that is found at run time, or belongs to a process.
 const OTHER_CHANNELS: usize = 1;
 /// The last mover.
@@ -33,6 +34,7 @@ pub(super) struct Footprints {
     futures: Vec<Vec<Option<Footprint>>>,
     visible: Vec<Vec<bool>>,
     observed: Option<ObjectSet>,
+    pub(super) enabling: Enabling,
 }
 
 impl Footprints {
@@ -47,7 +49,8 @@ impl Footprints {
         let presents = presents(program, &moves, &meetings);
         let futures = futures(program, &moves);
         let visible = visible(program, &moves, observed.as_ref());
-        Footprints { moves, pairs, presents, futures, visible, observed }
+        let enabling = Enabling::of(&objects, &meetings);
+        Footprints { moves, pairs, presents, futures, visible, observed, enabling }
     }
 
     pub(super) fn step(&self, step: Step) -> Option<&Footprint> {
@@ -84,6 +87,8 @@ pub(super) struct Objects<'p> {
     first_type: usize,
     /// Some expression reads locals of another process.
     reads_locals: bool,
+    /// Some rendezvous is sent in the middle of an indivisible sequence.
+    meets_inside: bool,
 }
 
 impl<'p> Objects<'p> {
@@ -98,7 +103,29 @@ impl<'p> Objects<'p> {
         let first_channel = next;
         let first_type = first_channel + program.layout.channels.len();
         let reads_locals = program.exprs.iter().any(|e| matches!(e, Expr::RemoteLoad { .. }));
-        Objects { program, cells, first_channel, first_type, reads_locals }
+        let meets_inside = meets_inside(program);
+        Objects { program, cells, first_channel, first_type, reads_locals, meets_inside }
+    }
+
+    /// The channels that may be meant, by number: the global ones, and behind them one number for all
+    /// others.
+    fn channels_of(&self, channel: &ChannelRef) -> std::ops::RangeInclusive<usize> {
+        let others = self.program.layout.channels.len();
+        match channel {
+            ChannelRef::Global(index) => *index as usize..=*index as usize,
+            ChannelRef::Own(_) => others..=others,
+            ChannelRef::Dynamic { .. } => 0..=others,
+        }
+    }
+
+    /// Whether the object is a channel, or all that are not global.
+    pub(super) fn is_channel(&self, object: usize) -> bool {
+        object == OTHER_CHANNELS || (self.first_channel..self.first_type).contains(&object)
+    }
+
+    /// The first number that no object has.
+    pub(super) fn end(&self) -> usize {
+        self.locals_of(self.program.proctypes.len())
     }
 
     fn control_of(&self, proctype: usize) -> usize {
@@ -127,25 +154,30 @@ impl<'p> Objects<'p> {
     }
 
     fn of_move(&self, at: usize) -> Option<Footprint> {
-        let step = &self.program.moves[at];
-        let declaration = &self.program.proctypes[usize::from(step.proctype.0)];
         let mut out = self.of_itself(at, Precision::Static);
-        let moves = &declaration.states[usize::from(step.source.0)].moves;
-        let is_else = |id: usize| matches!(self.program.moves[id].kind, MoveKind::Else);
-        let is_escape = |id: usize| self.program.moves[id].escape != 0;
-        let others = || moves.iter().map(|id| id.0 as usize).filter(|id| *id != at);
-        // An `else` is enabled when the others are not, and another process may enable an escape
-        // and so disable this move: it looks at what those look at.
-        let escapable = step.escape == 0;
-        let looks_at_all =
-            is_else(at) || escapable && others().any(|id| is_escape(id) && is_else(id));
-        for other in others().filter(|id| looks_at_all || escapable && is_escape(*id)) {
+        for other in self.looked_at_by(at) {
             let other = self.of_itself(other, Precision::Static);
             out.unknown |= other.unknown;
             out.footprint.reads.union_with(&other.footprint.reads);
             out.footprint.reads.union_with(&other.footprint.writes);
         }
         (!out.unknown).then_some(out.footprint)
+    }
+
+    /// The moves of the same control state that must be disabled for a move to be enabled: an `else` is
+    /// enabled when the others are not, and another process may enable an escape and so disable a move
+    /// that is none.
+    pub(super) fn looked_at_by(&self, at: usize) -> Vec<usize> {
+        let step = &self.program.moves[at];
+        let declaration = &self.program.proctypes[usize::from(step.proctype.0)];
+        let moves = &declaration.states[usize::from(step.source.0)].moves;
+        let is_else = |id: usize| matches!(self.program.moves[id].kind, MoveKind::Else);
+        let is_escape = |id: usize| self.program.moves[id].escape != 0;
+        let others = || moves.iter().map(|id| id.0 as usize).filter(|id| *id != at);
+        let escapable = step.escape == 0;
+        let looks_at_all =
+            is_else(at) || escapable && others().any(|id| is_escape(id) && is_else(id));
+        others().filter(|id| looks_at_all || escapable && is_escape(*id)).collect()
     }
 
     /// What a move touches, other moves of its control state aside.
@@ -187,6 +219,11 @@ impl<'p> Objects<'p> {
         if self.program.layout.last_offset.is_some() {
             out.write(LAST);
         }
+        // Whether somebody stands where a rendezvous is answered decides where a sequence is interrupted.
+        let answers = |state: &ControlState| {
+            state.moves.iter().any(|id| may_answer(self.program.move_of(*id)))
+        };
+        out.unknown |= self.meets_inside && target.is_some_and(answers);
         out
     }
 
@@ -269,6 +306,7 @@ impl<'p> Objects<'p> {
             true => out.write(object),
             false => out.read(object),
         };
+        out.uses.extend(self.channels_of(channel).map(|channel| (channel, usage)));
         let dynamic = out.precision == Precision::Dynamic;
         match channel {
             ChannelRef::Own(_) => touch(OTHER_CHANNELS, out),
@@ -389,6 +427,31 @@ impl<'p> Objects<'p> {
     }
 }
 
+/// Whether the move may answer a rendezvous.
+pub(super) fn may_answer(step: &Move) -> bool {
+    match &step.kind {
+        MoveKind::Receive { .. } => true,
+        MoveKind::Compound { blocks, .. } => blocks
+            .iter()
+            .flat_map(|block| &block.options)
+            .any(|option| matches!(option.kind, BlockGuard::Receive { .. })),
+        _ => false,
+    }
+}
+
+/// Whether a rendezvous may be sent in the middle of an indivisible sequence, which is interrupted where
+/// nobody answers.
+fn meets_inside(program: &Program) -> bool {
+    let inside = |proctype, pc| {
+        let leads =
+            |step: &Move| step.keeps_control && step.proctype == proctype && step.target == pc;
+        program.moves.iter().any(leads)
+    };
+    let sends = |step: &&Move| matches!(step.kind, MoveKind::Send { .. });
+    program.uses_rendezvous
+        && program.moves.iter().filter(sends).any(|step| inside(step.proctype, step.source))
+}
+
 /// How exactly elements of arrays and channels in variables are told.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Precision {
@@ -404,6 +467,8 @@ pub(super) struct Touch {
     pub(super) footprint: Footprint,
     pub(super) found: Vec<Found>,
     pub(super) unknown: bool,
+    /// What is used of channels, each as [`Objects::channels_of`] numbers it.
+    pub(super) uses: Vec<(usize, Usage)>,
     precision: Precision,
 }
 

@@ -7,6 +7,7 @@ mod apply;
 mod channel;
 mod compound;
 mod enabled;
+mod enabling;
 mod evaluate;
 mod footprint;
 mod show;
@@ -116,6 +117,16 @@ impl Interpreter {
     /// What a process may touch from a control state on, see [`System::future`].
     pub fn future_at(&self, proctype: usize, pc: Pc) -> Option<&Footprint> {
         self.footprints.future(proctype, pc.0)
+    }
+
+    /// What the moves at a control state signal, see [`System::signals`].
+    pub fn signals_at(&self, proctype: usize, pc: Pc) -> Option<&ObjectSet> {
+        self.footprints.enabling.signals(proctype, pc.0)
+    }
+
+    /// Whether a rendezvous may be answered at a control state, see [`System::may_answer`].
+    pub fn may_answer_at(&self, proctype: usize, pc: Pc) -> bool {
+        self.footprints.enabling.may_answer(proctype, pc.0)
     }
 
     /// Whether a move at a control state may be seen by a property, see [`System::is_visible`].
@@ -239,6 +250,20 @@ impl System for Interpreter {
     fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
         let process = Process::find(&self.program, state, process.index())?;
         self.footprints.future(process.proctype, process.pc)
+    }
+
+    fn signals(&self, state: &[u8], process: ProcessId) -> Option<&ObjectSet> {
+        let process = Process::find(&self.program, state, process.index())?;
+        self.footprints.enabling.signals(process.proctype, process.pc)
+    }
+
+    fn waits_for(&self, _state: &[u8], step: Step, signalled: Option<&ObjectSet>) -> bool {
+        self.footprints.enabling.waits_for(step, signalled)
+    }
+
+    fn may_answer(&self, state: &[u8], process: ProcessId) -> bool {
+        Process::find(&self.program, state, process.index())
+            .is_none_or(|process| self.footprints.enabling.may_answer(process.proctype, process.pc))
     }
 
     fn observed(&self) -> Option<&ObjectSet> {

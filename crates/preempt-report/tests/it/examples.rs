@@ -433,6 +433,7 @@ pub(crate) fn within_bound() -> Claim {
         sentence: "Holds within bound 2: no violation with at most 2 preemptions (142 states); any other needs at least 3.".into(),
         violation: None,
         statistics: Statistics {
+            executions: None,
             states: 142,
             matched: 93,
             transitions: 251,
@@ -445,6 +446,7 @@ pub(crate) fn within_bound() -> Claim {
             memory_bytes: 3_407_872,
             state_bytes: 28,
             seconds: 0.25,
+            search_seconds: 0.0,
             compile_seconds: 0.004,
             per_bound: vec![
                 BoundRow { bound: 0, states: 12, transitions: 14, errors: 0 },

@@ -190,7 +190,7 @@ fn handshakes_show_each_side_in_its_own_lane() {
 #[test]
 fn long_traces_are_abridged() {
     let step = |number: usize| TraceStep {
-        process: format!("p{}", number % 2),
+        process: format!("the process with number {}", number % 2),
         pid: number % 2,
         partner: None,
         file: "m.pml".into(),

@@ -387,6 +387,11 @@ pub(crate) fn current() -> Option<&'static mut Runtime> {
     unsafe { CURRENT.get().as_mut() }
 }
 
+/// Whether allocations can be followed.
+pub(crate) fn follows_addresses() -> bool {
+    Heap::is_installed()
+}
+
 /// Whether the caller runs under control.
 pub(crate) fn is_controlled() -> bool {
     !CURRENT.get().is_null()
@@ -456,7 +461,8 @@ impl Runtime {
 
     fn before(&mut self, operation: Operation) -> Step {
         if self.closing {
-            return Step::Go(outside_of_time(operation.action));
+            let seen = self.run().world.after_the_end(&operation);
+            return Step::Go(seen.unwrap_or_else(|| outside_of_time(operation.action)));
         }
         self.before_operation();
         let me = self.run().current;
@@ -534,7 +540,8 @@ pub(crate) fn yield_now(runtime: &mut Runtime, site: Site) {
     operation(runtime, Action::Yield, ObjectId::NONE, sleeps, 0, site);
 }
 
-/// What an operation in a destructor sees after the last thread has ended: success.
+/// What an operation in a destructor sees after the last thread has ended, if it is not one on a
+/// number: success.
 fn outside_of_time(action: Action) -> u64 {
     match action {
         Action::TryLock | Action::TryReadLock | Action::TryWriteLock => 1,
@@ -550,9 +557,9 @@ pub(crate) fn spawn(
     stack: usize,
     body: Body,
 ) -> ThreadId {
+    leave_test();
     // SAFETY: callers pass the runtime in `CURRENT`; each borrow ends with its statement, and
     // none is alive while the child runs.
-    leave_test();
     unsafe {
         let parent = (*runtime).run().current;
         (*runtime).flush();

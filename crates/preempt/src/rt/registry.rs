@@ -22,11 +22,16 @@ pub(crate) struct Slot(AtomicU64);
 
 impl Slot {
     /// The name of a new object with this value.
+    #[track_caller]
     pub(crate) fn new(value: u64) -> Self {
         let slot = Slot::unregistered();
         if let Some(runtime) = current() {
             let _paused = Paused::new();
-            slot.set(runtime.registry.epoch, runtime.run().create(value));
+            let object = runtime.run().create(value);
+            slot.set(runtime.registry.epoch, object);
+            if runtime.run().events.is_some() {
+                runtime.registry.origins.insert(object, std::panic::Location::caller());
+            }
         }
         slot
     }
@@ -109,6 +114,8 @@ pub(crate) struct Registry {
     raw_tags: FxHashMap<usize, Arc<dyn Any + Send + Sync>>,
     final_drop: Option<Site>,
     borrowed: Vec<(ThreadId, ObjectId, Box<u64>)>,
+    /// Where objects were made, for a report.
+    pub(crate) origins: FxHashMap<ObjectId, Site>,
     /// By thread: whether it has looked at the clock since its last yield, and how often in a row.
     looks: FxHashMap<ThreadId, (bool, u32)>,
 }
@@ -190,6 +197,7 @@ impl Registry {
         self.raw_tags.clear();
         self.borrowed.clear();
         self.looks.clear();
+        self.origins.clear();
         self.final_drop = None;
     }
 

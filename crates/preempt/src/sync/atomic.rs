@@ -60,8 +60,12 @@ fn operate_wide(
 }
 
 /// The name of a new atomic with this value.
+#[track_caller]
 fn new_slot(value: u64) -> Slot {
-    let value = rt::current().map_or(value, |runtime| rt::inward(runtime, value));
+    let value = match rt::current() {
+        Some(runtime) => rt::inward(runtime, value),
+        None => value,
+    };
     Slot::new(value)
 }
 
@@ -108,6 +112,7 @@ macro_rules! shared_methods {
     ($name:ident, $type:ty) => {
         impl $name {
             /// A new atomic. Not `const` under control: see `preempt::statics!`.
+            #[track_caller]
             pub fn new(value: $type) -> Self {
                 Self {
                     slot: new_slot(Self::pack(value)),
@@ -242,12 +247,14 @@ macro_rules! shared_methods {
         }
 
         impl Default for $name {
+            #[track_caller]
             fn default() -> Self {
                 Self::from(Self::unpack(0))
             }
         }
 
         impl From<$type> for $name {
+            #[track_caller]
             fn from(value: $type) -> Self {
                 Self::new(value)
             }
@@ -387,6 +394,7 @@ pub struct AtomicPtr<T> {
 
 impl<T> AtomicPtr<T> {
     /// A new pointer.
+    #[track_caller]
     pub fn new(value: *mut T) -> Self {
         let slot = new_slot(Self::pack(value));
         AtomicPtr { slot, inner: std::sync::atomic::AtomicPtr::new(value) }

@@ -25,6 +25,7 @@ impl BarrierWaitResult {
 
 impl Barrier {
     /// A barrier for this many threads.
+    #[track_caller]
     pub fn new(threads: usize) -> Self {
         Barrier { slot: Slot::new(0), threads, outside: std::sync::Barrier::new(threads) }
     }

@@ -16,6 +16,7 @@ pub(super) struct Lock {
 }
 
 impl Lock {
+    #[track_caller]
     pub(super) fn new() -> Self {
         Lock { slot: Slot::new(0), poisoned: AtomicBool::new(false) }
     }

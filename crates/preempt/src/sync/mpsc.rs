@@ -55,14 +55,17 @@ impl<T> Shared<T> {
     }
 }
 
+#[track_caller]
 fn shared<T>() -> Option<Arc<Shared<T>>> {
-    rt::is_controlled().then(|| {
-        let state = State { length: 0, senders: 1, receiver: true };
-        Arc::new(Shared { slot: Slot::new(state.value()), queue: UnsafeCell::default() })
-    })
+    if !rt::is_controlled() {
+        return None;
+    }
+    let state = State { length: 0, senders: 1, receiver: true };
+    Some(Arc::new(Shared { slot: Slot::new(state.value()), queue: UnsafeCell::default() }))
 }
 
 /// A channel without limit.
+#[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     match shared() {
         Some(shared) => (
@@ -77,6 +80,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 /// A channel that holds at most `capacity` messages; with 0, a sender waits for the receiver.
+#[track_caller]
 pub fn sync_channel<T>(capacity: usize) -> (SyncSender<T>, Receiver<T>) {
     match shared() {
         Some(shared) => (

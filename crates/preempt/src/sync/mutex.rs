@@ -24,6 +24,7 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 impl<T> Mutex<T> {
     /// A new mutex. Not `const` under control: see `preempt::statics!`.
+    #[track_caller]
     pub fn new(value: T) -> Self {
         Mutex {
             lock: Lock::new(),
@@ -175,6 +176,7 @@ pub struct Condvar {
 
 impl Condvar {
     /// A new condition variable.
+    #[track_caller]
     pub fn new() -> Self {
         Condvar { slot: Slot::new(0), outside: std::sync::Condvar::new() }
     }

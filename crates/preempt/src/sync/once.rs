@@ -30,6 +30,7 @@ impl OnceState {
 impl Once {
     /// A new, incomplete initialisation. Not `const` under control: see `preempt::statics!`.
     #[allow(clippy::new_without_default)]
+    #[track_caller]
     pub fn new() -> Self {
         Once { slot: Slot::new(0), outside: std::sync::Once::new() }
     }
@@ -113,6 +114,7 @@ unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 impl<T> OnceLock<T> {
     /// An empty cell. Not `const` under control: see `preempt::statics!`.
     #[allow(clippy::new_without_default)]
+    #[track_caller]
     pub fn new() -> Self {
         OnceLock { once: Once::new(), value: UnsafeCell::new(None) }
     }

@@ -24,6 +24,7 @@ unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 impl<T> RwLock<T> {
     /// A new lock. Not `const` under control: see `preempt::statics!`.
+    #[track_caller]
     pub fn new(value: T) -> Self {
         RwLock {
             lock: Lock::new(),

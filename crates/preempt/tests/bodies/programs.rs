@@ -422,7 +422,7 @@ pub(crate) fn seqlock() {
     });
     let (a, b) = loop {
         let before = lock.0.load(SeqCst);
-        if before.is_multiple_of(2) {
+        if before & 1 == 0 {
             let pair = (lock.1.load(SeqCst), lock.2.load(SeqCst));
             if lock.0.load(SeqCst) == before {
                 break pair;

@@ -5,6 +5,12 @@
 //! begins or ends, and who gets which `_pid` where several start processes. Where somebody looks at these, such moves are not safe; Spin overlooks that, and misses
 //! violations.
 //!
+//! A fifth thing is where an indivisible sequence is interrupted. A send by a channel's only sender commutes
+//! with everything, unless the receiver waits for it in the middle of such a sequence: sent early, the
+//! message keeps the others from ever moving in between. Where the rest of the sequence touches what they
+//! touch they could tell, and the send is not safe (nor a receive that makes room, nor arriving
+//! where a rendezvous is received). Spin overlooks that as well.
+//!
 //! A move on local data commutes with everything. Searches that count preemptions ask for more:
 //! that it enables nobody either, because then a process that was blocked, and could be left for
 //! free, no longer is. Three ways to enable somebody by a local move: arriving where a rendezvous is
@@ -13,7 +19,8 @@
 //! is.
 
 use crate::ir::{
-    BlockGuard, Expr, ExprId, Move, MoveId, MoveKind, Op, ProctypeIndex, Program, Safety,
+    BlockGuard, ChannelRef, ControlState, Expr, ExprId, Move, MoveId, MoveKind, Op, Pattern, Place,
+    ProctypeIndex, Program, Safety, Space,
 };
 
 /// Takes the promise of strict locality back where it does not hold.
@@ -46,6 +53,206 @@ pub(super) fn restrict_noticed(program: &mut Program, counted: bool) {
         if state.moves.iter().any(|id| changes_count[id.0 as usize]) {
             state.safety = Safety::Unsafe;
         }
+    }
+}
+
+/// What the interruption of a sequence may wait for.
+#[derive(Clone, Debug, PartialEq)]
+enum Wait {
+    /// A message.
+    Sends(ChannelRef),
+    /// Room for one, or somebody who takes it at once.
+    Receives(ChannelRef),
+}
+
+/// Takes the promise of safety back where a move decides whether an indivisible sequence is interrupted,
+/// and others could tell.
+pub(super) fn restrict_interrupting(program: &mut Program) {
+    let waits: Vec<Wait> = (0..program.proctypes.len()).flat_map(|p| waits(program, p)).collect();
+    if waits.is_empty() {
+        return;
+    }
+    let ends_wait = |step: &Move| {
+        waits.iter().any(|wait| match (wait, &step.kind) {
+            (Wait::Sends(a), MoveKind::Send { channel: b, .. })
+            | (Wait::Receives(a), MoveKind::Receive { channel: b, .. }) => may_be_one(a, b),
+            (_, MoveKind::Compound { .. }) => true,
+            _ => false,
+        })
+    };
+    let meets = waits.iter().any(|wait| matches!(wait, Wait::Receives(_)));
+    let unsafe_states: Vec<Vec<bool>> = program
+        .proctypes
+        .iter()
+        .map(|proctype| {
+            let is_unsafe = |state: &ControlState| {
+                state.moves.iter().any(|id| {
+                    let step = program.move_of(*id);
+                    let target = proctype.states.get(usize::from(step.target.0));
+                    let arrives =
+                        meets && target.is_some_and(|target| receives(program, &target.moves));
+                    arrives || ends_wait(step)
+                })
+            };
+            proctype.states.iter().map(is_unsafe).collect()
+        })
+        .collect();
+    for (proctype, list) in program.proctypes.iter_mut().zip(unsafe_states) {
+        for (state, is_unsafe) in proctype.states.iter_mut().zip(list) {
+            if is_unsafe {
+                state.safety = Safety::Unsafe;
+            }
+        }
+    }
+}
+
+/// What sequences of a process type wait for in their middle, where others could tell.
+fn waits(program: &Program, proctype: usize) -> Vec<Wait> {
+    let states = &program.proctypes[proctype].states;
+    let mut inside = vec![false; states.len()];
+    for step in program.moves.iter().filter(|step| usize::from(step.proctype.0) == proctype) {
+        if step.keeps_control {
+            inside[usize::from(step.target.0)] = true;
+        }
+    }
+    let mut waits = Vec::new();
+    for at in (0..states.len()).filter(|at| inside[*at]) {
+        if !touches_shared(program, proctype, at, &mut vec![false; states.len()]) {
+            continue;
+        }
+        for id in &states[at].moves {
+            match &program.move_of(*id).kind {
+                MoveKind::Send { channel, .. } => waits.push(Wait::Receives(channel.clone())),
+                MoveKind::Receive { channel, .. } => waits.push(Wait::Sends(channel.clone())),
+                MoveKind::Plain { guard } => tested(program, *guard, &mut waits),
+                MoveKind::Compound { blocks, .. } => {
+                    for option in blocks.iter().flat_map(|block| &block.options) {
+                        match &option.kind {
+                            BlockGuard::Send { channel, .. } => {
+                                waits.push(Wait::Receives(channel.clone()));
+                            }
+                            BlockGuard::Receive { channel, .. } => {
+                                waits.push(Wait::Sends(channel.clone()));
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    waits
+}
+
+/// The channels that an expression asks about.
+fn tested(program: &Program, guard: ExprId, waits: &mut Vec<Wait>) {
+    match program.expr(guard) {
+        Expr::Unary(_, a) => tested(program, *a, waits),
+        Expr::Binary(_, a, b) => [a, b].iter().for_each(|e| tested(program, **e, waits)),
+        Expr::Conditional(a, b, c) => {
+            [a, b, c].iter().for_each(|e| tested(program, **e, waits));
+        }
+        Expr::Length(channel) | Expr::ChannelTest(_, channel) | Expr::Poll { channel, .. } => {
+            waits.push(Wait::Sends(channel.clone()));
+            waits.push(Wait::Receives(channel.clone()));
+        }
+        _ => {}
+    }
+}
+
+/// Whether a sequence, from a control state in its middle on, touches what is not promised to it.
+fn touches_shared(program: &Program, proctype: usize, at: usize, seen: &mut [bool]) -> bool {
+    if std::mem::replace(&mut seen[at], true) {
+        return false;
+    }
+    let state = &program.proctypes[proctype].states[at];
+    let sharing = Sharing { program, proctype };
+    state.is_observed
+        || state.moves.iter().any(|id| {
+            let step = program.move_of(*id);
+            let target = usize::from(step.target.0);
+            sharing.step(step)
+                || step.keeps_control && touches_shared(program, proctype, target, seen)
+        })
+}
+
+/// What processes of a type share with others.
+struct Sharing<'p> {
+    program: &'p Program,
+    proctype: usize,
+}
+
+impl Sharing<'_> {
+    fn step(&self, step: &Move) -> bool {
+        let kind = match &step.kind {
+            MoveKind::Plain { guard } => self.expr(*guard),
+            MoveKind::Else => false,
+            MoveKind::Send { channel, values, .. } => {
+                let values = &self.program.arguments[values.indices()];
+                !self.promised(channel, false) || values.iter().any(|e| self.expr(*e))
+            }
+            MoveKind::Receive { channel, pattern, .. } => {
+                let parts = &self.program.patterns[pattern.indices()];
+                !self.promised(channel, true)
+                    || parts.iter().any(|part| match part {
+                        Pattern::Store(place) => self.place(place),
+                        Pattern::Match(e) => self.expr(*e),
+                        Pattern::Ignore => false,
+                    })
+            }
+            MoveKind::Compound { .. } | MoveKind::End => true,
+        };
+        kind || step.ops.iter().any(|op| match op {
+            Op::Store { place, value } => self.place(place) || self.expr(*value),
+            Op::Evaluate { value } | Op::PrintName { value } => self.expr(*value),
+            Op::Assert { condition, .. } => self.expr(*condition),
+            Op::Print { arguments, .. } => {
+                self.program.arguments[arguments.indices()].iter().any(|e| self.expr(*e))
+            }
+            Op::Run { .. } | Op::SetPriority { .. } => true,
+        })
+    }
+
+    fn place(&self, place: &Place) -> bool {
+        place.space == Space::Global || place.indices.iter().any(|index| self.expr(index.value))
+    }
+
+    fn expr(&self, expr: ExprId) -> bool {
+        match self.program.expr(expr) {
+            Expr::Const(_) | Expr::Pid => false,
+            Expr::Load(place) => self.place(place),
+            Expr::Unary(_, a) => self.expr(*a),
+            Expr::Binary(_, a, b) | Expr::Divide { dividend: a, divisor: b, .. } => {
+                self.expr(*a) || self.expr(*b)
+            }
+            Expr::Conditional(a, b, c) => [a, b, c].iter().any(|e| self.expr(**e)),
+            Expr::Bounded(index) => self.expr(index.value),
+            _ => true,
+        }
+    }
+
+    /// Whether processes of this type have the receiving or the sending side of a channel to themselves.
+    fn promised(&self, channel: &ChannelRef, receive: bool) -> bool {
+        let load = |channel: &ChannelRef| match channel {
+            ChannelRef::Dynamic { id, .. } => match self.program.expr(*id) {
+                Expr::Load(place) => Some(place.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.program.proctypes[self.proctype].promises.iter().any(|promise| {
+            promise.receive == receive
+                && (promise.channel == *channel
+                    || load(channel).is_some() && load(channel) == load(&promise.channel))
+        })
+    }
+}
+
+fn may_be_one(a: &ChannelRef, b: &ChannelRef) -> bool {
+    match (a, b) {
+        (ChannelRef::Global(a), ChannelRef::Global(b)) => a == b,
+        _ => true,
     }
 }
 

@@ -152,6 +152,7 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
     let mut program = lowering.finish();
     if !options.safe_as_spin {
         locality::restrict_noticed(&mut program, counted);
+        locality::restrict_interrupting(&mut program);
     }
     locality::restrict(&mut program);
     Ok(program)

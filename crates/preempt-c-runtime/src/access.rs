@@ -1,0 +1,255 @@
+//! Plain accesses to memory, as the compiler reports them.
+//!
+//! An access is no scheduling point unless it was found to race and races are not wanted as errors:
+//! where nothing races, switching threads at synchronisation only loses nothing. So every access
+//! that could race is recorded for the strategy, which looks for races in each happens-before graph.
+
+use crate::control::{Place, Runtime, operation, urgently};
+use crate::entry::{entry, inside, is_program};
+use crate::shadow::{Learnt, Use};
+use preempt_explore::{Action, Ending, ObjectId, POINTER};
+use std::panic::Location;
+
+/// Numbers of cells are kept apart from those of objects.
+const CELLS: u32 = 1 << 31;
+
+/// The program is about to access memory.
+#[inline]
+pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
+    if !is_program() || size == 0 {
+        return;
+    }
+    inside(|runtime| {
+        runtime.arena.check(address, pc);
+        if write {
+            runtime.me().writes += 1;
+        }
+        // Piece by piece, each within eight aligned bytes.
+        let end = address.saturating_add(size);
+        let mut at = address;
+        while at < end {
+            let next = ((at & !7) + 8).min(end);
+            piece(runtime, at, next - at, write, pc);
+            at = next;
+        }
+    });
+}
+
+#[inline]
+fn piece(runtime: &mut Runtime, address: usize, size: usize, write: bool, pc: usize) {
+    if runtime.shadow.is_racy(pc) {
+        return racy(address, size, if write { Racy::Write } else { Racy::Read }, pc);
+    }
+    if write && runtime.shadow.has_object(address) {
+        let me = runtime.current().index();
+        let (objects, tasks) = (&runtime.objects, &mut runtime.tasks);
+        objects.atomics_in(address, size, &mut tasks[me].stale);
+    }
+    if !runtime.alone {
+        let how = if write { Use::Write } else { Use::Read };
+        note(runtime, address, size, how, pc);
+    }
+}
+
+/// Records an access for the strategy if it could race.
+pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use, pc: usize) {
+    if runtime.shadow.is_racy(pc) {
+        return;
+    }
+    let me = runtime.current();
+    match runtime.shadow.access(address, size, me.0, how) {
+        Learnt::Nothing => return,
+        Learnt::New => {
+            runtime.learnt = true;
+            return;
+        }
+        Learnt::Record => {}
+    }
+    let run = runtime.run();
+    if !run.rules.clocks {
+        run.rules.clocks = true;
+        runtime.learnt = true;
+        return;
+    }
+    let keep = runtime.places.is_some() || !runtime.options.races;
+    let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
+    let touched = &mut runtime.touched;
+    let mut touch = |cell: u32, write: bool| {
+        let cell = ObjectId(CELLS + cell);
+        if keep {
+            touched.push((cell, me, write, pc));
+        }
+        if atomic {
+            // It was made by the operation that has just been executed: whoever acquires what that
+            // has released comes after it.
+            run.touch_end(cell, write, Location::caller());
+        } else {
+            run.touch(cell, write, Location::caller());
+        }
+    };
+    // Atomic accesses do not race with each other: to plain ones they all look like reads.
+    runtime.shadow.cells(address, size, how == Use::Write, |cell| touch(cell.0, how == Use::Write));
+    match how {
+        Use::Read => {
+            for cell in runtime.shadow.writer_cells(address, size, None) {
+                touch(cell.0, false);
+            }
+        }
+        Use::AtomicWrite => {
+            for cell in runtime.shadow.writer_cells(address, size, Some(me.0)) {
+                touch(cell.0, true);
+            }
+        }
+        Use::Write | Use::AtomicRead => {}
+    }
+    if let Some(Ending::Race(race)) = &run.ending {
+        found(runtime, race.cell, race.earlier.thread, race.earlier.write, pc);
+    }
+}
+
+/// A race: the end of the execution, or two more scheduling points.
+fn found(
+    runtime: &mut Runtime,
+    cell: ObjectId,
+    thread: preempt_explore::ThreadId,
+    write: bool,
+    pc: usize,
+) {
+    if runtime.options.races {
+        runtime.end();
+    }
+    let same = |&&(c, t, w, _): &&(ObjectId, _, bool, usize)| (c, t, w) == (cell, thread, write);
+    let earlier = runtime.touched.iter().rev().find(same).map(|&(.., pc)| pc);
+    runtime.shadow.add_racy(pc);
+    if let Some(earlier) = earlier {
+        runtime.shadow.add_racy(earlier);
+    }
+    runtime.restart();
+}
+
+/// What an access that was found to race does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Racy {
+    Read,
+    Write,
+    /// Ends the life of the memory; nothing is written.
+    Free,
+}
+
+/// An access that was found to race: an operation on each of its cells, the first of which is a
+/// scheduling point.
+fn racy(address: usize, size: usize, how: Racy, pc: usize) {
+    let cell = crate::control::runtime().shadow.cell_size(address, size);
+    for (nth, at) in (address..address + size).step_by(cell).enumerate() {
+        // That a block is freed twice is found by `free` itself.
+        let place = Place { pc, address: if how == Racy::Free { 0 } else { at } };
+        if how == Racy::Read && nth == 0 {
+            crate::atomics::before_read(pc, at, place);
+        }
+        let runtime = crate::control::runtime();
+        let index = crate::atomics::object(runtime, at, cell as u8);
+        let object = runtime.objects.id(index);
+        let step = if nth == 0 { operation } else { urgently };
+        if how != Racy::Read {
+            runtime.me().spinning.clear();
+            step(Action::Store, object, 0, POINTER, place);
+            if how == Racy::Write {
+                // The value is written after we return, and known at the next operation.
+                crate::control::runtime().me().stale.push(index);
+            }
+        } else {
+            let seen = step(Action::Load, object, 0, 0, place);
+            crate::control::runtime().me().spinning.read(pc, at, seen);
+        }
+    }
+}
+
+macro_rules! accesses {
+    ($($size:literal: $($read:ident)* ; $($write:ident)*;)*) => {$(
+        $(entry! { $read / 1 => read::<$size>; })*
+        $(entry! { $write / 1 => write::<$size>; })*
+    )*};
+}
+
+extern "C" fn read<const SIZE: usize>(address: usize, pc: usize) {
+    access(address, SIZE, false, pc);
+}
+
+extern "C" fn write<const SIZE: usize>(address: usize, pc: usize) {
+    access(address, SIZE, true, pc);
+}
+
+accesses! {
+    1: __tsan_read1 __tsan_volatile_read1 __tsan_unaligned_volatile_read1;
+       __tsan_write1 __tsan_volatile_write1 __tsan_unaligned_volatile_write1 __tsan_read_write1;
+    2: __tsan_read2 __tsan_unaligned_read2 __tsan_volatile_read2 __tsan_unaligned_volatile_read2;
+       __tsan_write2 __tsan_unaligned_write2 __tsan_volatile_write2
+       __tsan_unaligned_volatile_write2 __tsan_read_write2 __tsan_unaligned_read_write2;
+    4: __tsan_read4 __tsan_unaligned_read4 __tsan_volatile_read4 __tsan_unaligned_volatile_read4;
+       __tsan_write4 __tsan_unaligned_write4 __tsan_volatile_write4
+       __tsan_unaligned_volatile_write4 __tsan_read_write4 __tsan_unaligned_read_write4;
+    8: __tsan_read8 __tsan_unaligned_read8 __tsan_volatile_read8 __tsan_unaligned_volatile_read8;
+       __tsan_write8 __tsan_unaligned_write8 __tsan_volatile_write8
+       __tsan_unaligned_volatile_write8 __tsan_read_write8 __tsan_unaligned_read_write8;
+    16: __tsan_read16 __tsan_unaligned_read16 __tsan_volatile_read16
+        __tsan_unaligned_volatile_read16;
+       __tsan_write16 __tsan_unaligned_write16 __tsan_volatile_write16
+       __tsan_unaligned_volatile_write16 __tsan_read_write16 __tsan_unaligned_read_write16;
+}
+
+entry! {
+    __tsan_read_range / 2 => read_range;
+    __tsan_write_range / 2 => write_range;
+    __tsan_vptr_update / 2 => vptr_update;
+    __tsan_vptr_read / 1 => read::<8>;
+}
+
+extern "C" fn read_range(address: usize, size: usize, pc: usize) {
+    access(address, size, false, pc);
+}
+
+extern "C" fn write_range(address: usize, size: usize, pc: usize) {
+    access(address, size, true, pc);
+}
+
+/// A constructor or destructor sets the table of virtual functions; setting it to what it is already
+/// is no write that matters.
+extern "C" fn vptr_update(slot: *const usize, value: usize, pc: usize) {
+    // SAFETY: the program is about to write there.
+    if unsafe { slot.read_volatile() } != value {
+        access(slot as usize, 8, true, pc);
+    }
+}
+
+// With an address that is known before: the variants that take the place as an argument.
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_init() {}
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_entry(_: usize) {}
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_func_exit() {}
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_ignore_thread_begin() {}
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_ignore_thread_end() {}
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_acquire(_: usize) {}
+#[unsafe(no_mangle)]
+extern "C" fn __tsan_release(_: usize) {}
+
+/// Memory was freed: that is a write to all of it that anybody uses.
+pub(crate) fn freed(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {
+    if runtime.alone {
+        return;
+    }
+    let is_racy = runtime.shadow.is_racy(pc);
+    for granule in (address..address + size).step_by(8) {
+        if crate::control::runtime().shadow.is_known(granule) {
+            let length = 8.min(address + size - granule);
+            match is_racy {
+                true => racy(granule, length, Racy::Free, pc),
+                false => note(crate::control::runtime(), granule, length, Use::Write, pc),
+            }
+        }
+    }
+}

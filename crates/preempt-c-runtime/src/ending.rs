@@ -1,0 +1,189 @@
+//! How a program ends: by returning from `main`, `exit`, a failed assertion, `abort`.
+
+use crate::control::{
+    AtExit, Place, end_of_thread, into_program, is_installed, operation, runtime,
+};
+use crate::entry::{SEARCH, entry, inside, is_program, real, select};
+use crate::trouble::{Kind, Trouble};
+use crate::{keys, raw, start};
+use preempt_explore::{Action, Next, ObjectId};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+entry! {
+    __assert_fail / 4 => assertion_failed;
+    __assert_perror_fail / 4 => error_assertion_failed;
+    __assert / 3 => plain_assertion_failed;
+    abort / 0 => aborted;
+    exit / 1 => exits;
+    _exit / 1 => exits_at_once;
+    _Exit / 1 => exits_at_once;
+    quick_exit / 1 => exits_at_once;
+}
+
+/// The main thread, on a stack of its own.
+pub(crate) extern "C" fn main_thread() -> ! {
+    into_program();
+    let code = start::call_main();
+    end_program(code, 0)
+}
+
+/// Runs what the program wants to be run at its end, and ends it.
+fn end_program(code: c_int, pc: usize) -> ! {
+    keys::destroy_objects();
+    while let Some(AtExit { function, argument }) = inside(|runtime| runtime.at_exit.pop()) {
+        // SAFETY: registered by the program for this purpose; one that takes no argument does not
+        // look at it.
+        unsafe { std::mem::transmute::<usize, extern "C" fn(usize)>(function)(argument) };
+    }
+    select(SEARCH);
+    leave(code, pc)
+}
+
+/// Ends the program without calling any more of its code.
+pub(crate) fn leave(code: c_int, pc: usize) -> ! {
+    let runtime = runtime();
+    if runtime.options.output {
+        // SAFETY: flushes what the program has printed.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+    }
+    runtime.exit_code = code;
+    if code != 0 && runtime.options.exit_code {
+        let message = format!("the program ends with exit code {code}");
+        runtime.stop(Trouble::new(Kind::ExitCode, pc, message));
+    }
+    let me = runtime.current();
+    let run = runtime.run();
+    let left = run.order.iter().filter(|&&t| t != me && !runtime.tasks[t.index()].ended).count();
+    if left > 0 {
+        if runtime.options.unjoined {
+            let message = format!("the program ends while {left} of its threads still run");
+            runtime.stop(Trouble::new(Kind::Misuse, pc, message));
+        }
+        // Others may run before, but not after.
+        operation(Action::Choose, ObjectId::NONE, 1, 0, Place { pc, address: 0 });
+        end_of_thread(Next::Exit);
+    }
+    if runtime.options.leaks
+        && let Some((count, pc)) = runtime.arena.leaks()
+    {
+        let blocks = if count == 1 { "block is" } else { "blocks are" };
+        let message = format!("{count} {blocks} never freed; the first is allocated");
+        runtime.stop(Trouble::new(Kind::Leak, pc, message));
+    }
+    end_of_thread(Next::End)
+}
+
+/// `pthread_exit` in the main thread: the program ends with its last thread.
+pub(crate) fn main_thread_leaves() -> ! {
+    keys::destroy_values();
+    select(SEARCH);
+    end_of_thread(Next::End)
+}
+
+fn fails(kind: Kind, pc: usize, message: String) -> ! {
+    inside(|runtime| runtime.stop(Trouble::new(kind, pc, message)))
+}
+
+fn text(at: *const c_char) -> String {
+    if at.is_null() {
+        return String::new();
+    }
+    // SAFETY: terminated strings that the compiler or the program made.
+    unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned()
+}
+
+unsafe extern "C" fn assertion_failed(
+    expression: *const c_char,
+    file: *const c_char,
+    line: c_uint,
+    function: *const c_char,
+    pc: usize,
+) -> ! {
+    if !is_program() {
+        let fail = real!(c"__assert_fail", fn(*const c_char, *const c_char, c_uint, *const c_char));
+        // SAFETY: as the caller's.
+        unsafe { fail(expression, file, line, function) };
+    }
+    fails(Kind::Assertion, pc, format!("assertion violated: {}", text(expression)))
+}
+
+unsafe extern "C" fn error_assertion_failed(
+    error: c_int,
+    _: *const c_char,
+    _: c_uint,
+    _: *const c_char,
+    pc: usize,
+) -> ! {
+    if !is_program() {
+        raw::fail("assertion failed\n");
+    }
+    fails(Kind::Assertion, pc, format!("assertion violated: unexpected error {error}"))
+}
+
+unsafe extern "C" fn plain_assertion_failed(
+    expression: *const c_char,
+    _: *const c_char,
+    _: c_int,
+    pc: usize,
+) -> ! {
+    if !is_program() {
+        raw::fail("assertion failed\n");
+    }
+    fails(Kind::Assertion, pc, format!("assertion violated: {}", text(expression)))
+}
+
+unsafe extern "C" fn aborted(pc: usize) -> ! {
+    if !is_program() {
+        // SAFETY: the C library's own.
+        unsafe { real!(c"abort", fn())() };
+        raw::exit(134);
+    }
+    let pc = if crate::snapshot::is_program_text(pc) { pc } else { crate::signals::caller() };
+    fails(Kind::Abort, pc, "abort is called".into())
+}
+
+unsafe extern "C" fn exits(code: c_int, pc: usize) -> ! {
+    if !is_program() {
+        // SAFETY: as the caller's.
+        unsafe { real!(c"exit", fn(c_int))(code) };
+        raw::exit(code);
+    }
+    end_program(code, pc)
+}
+
+unsafe extern "C" fn exits_at_once(code: c_int, pc: usize) -> ! {
+    if !is_program() {
+        raw::exit(code);
+    }
+    select(SEARCH);
+    leave(code, pc)
+}
+
+/// Registers a function to be called at the end. Static objects of the program itself come here
+/// before `main`, when their constructors have run.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cxa_atexit(
+    function: usize,
+    argument: *mut c_void,
+    object: *mut c_void,
+) -> c_int {
+    let ours = is_installed() && (is_program() || start::is_before_main());
+    if !ours || !crate::snapshot::is_program_text(function) {
+        let register = real!(c"__cxa_atexit", fn(usize, *mut c_void, *mut c_void) -> c_int);
+        // SAFETY: as the caller's.
+        return unsafe { register(function, argument, object) };
+    }
+    let entry = AtExit { function, argument: argument as usize };
+    if is_program() {
+        inside(|runtime| runtime.at_exit.push(entry));
+    } else {
+        runtime().at_exit.push(entry);
+    }
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn atexit(function: usize) -> c_int {
+    // SAFETY: as the caller's.
+    unsafe { __cxa_atexit(function, std::ptr::null_mut(), std::ptr::null_mut()) }
+}

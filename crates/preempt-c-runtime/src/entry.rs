@@ -1,0 +1,97 @@
+//! How the program's calls come in.
+//!
+//! [`SELECTOR`] tells whose code runs: the program's, or this library's. The kernel reads the same
+//! byte (`kernel.rs`): while the program runs, its system calls are reported to us. A function of
+//! the C library that is called while it is not the program's turn (by the dynamic loader, by the
+//! search itself, or in a program that was started without `preempt run`) is handed on.
+//!
+//! Entry points that need the place of the call are two instructions of assembly: the return address
+//! becomes one more argument. That is the only way to have it without help of the compiler.
+
+use crate::control::Runtime;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+/// Code of the search or of nobody: system calls pass.
+pub(crate) const SEARCH: u8 = 0;
+/// Code of the program under control: system calls are reported.
+pub(crate) const PROGRAM: u8 = 1;
+
+/// Whose code runs now.
+pub(crate) static SELECTOR: AtomicU8 = AtomicU8::new(SEARCH);
+
+/// Whether the program under control runs now.
+#[inline(always)]
+pub(crate) fn is_program() -> bool {
+    SELECTOR.load(Ordering::Relaxed) == PROGRAM
+}
+
+/// Sets whose code runs.
+#[inline(always)]
+pub(crate) fn select(whose: u8) {
+    SELECTOR.store(whose, Ordering::Relaxed);
+}
+
+/// Does something on behalf of the program, as code of the search.
+#[inline(always)]
+pub(crate) fn inside<R>(body: impl FnOnce(&'static mut Runtime) -> R) -> R {
+    select(SEARCH);
+    let result = body(crate::control::runtime());
+    select(PROGRAM);
+    result
+}
+
+/// Defines functions of the C library by our own, which get the place of the call as one more
+/// argument. The number is that of the function's arguments.
+macro_rules! entry {
+    (@ 0) => { "rdi" };
+    (@ 1) => { "rsi" };
+    (@ 2) => { "rdx" };
+    (@ 3) => { "rcx" };
+    (@ 4) => { "r8" };
+    (@ 5) => { "r9" };
+    ($($name:ident / $count:tt => $inner:path;)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        extern "C" fn $name() {
+            std::arch::naked_asm!(
+                concat!("mov ", $crate::entry::entry!(@ $count), ", [rsp]"),
+                "jmp {inner}",
+                inner = sym $inner,
+            )
+        }
+    )*};
+}
+pub(crate) use entry;
+
+/// The function of this name that would have been called without us.
+macro_rules! real {
+    ($name:literal, fn($($type:ty),* $(,)?) $(-> $result:ty)?) => {{
+        static AT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let at = $crate::entry::next(&AT, $name);
+        // Some callers are inside of a block for the call itself.
+        #[allow(unused_unsafe)]
+        // SAFETY: the C library's function of this name has this signature.
+        let function = unsafe {
+            std::mem::transmute::<usize, unsafe extern "C" fn($($type),*) $(-> $result)?>(at)
+        };
+        function
+    }};
+}
+pub(crate) use real;
+
+/// Looks up a function behind this library, once.
+pub(crate) fn next(known: &AtomicUsize, name: &CStr) -> usize {
+    let mut at = known.load(Ordering::Relaxed);
+    if at == 0 {
+        // SAFETY: a terminated name.
+        at = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
+        if at == 0 {
+            crate::raw::write(2, b"preempt: the C library lacks ");
+            crate::raw::write(2, name.to_bytes());
+            crate::raw::fail("\n");
+        }
+        known.store(at, Ordering::Relaxed);
+    }
+    at
+}

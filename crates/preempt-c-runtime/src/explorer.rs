@@ -1,0 +1,141 @@
+//! The search itself: the strategies of `preempt-explore` over executions of this program.
+
+use crate::control::{Runtime, runtime};
+use crate::launch::{self, Backend};
+use crate::options::Search;
+use crate::report::{self, Evidence};
+use crate::trouble::Trouble;
+use preempt_explore::{
+    Ending, Halt, Limits, Names, Program, Replay, Rules, Run, Schedule, Session, Tally, forward,
+    iterative, random,
+};
+use std::time::{Duration, Instant};
+
+/// What an exploration keeps when it begins again.
+struct Kept {
+    rules: Rules,
+    names: Names,
+}
+
+/// Runs on the search's own stack.
+pub(crate) extern "C" fn body() -> ! {
+    let begin = Instant::now();
+    let mut kept = Kept { rules: Rules::default(), names: Names::default() };
+    let replay = runtime().options.replay.clone();
+    match replay {
+        Some(schedule) => replay_one(&mut kept, &schedule, begin),
+        None => search(&mut kept, begin),
+    }
+    launch::finish(runtime())
+}
+
+fn limits(begin: Instant) -> Limits {
+    let options = &runtime().options;
+    Limits {
+        bound: options.bound,
+        deadline: options.nanoseconds.map(|time| begin + Duration::from_nanos(time)),
+        executions: options.executions,
+        steps: options.steps,
+        states: options.states,
+        ..Limits::default()
+    }
+}
+
+fn search(kept: &mut Kept, begin: Instant) {
+    let mut restarts = 0;
+    let (halt, tally) = loop {
+        let (halt, tally) = attempt(kept, begin);
+        let late = limits(begin).deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        match halt {
+            Halt::Restart if late => break (Halt::Time, tally),
+            Halt::Restart => restarts += 1,
+            _ => break (halt, tally),
+        }
+    };
+    let unsupported = runtime().trouble.take().filter(|trouble| !trouble.is_program_s());
+    let evidence = match &tally.failure {
+        Some(_) if unsupported.is_some() => None,
+        Some(finding) => Some(gather(kept, &finding.schedule)),
+        None => None,
+    };
+    report::write(&report::Results {
+        halt,
+        tally: &tally,
+        evidence,
+        unsupported,
+        restarts,
+        seconds: begin.elapsed().as_secs_f64(),
+    });
+}
+
+fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Tally) {
+    let search = runtime().options.search;
+    let mut session = Session::new(runtime(), limits(begin), kept.rules, kept.names.clone());
+    let halt = match search {
+        Search::Orders => forward::explore(&mut session),
+        Search::Schedules => iterative::explore(&mut session),
+        Search::Random(seed) => random::explore(&mut session, seed),
+    };
+    kept.rules = session.run.rules;
+    (halt, session.tally)
+}
+
+/// Executes a schedule once more, in a process of its own, keeping every step.
+fn gather(kept: &mut Kept, schedule: &Schedule) -> Evidence {
+    let here = runtime().backend;
+    if here == Backend::Restart {
+        runtime().backend = Backend::Fork;
+    }
+    let evidence = execute(kept, schedule);
+    runtime().backend = here;
+    evidence
+}
+
+fn execute(kept: &mut Kept, schedule: &Schedule) -> Evidence {
+    const ATTEMPTS: usize = 1000;
+    let runtime: &'static mut Runtime = runtime();
+    runtime.places = Some(Vec::new());
+    for attempt in 0.. {
+        let mut run = Run::new(kept.names.clone(), kept.rules, runtime.options.steps);
+        run.events = Some(Vec::new());
+        run.reset();
+        let mut driver = Replay::new(schedule.clone());
+        runtime.execute(&mut run, &mut driver);
+        kept.rules = run.rules;
+        if run.ending != Some(Ending::Restart) || attempt == ATTEMPTS {
+            return Evidence::of(runtime, run, driver.diverged);
+        }
+    }
+    raw_impossible()
+}
+
+fn raw_impossible() -> ! {
+    crate::raw::fail("preempt: a loop without end has ended\n")
+}
+
+fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
+    let tally = Tally { executions: 1, ..Tally::default() };
+    let parts = report::without_racy(schedule);
+    if let Some((_, places)) = &parts {
+        for &place in places {
+            runtime().shadow.add_racy(place);
+        }
+    }
+    let text = parts.map_or(schedule, |(text, _)| text);
+    let (evidence, unsupported) = match text.parse::<Schedule>() {
+        Ok(schedule) => {
+            let evidence = execute(kept, &schedule);
+            let unsupported = runtime().trouble.clone().filter(|trouble| !trouble.is_program_s());
+            (Some(evidence), unsupported)
+        }
+        Err(error) => (None, Some(Trouble::unsupported(0, error.to_string()))),
+    };
+    report::write(&report::Results {
+        halt: Halt::Done,
+        tally: &tally,
+        evidence,
+        unsupported,
+        restarts: 0,
+        seconds: begin.elapsed().as_secs_f64(),
+    });
+}

@@ -1,0 +1,125 @@
+//! `syscall(SYS_futex, …)`: what semaphores and waiting atomics of C++ are made of.
+//!
+//! The kernel looks at the word and starts to wait in one indivisible step. Here that is a lock of
+//! our own per address, taken by both sides; nobody else runs while it is held, because everything
+//! inside is urgent, so it adds no scheduling points beyond its first.
+
+use crate::control::{Place, operation, urgently};
+use crate::entry::{inside, is_program};
+use crate::mutex::object;
+use crate::objects::Kind;
+use crate::raw;
+use crate::trouble::Trouble;
+use preempt_explore::Action;
+use std::ffi::c_long;
+
+const WAIT: usize = 0;
+const WAKE: usize = 1;
+const WAIT_BITSET: usize = 9;
+const WAKE_BITSET: usize = 10;
+const COMMAND: usize = 0x7F;
+
+fn fails(error: i32) -> c_long {
+    // SAFETY: the thread's own variable.
+    unsafe { *libc::__errno_location() = error };
+    -1
+}
+
+/// `syscall` takes any number of arguments; on this processor unused ones do no harm.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    if is_program() && number == libc::SYS_futex {
+        return futex(a, b & COMMAND, c, d);
+    }
+    if is_program() && number == libc::SYS_gettid {
+        return inside(|runtime| 1000 + c_long::from(runtime.current().0));
+    }
+    // SAFETY: as the caller's. Under control the kernel reports the call to us again.
+    let result = unsafe { plain(number, [a, b, c, d, e, f]) };
+    if (-4095..0).contains(&result) { fails(-result as i32) } else { result as c_long }
+}
+
+/// The call itself, made outside this library's text when the program is under control.
+///
+/// # Safety
+/// As for the system call.
+unsafe fn plain(number: c_long, arguments: [usize; 6]) -> isize {
+    if is_program() {
+        return crate::kernel::decide(number, arguments, 0);
+    }
+    // SAFETY: as the caller's.
+    unsafe { raw::syscall(number, arguments) }
+}
+
+/// One futex operation under control.
+pub(crate) fn futex(word: usize, command: usize, value: usize, timeout: usize) -> c_long {
+    let pc = crate::signals::caller();
+    match command {
+        WAIT | WAIT_BITSET => wait(word, value as u32, timeout != 0, pc),
+        WAKE | WAKE_BITSET => wake(word, value as i32, pc),
+        _ => inside(|runtime| {
+            let message = format!(
+                "the futex operation {command} is not modelled: only waiting and waking are"
+            );
+            runtime.stop(Trouble::unsupported(pc, message))
+        }),
+    }
+}
+
+fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
+    let place = Place { pc, address: word };
+    let result = inside(|runtime| {
+        let lock = object(runtime, word, Kind::FutexLock);
+        let queue = object(runtime, word, Kind::FutexQueue);
+        let (lock, queue) = (runtime.objects.id(lock), runtime.objects.id(queue));
+        operation(Action::Lock, lock, 0, 0, place);
+        let runtime = crate::control::runtime();
+        let number = crate::atomics::object(runtime, word, 4);
+        let number = runtime.objects.id(number);
+        let found = urgently(Action::Load, number, 0, 0, place) as u32;
+        if found != expected {
+            urgently(Action::Unlock, lock, 0, 0, place);
+            return Err(libc::EAGAIN);
+        }
+        crate::control::runtime().me().spinning.clear();
+        urgently(Action::Wait, lock, u64::from(queue.0), 0, place);
+        let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), place);
+        urgently(Action::Unlock, lock, 0, 0, place);
+        if late == 1 { Err(libc::ETIMEDOUT) } else { Ok(()) }
+    });
+    match result {
+        Ok(()) => 0,
+        Err(error) => fails(error),
+    }
+}
+
+fn wake(word: usize, most: i32, pc: usize) -> c_long {
+    let place = Place { pc, address: word };
+    inside(|runtime| {
+        let lock = object(runtime, word, Kind::FutexLock);
+        let queue = object(runtime, word, Kind::FutexQueue);
+        let (lock, queue) = (runtime.objects.id(lock), runtime.objects.id(queue));
+        runtime.me().spinning.clear();
+        operation(Action::Lock, lock, 0, 0, place);
+        let run = crate::control::runtime().run();
+        let waiting = run.order.iter().filter(|&&t| run.world.thread(t).waiting == queue).count();
+        let woken = waiting.min(most.max(0) as usize);
+        if woken == waiting {
+            urgently(Action::NotifyAll, queue, 0, 0, place);
+        } else {
+            for _ in 0..woken {
+                urgently(Action::NotifyOne, queue, 0, 0, place);
+            }
+        }
+        urgently(Action::Unlock, lock, 0, 0, place);
+        woken as c_long
+    })
+}

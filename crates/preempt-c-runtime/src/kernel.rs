@@ -1,0 +1,241 @@
+//! System calls of the program under control.
+//!
+//! The kernel reports every system call that the program, or a library on its behalf, makes
+//! (`PR_SET_SYSCALL_USER_DISPATCH`). Most programs under test make none but those for output. Any
+//! other call is looked at here: harmless ones are made, those that reach beyond the process are made
+//! in forked executions only, and those that wait, make processes or arrange for signals cannot be
+//! made at all, because the search would lose control.
+
+use crate::control::{Runtime, runtime};
+use crate::entry::{PROGRAM, SELECTOR, inside, is_program};
+use crate::launch::Backend;
+use crate::trouble::Trouble;
+use crate::{ending, raw, signals, snapshot};
+
+const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
+const ON: usize = 1;
+
+/// Has system calls reported in this process from now on, and looks for progress once a second.
+pub(crate) fn watch_this_process(patience: u64) {
+    let (start, length) = snapshot::own_text();
+    let selector = SELECTOR.as_ptr() as usize;
+    let arguments = [PR_SET_SYSCALL_USER_DISPATCH, ON, start, length, selector, 0];
+    // SAFETY: the selector lives as long as the process. Where the kernel does not know this, calls
+    // are simply made; the rest works as before.
+    unsafe { raw::syscall(libc::SYS_prctl, arguments) };
+    if patience > 0 {
+        let second = libc::timeval { tv_sec: 1, tv_usec: 0 };
+        let timer = libc::itimerval { it_interval: second, it_value: second };
+        let arguments = [libc::ITIMER_REAL as usize, &raw const timer as usize, 0, 0, 0, 0];
+        // SAFETY: the structure is valid for reading; the handler is set.
+        unsafe { raw::syscall(libc::SYS_setitimer, arguments) };
+    }
+}
+
+/// What becomes of a call.
+enum Fate {
+    /// It is made.
+    Make,
+    /// It is made in a process of its own only.
+    Outside,
+    /// It would wait.
+    Waits,
+    /// It would make a process or a thread, or replace this one.
+    Breeds,
+    /// It would cause signals later.
+    Signals,
+    /// This is what it returns.
+    Answer(isize),
+}
+
+fn fate(number: i64, arguments: &[usize; 6]) -> Fate {
+    let descriptor = arguments[0] as i32;
+    match number {
+        libc::SYS_write | libc::SYS_writev if descriptor == 1 || descriptor == 2 => Fate::Make,
+        libc::SYS_fstat | libc::SYS_lseek | libc::SYS_ioctl | libc::SYS_newfstatat
+            if (0..=2).contains(&descriptor) =>
+        {
+            Fate::Make
+        }
+        libc::SYS_getpid
+        | libc::SYS_getppid
+        | libc::SYS_getuid
+        | libc::SYS_geteuid
+        | libc::SYS_getgid
+        | libc::SYS_getegid
+        | libc::SYS_uname
+        | libc::SYS_sysinfo
+        | libc::SYS_getrusage
+        | libc::SYS_times
+        | libc::SYS_getcpu
+        | libc::SYS_sched_getaffinity
+        | libc::SYS_sched_getparam
+        | libc::SYS_sched_getscheduler
+        | libc::SYS_prlimit64
+        | libc::SYS_rt_sigprocmask
+        | libc::SYS_getcwd
+        | libc::SYS_membarrier
+        | libc::SYS_set_robust_list
+        | libc::SYS_rseq
+        | libc::SYS_clock_getres
+        | libc::SYS_clock_gettime
+        | libc::SYS_gettimeofday
+        | libc::SYS_time => Fate::Make,
+        libc::SYS_gettid => Fate::Answer(1000 + runtime().current().0 as isize),
+        libc::SYS_getrandom => Fate::Answer(numbers(arguments[0], arguments[1])),
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep | libc::SYS_sched_yield => Fate::Answer(0),
+        libc::SYS_rt_sigaction if signals::is_ours(descriptor) => Fate::Answer(0),
+        libc::SYS_futex if arguments[1] & 0x7F == 1 || arguments[1] & 0x7F == 10 => Fate::Answer(0),
+        libc::SYS_futex
+        | libc::SYS_poll
+        | libc::SYS_ppoll
+        | libc::SYS_select
+        | libc::SYS_pselect6
+        | libc::SYS_epoll_wait
+        | libc::SYS_epoll_pwait
+        | libc::SYS_accept
+        | libc::SYS_accept4
+        | libc::SYS_connect
+        | libc::SYS_recvfrom
+        | libc::SYS_recvmsg
+        | libc::SYS_pause
+        | libc::SYS_rt_sigsuspend
+        | libc::SYS_rt_sigtimedwait
+        | libc::SYS_wait4
+        | libc::SYS_waitid
+        | libc::SYS_flock
+        | libc::SYS_msgrcv
+        | libc::SYS_semop
+        | libc::SYS_semtimedop
+        | libc::SYS_mq_timedreceive => Fate::Waits,
+        libc::SYS_read if would_wait(descriptor) => Fate::Waits,
+        libc::SYS_clone
+        | libc::SYS_clone3
+        | libc::SYS_fork
+        | libc::SYS_vfork
+        | libc::SYS_execve
+        | libc::SYS_execveat => Fate::Breeds,
+        libc::SYS_setitimer
+        | libc::SYS_alarm
+        | libc::SYS_timer_create
+        | libc::SYS_timerfd_create
+        | libc::SYS_signalfd4 => Fate::Signals,
+        _ => Fate::Outside,
+    }
+}
+
+/// Whether a read has nothing to read now: a terminal, a pipe or a socket.
+fn would_wait(descriptor: i32) -> bool {
+    let mut poll = libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+    // SAFETY: the structure is valid for reading and writing.
+    unsafe { raw::syscall(libc::SYS_poll, [&raw mut poll as usize, 1, 0, 0, 0, 0]) == 0 }
+}
+
+/// Bytes that the program takes for random; the same whenever the thread does the same.
+fn numbers(at: usize, length: usize) -> isize {
+    let me = runtime().current().0;
+    let task = runtime().me();
+    task.time += 1;
+    let mut state = task.time ^ u64::from(me) << 32;
+    for offset in 0..length {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // SAFETY: the program's own buffer.
+        unsafe { *((at + offset) as *mut u8) = (state >> 56) as u8 };
+    }
+    length as isize
+}
+
+/// Makes a system call for the program, or ends the execution. Returns what the kernel would.
+pub(crate) fn decide(number: i64, arguments: [usize; 6], pc: usize) -> isize {
+    if is_program() {
+        let pc = if pc == 0 { signals::caller() } else { pc };
+        return inside(|_| decide(number, arguments, pc));
+    }
+    let name = name(number);
+    let refuse = |why: &str| runtime().stop(Trouble::unsupported(pc, format!("{name} {why}")));
+    match fate(number, &arguments) {
+        // SAFETY: the program's own call.
+        Fate::Make => unsafe { raw::syscall(number, arguments) },
+        Fate::Answer(result) => result,
+        _ if number == libc::SYS_exit_group || number == libc::SYS_exit => {
+            ending::leave(arguments[0] as i32, pc)
+        }
+        Fate::Outside => {
+            outside(runtime(), &name, pc);
+            // SAFETY: as above; this is a process of its own.
+            unsafe { raw::syscall(number, arguments) }
+        }
+        Fate::Waits if number == libc::SYS_futex => refuse(
+            "is called by a library that was not compiled by preempt cc and waits there: compile \
+             it, too, or leave it out of the test",
+        ),
+        Fate::Waits => refuse(
+            "waits for something outside of the program, which cannot be scheduled: replace it in \
+             the test",
+        ),
+        Fate::Breeds => {
+            refuse("makes another process, which cannot be followed: leave it out of the test")
+        }
+        Fate::Signals => {
+            refuse("causes signals at times that cannot be controlled: leave it out of the test")
+        }
+    }
+}
+
+/// The program reaches beyond its memory: executions need a process of their own.
+fn outside(runtime: &mut Runtime, name: &str, pc: usize) {
+    if runtime.backend != Backend::Restart {
+        return;
+    }
+    if runtime.options.backend == Some(Backend::Restart) {
+        let message = format!(
+            "{name} has effects outside of the program's memory, so executions cannot be repeated \
+             in one process: use --backend fork"
+        );
+        runtime.stop(Trouble::unsupported(pc, message));
+    }
+    runtime.forked_because = Some(name.into());
+    runtime.backend = Backend::Fork;
+    runtime.restart();
+}
+
+/// The usual name of a system call, or its number.
+fn name(number: i64) -> String {
+    let name = match number {
+        libc::SYS_read => "read",
+        libc::SYS_write => "write",
+        libc::SYS_open | libc::SYS_openat => "open",
+        libc::SYS_close => "close",
+        libc::SYS_mmap => "mmap",
+        libc::SYS_munmap => "munmap",
+        libc::SYS_mprotect => "mprotect",
+        libc::SYS_brk => "brk",
+        libc::SYS_poll | libc::SYS_ppoll => "poll",
+        libc::SYS_select | libc::SYS_pselect6 => "select",
+        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => "epoll_wait",
+        libc::SYS_futex => "futex",
+        libc::SYS_socket => "socket",
+        libc::SYS_connect => "connect",
+        libc::SYS_accept | libc::SYS_accept4 => "accept",
+        libc::SYS_recvfrom | libc::SYS_recvmsg => "recv",
+        libc::SYS_pipe | libc::SYS_pipe2 => "pipe",
+        libc::SYS_fork | libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork => "fork",
+        libc::SYS_execve | libc::SYS_execveat => "exec",
+        libc::SYS_wait4 | libc::SYS_waitid => "wait",
+        libc::SYS_pause => "pause",
+        libc::SYS_rt_sigaction => "sigaction",
+        libc::SYS_rt_sigsuspend => "sigsuspend",
+        libc::SYS_setitimer => "setitimer",
+        libc::SYS_alarm => "alarm",
+        libc::SYS_timer_create => "timer_create",
+        libc::SYS_kill | libc::SYS_tgkill | libc::SYS_tkill => "kill",
+        libc::SYS_unlink | libc::SYS_unlinkat => "unlink",
+        libc::SYS_newfstatat | libc::SYS_fstat | libc::SYS_stat => "stat",
+        _ => return format!("system call {number}"),
+    };
+    name.into()
+}
+
+/// Whose turn it is does not change by a call of the kernel.
+const _: () = assert!(PROGRAM == 1, "the kernel blocks system calls where the selector is 1");

@@ -1,0 +1,203 @@
+//! Where an execution takes place, and how it begins and ends.
+//!
+//! The search runs on a stack of its own, in memory that forked children share. When it wants an
+//! execution it switches to the *launcher*, the stack on which the process was started, which has
+//! three ways to make one:
+//!
+//! - **restart**: coroutines in this process; afterwards data, heap and thread-local blocks are put
+//!   back (`snapshot.rs`);
+//! - **fork**: the same in a child, which may do what it likes to its memory and files;
+//! - **threads**: in a child on threads of the operating system that hand a token around. Slow, and
+//!   so different from coroutines that it checks them.
+//!
+//! In all three the thread that runs calls the strategy directly. A child's changes to the search's
+//! tables stay, because they are in shared memory, and so does the stack that the search waits on.
+
+use crate::context;
+use crate::control::Runtime;
+use crate::trouble::{Kind, Trouble};
+use crate::{ending, entry, kernel, raw, signals, snapshot, task, threads};
+use preempt_explore::{Ending, ThreadId};
+use std::ptr::addr_of_mut;
+
+/// One of the ways to execute the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Backend {
+    /// In this process, again and again.
+    Restart,
+    /// In a forked process each.
+    Fork,
+    /// In a forked process each, on real threads.
+    Threads,
+    /// Once, in this process, under a debugger.
+    Here,
+}
+
+impl Backend {
+    pub(crate) fn named(name: &str) -> Option<Backend> {
+        [Backend::Restart, Backend::Fork, Backend::Threads, Backend::Here]
+            .into_iter()
+            .find(|backend| backend.name() == name)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Backend::Restart => "restart",
+            Backend::Fork => "fork",
+            Backend::Threads => "threads",
+            Backend::Here => "here",
+        }
+    }
+}
+
+/// Set when the search has nothing left to execute.
+static mut OVER: bool = false;
+/// Whether this process was made for one execution. The runtime cannot say: it is shared, and the way
+/// to execute may change in the middle of an execution.
+static mut IS_CHILD: bool = false;
+
+/// Runs the search, which asks for executions, until it is over.
+pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !) {
+    runtime.explorer = context::prepare(context::stack(true), search);
+    let runtime: *mut Runtime = runtime;
+    loop {
+        // SAFETY: the search's stack is alive. It uses the runtime while it runs, so no borrow is
+        // held across the switch. Only this function and `finish` touch the flag.
+        unsafe {
+            context::switch(addr_of_mut!((*runtime).launcher), (*runtime).explorer);
+            if OVER {
+                return;
+            }
+            one(runtime);
+        }
+    }
+}
+
+/// The search is over: goes back to [`serve`].
+pub(crate) fn finish(runtime: &mut Runtime) -> ! {
+    // SAFETY: the launcher waits in `serve`.
+    unsafe {
+        OVER = true;
+        let mut unused = 0;
+        context::switch(&raw mut unused, runtime.launcher);
+    }
+    raw::fail("preempt: the search was resumed after its end\n")
+}
+
+/// Has the launcher execute the program once. Called by the search.
+pub(crate) fn execute(runtime: &mut Runtime) {
+    let runtime: *mut Runtime = runtime;
+    // SAFETY: the launcher waits in `serve`; see there.
+    unsafe { context::switch(addr_of_mut!((*runtime).explorer), (*runtime).launcher) };
+}
+
+/// # Safety
+/// On the launcher's stack; nobody else uses the runtime.
+unsafe fn one(runtime: *mut Runtime) {
+    // SAFETY: as the caller's; each borrow ends before the program runs.
+    unsafe {
+        let known = (*runtime).tasks.len().max(1);
+        task::make_room(&mut *runtime, ThreadId::MAIN);
+        let tasks = &mut (*runtime).tasks;
+        tasks[0].block = context::block();
+        tasks[0].identity = context::block();
+        if (*runtime).backend != Backend::Threads {
+            for thread in 0..known {
+                task::equip(&mut *runtime, ThreadId(thread as u32));
+            }
+        }
+        match (*runtime).backend {
+            // Memory is put back even if the program has just shown that this is not enough: the
+            // next execution begins in a copy of this process.
+            Backend::Restart => {
+                begin(runtime);
+                snapshot::restore(&mut (*runtime).arena);
+                for task in &(*runtime).tasks {
+                    snapshot::restore_block(task.block);
+                }
+            }
+            Backend::Here => begin(runtime),
+            Backend::Fork | Backend::Threads => {
+                (*runtime).arena.begin();
+                let child = raw::fork();
+                if child == 0 {
+                    IS_CHILD = true;
+                    kernel::watch_this_process((*runtime).options.patience);
+                    begin(runtime);
+                    raw::exit(0);
+                }
+                if child < 0 {
+                    raw::fail("preempt: no process can be made\n");
+                }
+                let status = raw::wait(child);
+                died_unnoticed(&mut *runtime, status);
+                // What the child has mapped is not mapped here.
+                for task in (*runtime).tasks.iter_mut().skip(known) {
+                    (task.stack, task.block) = (0, 0);
+                }
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`one`]. Returns when the execution is over.
+unsafe fn begin(runtime: *mut Runtime) {
+    // SAFETY: as the caller's.
+    unsafe {
+        (*runtime).arena.begin();
+        if (*runtime).backend == Backend::Threads {
+            ending::main_thread();
+        }
+        let tasks = &mut (*runtime).tasks;
+        let task = &mut tasks[0];
+        task.context = context::prepare(task.stack, ending::main_thread);
+        let to = task.context;
+        context::switch(addr_of_mut!((*runtime).launcher), to);
+    }
+}
+
+/// A child that ended without telling us was killed.
+fn died_unnoticed(runtime: &mut Runtime, status: i32) {
+    if runtime.ended {
+        return;
+    }
+    let message = if libc::WIFSIGNALED(status) {
+        format!("the process was killed by {}", signals::name(libc::WTERMSIG(status)))
+    } else {
+        format!("the process ended by itself with exit code {}", libc::WEXITSTATUS(status))
+    };
+    runtime.trouble = Some(Trouble::new(Kind::Signal, 0, message));
+    runtime.run().ending = Some(Ending::Reported);
+}
+
+/// Gives the processor to another thread; returns when it comes back.
+pub(crate) fn switch(runtime: &mut Runtime, from: ThreadId, to: ThreadId) {
+    if runtime.backend == Backend::Threads {
+        return threads::hand_over(runtime, from, to);
+    }
+    let to = &runtime.tasks[to.index()];
+    let (block, context) = (to.block, to.context);
+    let save = addr_of_mut!(runtime.tasks[from.index()].context);
+    // SAFETY: a thread that is resumed has a context; its stack and block are alive as long as the
+    // execution. Nothing between the two lines uses thread-local data.
+    unsafe {
+        context::set_block(block);
+        context::switch(save, context);
+    }
+}
+
+/// Leaves the execution for good.
+pub(crate) fn back(runtime: &mut Runtime) -> ! {
+    entry::select(entry::SEARCH);
+    // SAFETY: written before the execution began. The launcher waits in `begin`.
+    unsafe {
+        if IS_CHILD {
+            raw::exit(0);
+        }
+        context::set_block(runtime.tasks[0].block);
+        let mut unused = 0;
+        context::switch(&raw mut unused, runtime.launcher);
+    }
+    raw::fail("preempt: an execution was resumed after its end\n")
+}

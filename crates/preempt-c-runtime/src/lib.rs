@@ -1,0 +1,54 @@
+//! What `preempt cc` links into a C or C++ program.
+//!
+//! The compiler's `-fsanitize=thread` marks every access to memory by a call, and this library
+//! defines those calls, the functions of pthread, C11 threads and semaphores, and `malloc`. A
+//! program that is started by itself runs as usual: everything is handed on to the C library. One
+//! that is started by `preempt run` searches its own schedules instead of calling `main` once:
+//!
+//! - each thread is a coroutine with a real thread-local block of its own ([`context`], [`task`]),
+//!   and runs until it stands before a visible operation ([`control`]);
+//! - who goes next is decided by the strategies of `preempt-explore`, the same as for Rust tests;
+//! - an execution is repeated in the same process, in a forked one, or on real threads
+//!   ([`launch`]); the three must agree on every count, which the tests check.
+//!
+//! Invariants: the search keeps all it knows in memory that forked children share ([`heap`]), so
+//! what a child learns is known to its parent. Whatever a thread does between two operations is a
+//! function of what it has observed: addresses come from arenas of its own ([`arena`]), time from a
+//! clock of its own ([`clock`]), and every call of the kernel that could break this is noticed
+//! ([`kernel`]).
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+mod access;
+mod arena;
+mod atomics;
+mod barrier;
+mod c11;
+mod clock;
+mod condition;
+mod context;
+mod control;
+mod ending;
+mod entry;
+mod explorer;
+mod futex;
+mod heap;
+mod kernel;
+mod keys;
+mod launch;
+mod mutex;
+mod objects;
+mod once;
+mod options;
+mod raw;
+mod report;
+mod rwlock;
+mod semaphore;
+mod shadow;
+mod signals;
+mod snapshot;
+mod spinning;
+mod start;
+mod strings;
+mod task;
+mod threads;
+mod trouble;

@@ -1,0 +1,118 @@
+//! System calls without the C library, whose functions this library replaces.
+
+use std::arch::asm;
+
+/// Calls the kernel; the result is negative for an error, as the kernel returns it.
+///
+/// # Safety
+/// As for the system call itself.
+#[inline(always)]
+pub(crate) unsafe fn syscall(number: i64, arguments: [usize; 6]) -> isize {
+    let result: isize;
+    let [a, b, c, d, e, f] = arguments;
+    // SAFETY: the registers are those of the kernel's calling convention; memory is clobbered.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack)
+        );
+    }
+    result
+}
+
+/// Maps anonymous memory, or ends the process: nothing can be done without it.
+pub(crate) fn map(length: usize, shared: bool) -> *mut u8 {
+    let kind = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
+    let flags = (kind | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE) as usize;
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    // SAFETY: a fresh anonymous mapping touches nothing that exists.
+    let at = unsafe { syscall(libc::SYS_mmap, [0, length, protection, flags, usize::MAX, 0]) };
+    if (-4095..0).contains(&at) {
+        fail("preempt: out of address space\n");
+    }
+    at as *mut u8
+}
+
+/// As [`map`], at a fixed address that must be free.
+pub(crate) fn map_at(address: usize, length: usize) -> *mut u8 {
+    let flags =
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let arguments = [address, length, protection, flags as usize, usize::MAX, 0];
+    // SAFETY: as above; an address in use is an error and not a replacement.
+    let at = unsafe { syscall(libc::SYS_mmap, arguments) };
+    if at as usize != address {
+        fail("preempt: the address range for the program's heap is taken\n");
+    }
+    at as *mut u8
+}
+
+/// Changes the protection of whole pages.
+pub(crate) fn protect(address: usize, length: usize, protection: i32) {
+    // SAFETY: the caller owns these pages.
+    unsafe { syscall(libc::SYS_mprotect, [address, length, protection as usize, 0, 0, 0]) };
+}
+
+/// Writes all bytes to a descriptor, or gives up.
+pub(crate) fn write(descriptor: i32, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        let arguments = [descriptor as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0];
+        // SAFETY: the bytes are valid for reading.
+        let written = unsafe { syscall(libc::SYS_write, arguments) };
+        if written == -(libc::EINTR as isize) {
+            continue;
+        }
+        if written <= 0 {
+            return;
+        }
+        bytes = &bytes[written as usize..];
+    }
+}
+
+/// Ends the process at once, without handlers.
+pub(crate) fn exit(code: i32) -> ! {
+    loop {
+        // SAFETY: does not return.
+        unsafe { syscall(libc::SYS_exit_group, [code as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Says why nothing works, and ends with the exit code of a bug.
+pub(crate) fn fail(message: &str) -> ! {
+    write(2, message.as_bytes());
+    exit(101)
+}
+
+/// Waits until a word is no longer `value`, or a signal comes.
+pub(crate) fn futex_wait(word: *const u32, value: u32) {
+    // SAFETY: the word is in memory that lives as long as the process.
+    unsafe { syscall(libc::SYS_futex, [word as usize, 0, value as usize, 0, 0, 0]) };
+}
+
+/// Wakes everybody who waits for a word.
+pub(crate) fn futex_wake(word: *const u32) {
+    // SAFETY: as above.
+    unsafe { syscall(libc::SYS_futex, [word as usize, 1, i32::MAX as usize, 0, 0, 0]) };
+}
+
+/// A copy of this process: 0 in the copy.
+pub(crate) fn fork() -> isize {
+    // SAFETY: this process has one thread.
+    unsafe { syscall(libc::SYS_fork, [0; 6]) }
+}
+
+/// Waits for a child; its status as `waitpid` gives it.
+pub(crate) fn wait(child: isize) -> i32 {
+    let mut status = 0;
+    loop {
+        let arguments = [child as usize, &raw mut status as usize, 0, 0, 0, 0];
+        // SAFETY: `status` is valid for writing.
+        let result = unsafe { syscall(libc::SYS_wait4, arguments) };
+        if result != -(libc::EINTR as isize) {
+            return status;
+        }
+    }
+}

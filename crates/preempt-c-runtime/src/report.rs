@@ -1,0 +1,298 @@
+//! What the search found, as JSON for `preempt run`.
+//!
+//! Addresses stay numbers here: the driver knows the program's debug information and turns them into
+//! lines of source. The format is private to the two.
+
+use crate::control::{Place, Runtime, runtime};
+use crate::snapshot;
+use crate::trouble::Trouble;
+use preempt_explore::{Action, Ending, Event, Halt, ObjectId, Run, Schedule, Status, Tally};
+use std::fmt::Write;
+
+/// Everything to tell.
+pub(crate) struct Results<'a> {
+    pub(crate) halt: Halt,
+    pub(crate) tally: &'a Tally,
+    pub(crate) evidence: Option<Evidence>,
+    pub(crate) unsupported: Option<Trouble>,
+    pub(crate) restarts: u32,
+    pub(crate) seconds: f64,
+}
+
+/// One execution, step by step.
+pub(crate) struct Evidence {
+    ending: Option<Ending>,
+    schedule: String,
+    preemptions: u32,
+    diverged: bool,
+    events: Vec<Event>,
+    places: Vec<Place>,
+    /// Address of each event's object.
+    addresses: Vec<usize>,
+    /// For each thread: its function, and if it did not end, what it waits for, where, and who holds
+    /// it.
+    threads: Vec<ThreadEnd>,
+    trouble: Option<Trouble>,
+    /// Places of the two accesses of a race, whether each writes, and the address.
+    race: Option<[(usize, usize, bool); 2]>,
+}
+
+struct ThreadEnd {
+    start: usize,
+    waits: Option<(Action, Place, Option<usize>)>,
+}
+
+impl Evidence {
+    /// What an execution with records has left.
+    pub(crate) fn of(runtime: &mut Runtime, run: Run, diverged: bool) -> Self {
+        let ordinal = |thread| run.ordinal(thread);
+        let threads = run
+            .order
+            .iter()
+            .map(|&id| {
+                let thread = run.world.thread(id);
+                let task = &runtime.tasks[id.index()];
+                let holder = run.world.holder(id).map(ordinal);
+                let waits = (thread.status == Status::Ready).then_some((
+                    thread.operation.action,
+                    task.place,
+                    holder,
+                ));
+                ThreadEnd { start: task.start.map_or(0, |start| start as usize), waits }
+            })
+            .collect();
+        let race = match &run.ending {
+            Some(Ending::Race(race)) => {
+                let place = |thread, write| {
+                    let same = |&&(cell, t, w, _): &&(ObjectId, _, bool, usize)| {
+                        (cell, t, w) == (race.cell, thread, write)
+                    };
+                    let found = runtime.touched.iter().rev().find(same);
+                    (run.ordinal(thread), found.map_or(0, |&(.., pc)| pc), write)
+                };
+                Some([
+                    place(race.earlier.thread, race.earlier.write),
+                    place(race.later.thread, race.later.write),
+                ])
+            }
+            _ => None,
+        };
+        let mut events = run.events.clone().unwrap_or_default();
+        let addresses =
+            events.iter().map(|e| runtime.objects.address(e.operation.object)).collect();
+        for event in &mut events {
+            event.step.thread = preempt_explore::ThreadId(run.ordinal(event.step.thread) as u32);
+            if event.operation.action == Action::Join {
+                event.operation.first = run.ordinal(event.operation.target()) as u64;
+            }
+        }
+        Evidence {
+            schedule: with_racy(&Schedule::of(&run), &runtime.shadow.racy()),
+            preemptions: run.preemptions,
+            ending: run.ending,
+            diverged,
+            events,
+            places: runtime.places.clone().unwrap_or_default(),
+            addresses,
+            threads,
+            trouble: runtime.trouble.clone(),
+            race,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match (&self.ending, &self.trouble) {
+            (Some(Ending::Reported), Some(trouble)) => trouble.kind.name(),
+            (Some(Ending::Deadlock), _) => "deadlock",
+            (Some(Ending::Livelock), _) => "livelock",
+            (Some(Ending::Race(_)), _) => "data_race",
+            (Some(Ending::StepLimit), _) => "step_limit",
+            (Some(Ending::Nondeterminism(_)), _) => "nondeterminism",
+            _ => "none",
+        }
+    }
+}
+
+/// A schedule counts operations, so it means something only together with the places of plain
+/// accesses that are operations: `p1.0x3@11d4+1200`, relative to the program's address.
+fn with_racy(schedule: &Schedule, places: &[usize]) -> String {
+    let base = snapshot::modules().first().map_or(0, |module| module.base);
+    let mut text = schedule.to_string();
+    for (nth, place) in places.iter().enumerate() {
+        let _ = write!(text, "{}{:x}", if nth == 0 { '@' } else { '+' }, place - base);
+    }
+    text
+}
+
+/// The two parts of a schedule with places.
+pub(crate) fn without_racy(text: &str) -> Option<(&str, Vec<usize>)> {
+    let base = snapshot::modules().first().map_or(0, |module| module.base);
+    let Some((schedule, places)) = text.split_once('@') else { return Some((text, Vec::new())) };
+    let place = |part: &str| usize::from_str_radix(part, 16).ok().map(|offset| base + offset);
+    Some((schedule, places.split('+').map(place).collect::<Option<_>>()?))
+}
+
+fn halt_name(halt: Halt) -> &'static str {
+    match halt {
+        Halt::Done => "done",
+        Halt::Failure => "failure",
+        Halt::Time => "time",
+        Halt::Executions => "executions",
+        Halt::States => "states",
+        Halt::Restart => "restart",
+    }
+}
+
+/// Writes the report to the file that the driver has named.
+pub(crate) fn write(results: &Results<'_>) {
+    let text = json(results).unwrap_or_default();
+    if std::fs::write(&runtime().options.report, text).is_err() {
+        crate::raw::fail("preempt: the report cannot be written\n");
+    }
+}
+
+fn string(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if (control as u32) < 0x20 => {
+                let _ = write!(quoted, "\\u{:04x}", control as u32);
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn trouble(trouble: &Trouble) -> String {
+    let other = match trouble.other {
+        Some((role, pc)) => format!("{{\"role\":{},\"pc\":{pc}}}", string(role)),
+        None => "null".into(),
+    };
+    format!(
+        "{{\"kind\":{},\"message\":{},\"pc\":{},\"other\":{other}}}",
+        string(trouble.kind.name()),
+        string(&trouble.message),
+        trouble.pc
+    )
+}
+
+fn optional(trouble_: Option<&Trouble>) -> String {
+    trouble_.map_or_else(|| "null".into(), trouble)
+}
+
+fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
+    let runtime = runtime();
+    let tally = results.tally;
+    let mut out = String::from("{");
+    write!(out, "\"halt\":\"{}\",\"exhausted\":{}", halt_name(results.halt), tally.exhausted)?;
+    write!(out, ",\"executions\":{},\"graphs\":{}", tally.executions, tally.graphs.len())?;
+    write!(out, ",\"states\":{},\"restarts\":{}", tally.states, results.restarts)?;
+    write!(out, ",\"seconds\":{},\"memory\":{}", results.seconds, crate::heap::used())?;
+    write!(out, ",\"backend\":\"{}\"", runtime.backend.name())?;
+    let because = runtime.forked_because.as_ref().map_or("null".into(), |why| string(why));
+    write!(out, ",\"forked_because\":{because},\"racy\":{}", runtime.shadow.racy_places())?;
+    let rows: Vec<String> = tally
+        .rows
+        .iter()
+        .map(|row| {
+            let (bound, graphs) = (row.preemptions, row.graphs);
+            format!("{{\"bound\":{bound},\"graphs\":{graphs},\"executions\":{}}}", row.executions)
+        })
+        .collect();
+    write!(out, ",\"rows\":[{}]", rows.join(","))?;
+    let notes: Vec<String> = runtime.notes.iter().map(|note| string(note)).collect();
+    write!(out, ",\"notes\":[{}]", notes.join(","))?;
+    let modules: Vec<String> = snapshot::modules()
+        .iter()
+        .map(|module| format!("{{\"path\":{},\"base\":{}}}", string(&module.path), module.base))
+        .collect();
+    write!(out, ",\"modules\":[{}]", modules.join(","))?;
+    write!(out, ",\"unsupported\":{}", optional(results.unsupported.as_ref()))?;
+    let expected = tally.failure.as_ref().map(|finding| match &finding.ending {
+        Ending::Nondeterminism(mismatch) => {
+            format!("first it came to {}, and later to {}", mismatch.expected, mismatch.found)
+        }
+        ending => format!("{:?}", std::mem::discriminant(ending)),
+    });
+    let preemptions = tally.failure.as_ref().map_or(0, |finding| finding.preemptions);
+    let nondeterministic =
+        tally.failure.as_ref().is_some_and(|f| matches!(f.ending, Ending::Nondeterminism(_)));
+    write!(out, ",\"nondeterministic\":{nondeterministic}")?;
+    write!(out, ",\"expected\":{}", expected.map_or("null".into(), |text| string(&text)))?;
+    write!(out, ",\"least\":{preemptions}")?;
+    match &results.evidence {
+        Some(evidence) => write!(out, ",\"evidence\":{}", evidence_json(evidence)?)?,
+        None => out.push_str(",\"evidence\":null"),
+    }
+    out.push_str("}\n");
+    Ok(out)
+}
+
+fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
+    let mut out = String::from("{");
+    write!(out, "\"kind\":\"{}\",\"schedule\":{}", evidence.kind(), string(&evidence.schedule))?;
+    write!(out, ",\"preemptions\":{},\"diverged\":{}", evidence.preemptions, evidence.diverged)?;
+    write!(out, ",\"exit_code\":{}", runtime().exit_code)?;
+    write!(out, ",\"trouble\":{}", optional(evidence.trouble.as_ref()))?;
+    let race = match &evidence.race {
+        Some(accesses) => {
+            let list: Vec<String> = accesses
+                .iter()
+                .map(|(thread, pc, write)| {
+                    format!("{{\"thread\":{thread},\"pc\":{pc},\"write\":{write}}}")
+                })
+                .collect();
+            format!("[{}]", list.join(","))
+        }
+        None => "null".into(),
+    };
+    write!(out, ",\"race\":{race}")?;
+    let threads: Vec<String> = evidence
+        .threads
+        .iter()
+        .map(|thread| {
+            let waits = match &thread.waits {
+                Some((action, place, holder)) => format!(
+                    "{{\"action\":{},\"pc\":{},\"address\":{},\"holder\":{}}}",
+                    string(action.name()),
+                    place.pc,
+                    place.address,
+                    holder.map_or("null".into(), |holder| holder.to_string())
+                ),
+                None => "null".into(),
+            };
+            format!("{{\"start\":{},\"waits\":{waits}}}", thread.start)
+        })
+        .collect();
+    write!(out, ",\"threads\":[{}]", threads.join(","))?;
+    out.push_str(",\"events\":[");
+    for (at, event) in evidence.events.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        let place = evidence.places.get(at).copied().unwrap_or_default();
+        let address = match evidence.addresses.get(at) {
+            Some(&address) if address != 0 => address,
+            _ => place.address,
+        };
+        write!(
+            out,
+            "{{\"thread\":{},\"pc\":{},\"address\":{address},\"action\":{},\"number\":{}",
+            event.step.thread.0,
+            place.pc,
+            string(event.operation.action.name()),
+            event.operation.action.is_number(),
+        )?;
+        let timeout = event.step.choice == preempt_explore::Move::TIMEOUT;
+        write!(
+            out,
+            ",\"first\":{},\"result\":{},\"before\":{},\"after\":{},\"timeout\":{timeout},\"preemption\":{}}}",
+            event.operation.first, event.result, event.before, event.after, event.preemption,
+        )?;
+    }
+    out.push_str("]}");
+    Ok(out)
+}

@@ -1,0 +1,161 @@
+//! POSIX semaphores without names.
+//!
+//! A semaphore is a channel of the strategy whose messages are the units: posting sends one, waiting
+//! receives one.
+
+use crate::control::{Place, operation};
+use crate::entry::{entry, inside, is_program, real};
+use crate::mutex::object;
+use crate::objects::Kind;
+use crate::trouble::Trouble;
+use libc::{clockid_t, sem_t, timespec};
+use preempt_explore::{Action, Channel};
+use std::ffi::{c_char, c_int, c_uint};
+
+entry! {
+    sem_init / 3 => init;
+    sem_destroy / 1 => destroy;
+    sem_wait / 1 => wait;
+    sem_trywait / 1 => try_wait;
+    sem_timedwait / 2 => timed_wait;
+    sem_clockwait / 3 => clock_wait;
+    sem_post / 1 => post;
+    sem_getvalue / 2 => value;
+}
+
+unsafe extern "C" fn init(semaphore: *mut sem_t, shared: c_int, value: c_uint, _: usize) -> c_int {
+    if is_program() {
+        inside(|runtime| {
+            let index = object(runtime, semaphore as usize, Kind::Semaphore);
+            let (run, id) = (runtime.run(), runtime.objects.id(index));
+            run.assign(id, Channel { length: value, senders: 1, receiver: true }.value());
+        });
+    }
+    // SAFETY: as the caller's.
+    unsafe { real!(c"sem_init", fn(*mut sem_t, c_int, c_uint) -> c_int)(semaphore, shared, value) }
+}
+
+unsafe extern "C" fn destroy(semaphore: *mut sem_t, _: usize) -> c_int {
+    if is_program() {
+        return 0;
+    }
+    // SAFETY: as the caller's.
+    unsafe { real!(c"sem_destroy", fn(*mut sem_t) -> c_int)(semaphore) }
+}
+
+fn fails(error: c_int) -> c_int {
+    // SAFETY: the thread's own variable.
+    unsafe { *libc::__errno_location() = error };
+    -1
+}
+
+fn take(semaphore: *mut sem_t, action: Action, timed: u64, pc: usize) -> c_int {
+    let result = inside(|runtime| {
+        let index = object(runtime, semaphore as usize, Kind::Semaphore);
+        let place = Place { pc, address: semaphore as usize };
+        if action == Action::TryReceive {
+            crate::atomics::before_read(pc, semaphore as usize, place);
+        }
+        let id = crate::control::runtime().objects.id(index);
+        let result = operation(action, id, 0, timed, place);
+        let spinning = &mut crate::control::runtime().me().spinning;
+        match result {
+            1 => spinning.read(pc, semaphore as usize, 0),
+            _ => spinning.clear(),
+        }
+        result
+    });
+    match result {
+        0 => 0,
+        1 => fails(libc::EAGAIN),
+        _ => fails(libc::ETIMEDOUT),
+    }
+}
+
+unsafe extern "C" fn wait(semaphore: *mut sem_t, pc: usize) -> c_int {
+    if !is_program() {
+        // SAFETY: as the caller's.
+        return unsafe { real!(c"sem_wait", fn(*mut sem_t) -> c_int)(semaphore) };
+    }
+    take(semaphore, Action::Receive, 0, pc)
+}
+
+unsafe extern "C" fn try_wait(semaphore: *mut sem_t, pc: usize) -> c_int {
+    if !is_program() {
+        // SAFETY: as the caller's.
+        return unsafe { real!(c"sem_trywait", fn(*mut sem_t) -> c_int)(semaphore) };
+    }
+    take(semaphore, Action::TryReceive, 0, pc)
+}
+
+unsafe extern "C" fn timed_wait(semaphore: *mut sem_t, until: *const timespec, pc: usize) -> c_int {
+    if !is_program() {
+        let wait = real!(c"sem_timedwait", fn(*mut sem_t, *const timespec) -> c_int);
+        // SAFETY: as the caller's.
+        return unsafe { wait(semaphore, until) };
+    }
+    take(semaphore, Action::Receive, 1, pc)
+}
+
+unsafe extern "C" fn clock_wait(
+    semaphore: *mut sem_t,
+    clock: clockid_t,
+    until: *const timespec,
+    pc: usize,
+) -> c_int {
+    if !is_program() {
+        let wait = real!(c"sem_clockwait", fn(*mut sem_t, clockid_t, *const timespec) -> c_int);
+        // SAFETY: as the caller's.
+        return unsafe { wait(semaphore, clock, until) };
+    }
+    take(semaphore, Action::Receive, 1, pc)
+}
+
+unsafe extern "C" fn post(semaphore: *mut sem_t, pc: usize) -> c_int {
+    if !is_program() {
+        // SAFETY: as the caller's.
+        return unsafe { real!(c"sem_post", fn(*mut sem_t) -> c_int)(semaphore) };
+    }
+    inside(|runtime| {
+        let index = object(runtime, semaphore as usize, Kind::Semaphore);
+        let id = runtime.objects.id(index);
+        runtime.me().spinning.clear();
+        operation(Action::Send, id, 0, 0, Place { pc, address: semaphore as usize });
+        0
+    })
+}
+
+unsafe extern "C" fn value(semaphore: *mut sem_t, value: *mut c_int, pc: usize) -> c_int {
+    if !is_program() {
+        // SAFETY: as the caller's.
+        return unsafe {
+            real!(c"sem_getvalue", fn(*mut sem_t, *mut c_int) -> c_int)(semaphore, value)
+        };
+    }
+    let found = inside(|runtime| {
+        let index = object(runtime, semaphore as usize, Kind::Semaphore);
+        let id = runtime.objects.id(index);
+        operation(Action::Load, id, 0, 0, Place { pc, address: semaphore as usize })
+    });
+    // SAFETY: the program's own variable.
+    unsafe { *value = found as u32 as c_int };
+    0
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_open(
+    name: *const c_char,
+    flags: c_int,
+    mode: libc::mode_t,
+    value: c_uint,
+) -> *mut sem_t {
+    if is_program() {
+        let pc = crate::signals::caller();
+        let message = "sem_open is not modelled: other processes may use a semaphore with a name. \
+                       Use sem_init";
+        inside(|runtime| runtime.stop(Trouble::unsupported(pc, message)));
+    }
+    let open = real!(c"sem_open", fn(*const c_char, c_int, libc::mode_t, c_uint) -> *mut sem_t);
+    // SAFETY: as the caller's; superfluous arguments are not looked at.
+    unsafe { open(name, flags, mode, value) }
+}

@@ -1,0 +1,118 @@
+//! One thread of the program: its context, and what only it knows.
+
+use crate::context;
+use crate::control::{Place, Runtime};
+use crate::spinning::Spinning;
+use crate::trouble::Trouble;
+use preempt_explore::ThreadId;
+use std::ffi::c_void;
+
+/// The most threads of a program.
+pub(crate) const MOST: usize = 256;
+
+/// A thread's function.
+pub(crate) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+
+/// One thread. The stack and the thread-local block stay for the next execution.
+pub(crate) struct Task {
+    /// Saved stack pointer while another thread runs.
+    pub(crate) context: usize,
+    /// Upper end of its stack; 0 before it has one.
+    pub(crate) stack: usize,
+    /// Base of its thread-local block; 0 before it has one.
+    pub(crate) block: usize,
+    pub(crate) start: Option<Start>,
+    pub(crate) argument: *mut c_void,
+    pub(crate) parent: ThreadId,
+    /// What its last operation has seen.
+    pub(crate) result: u64,
+    /// What its function returned.
+    pub(crate) value: *mut c_void,
+    pub(crate) detached: bool,
+    pub(crate) joined: bool,
+    pub(crate) ended: bool,
+    /// Where it stands.
+    pub(crate) place: Place,
+    /// Values of thread-specific keys.
+    pub(crate) keys: Vec<usize>,
+    /// Nanoseconds on its clock.
+    pub(crate) time: u64,
+    /// Atomic objects that it has written to by plain accesses since its last operation.
+    pub(crate) stale: Vec<u32>,
+    pub(crate) spinning: Spinning,
+    /// Writes to memory that may be shared.
+    pub(crate) writes: u64,
+    /// On real threads: set when it may run.
+    pub(crate) turn: u32,
+    /// On real threads: what `pthread_self` returns.
+    pub(crate) identity: usize,
+}
+
+impl Task {
+    fn new() -> Self {
+        Task {
+            context: 0,
+            stack: 0,
+            block: 0,
+            start: None,
+            argument: std::ptr::null_mut(),
+            parent: ThreadId::MAIN,
+            result: 0,
+            value: std::ptr::null_mut(),
+            detached: false,
+            joined: false,
+            ended: false,
+            place: Place::default(),
+            keys: Vec::new(),
+            time: 0,
+            stale: Vec::new(),
+            spinning: Spinning::default(),
+            writes: 0,
+            turn: 0,
+            identity: 0,
+        }
+    }
+
+    /// Forgets the last execution, keeping what is expensive to make.
+    pub(crate) fn clear(&mut self) {
+        let kept = (self.stack, self.block);
+        let (mut keys, mut stale) =
+            (std::mem::take(&mut self.keys), std::mem::take(&mut self.stale));
+        keys.clear();
+        stale.clear();
+        *self = Task { keys, stale, ..Task::new() };
+        (self.stack, self.block) = kept;
+    }
+}
+
+/// Makes sure that there is a task for this thread.
+pub(crate) fn make_room(runtime: &mut Runtime, thread: ThreadId) {
+    if thread.index() >= MOST {
+        let pc = runtime.me().place.pc;
+        let message = format!("the program has more than {MOST} threads in one execution");
+        runtime.stop(Trouble::unsupported(pc, message));
+    }
+    while runtime.tasks.len() <= thread.index() {
+        runtime.tasks.push(Task::new());
+    }
+}
+
+/// Gives a thread a stack and, unless it is the main thread, a thread-local block.
+pub(crate) fn equip(runtime: &mut Runtime, thread: ThreadId) {
+    let main = runtime.tasks[0].block;
+    let task = &mut runtime.tasks[thread.index()];
+    if task.stack == 0 {
+        task.stack = context::stack(false);
+    }
+    if task.block == 0 {
+        match context::new_block(main) {
+            Ok(block) => task.block = block,
+            Err(why) => {
+                let message = format!("threads cannot be made here: {why}");
+                runtime.stop(Trouble::unsupported(0, message));
+            }
+        }
+        let block = runtime.tasks[thread.index()].block;
+        crate::snapshot::keep_block(block);
+    }
+}

@@ -1,0 +1,278 @@
+//! Threads: creating, joining, ending; and the hand-over between real ones.
+
+use crate::control::{Place, Runtime, end_of_thread, into_program, operation, runtime, spawn};
+use crate::entry::{entry, inside, is_program, real};
+use crate::launch::Backend;
+use crate::task::Start;
+use crate::trouble::{Kind, Trouble};
+use crate::{context, keys, raw, task};
+use libc::{pthread_attr_t, pthread_t};
+use preempt_explore::{Action, Next, ObjectId, ThreadId};
+use std::ffi::{c_int, c_void};
+
+entry! {
+    pthread_create / 4 => create;
+    pthread_join / 2 => join;
+    pthread_detach / 1 => detach;
+    pthread_exit / 1 => exit;
+    pthread_cancel / 1 => cancel;
+    pthread_timedjoin_np / 3 => timed_join;
+    pthread_clockjoin_np / 4 => clock_join;
+    pthread_tryjoin_np / 2 => try_join;
+}
+
+pub(crate) unsafe extern "C" fn create(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+    pc: usize,
+) -> c_int {
+    if !is_program() {
+        let create = real!(
+            c"pthread_create",
+            fn(*mut pthread_t, *const pthread_attr_t, Start, *mut c_void) -> c_int
+        );
+        // SAFETY: as the caller's.
+        return unsafe { create(thread, attributes, start, argument) };
+    }
+    let mut detached = 0;
+    if !attributes.is_null() {
+        // SAFETY: attributes that the program has initialised.
+        unsafe { libc_getdetachstate(attributes, &mut detached) };
+    }
+    inside(|runtime| {
+        runtime.me().place = Place { pc, address: start as usize };
+        spawn(|runtime, child| {
+            let task = &mut runtime.tasks[child.index()];
+            task.start = Some(start);
+            task.argument = argument;
+            task.place = Place { pc: start as usize, address: 0 };
+            task.detached = detached == libc::PTHREAD_CREATE_DETACHED;
+            if runtime.backend == Backend::Threads {
+                make_real(runtime, child);
+            } else {
+                task::equip(runtime, child);
+                let task = &mut runtime.tasks[child.index()];
+                task.identity = task.block;
+                task.context = context::prepare(task.stack, thread_body);
+            }
+            // SAFETY: the program's own variable; the child may read it at once.
+            unsafe { *thread = runtime.tasks[child.index()].identity as pthread_t };
+        });
+    });
+    0
+}
+
+unsafe extern "C" {
+    #[link_name = "pthread_attr_getdetachstate"]
+    fn libc_getdetachstate(attributes: *const pthread_attr_t, state: *mut c_int) -> c_int;
+}
+
+extern "C" fn thread_body() -> ! {
+    let runtime = runtime();
+    let me = runtime.me();
+    let (start, argument) = (me.start, me.argument);
+    let Some(start) = start else { raw::fail("preempt: a thread without a function\n") };
+    into_program();
+    // SAFETY: the program's own function with the argument that it gave.
+    let value = unsafe { start(argument) };
+    finish(value)
+}
+
+/// A thread other than the main one has ended with this value.
+fn finish(value: *mut c_void) -> ! {
+    keys::destroy_values();
+    crate::entry::select(crate::entry::SEARCH);
+    runtime().me().value = value;
+    end_of_thread(Next::End)
+}
+
+/// On a real thread.
+unsafe extern "C" fn real_body(thread: *mut c_void) -> *mut c_void {
+    wait_for_turn(thread as usize);
+    thread_body()
+}
+
+fn make_real(runtime: &mut Runtime, child: ThreadId) {
+    let create = real!(
+        c"pthread_create",
+        fn(*mut pthread_t, *const pthread_attr_t, Start, *mut c_void) -> c_int
+    );
+    let mut identity: pthread_t = 0;
+    let argument = child.index() as *mut c_void;
+    // SAFETY: the thread waits for its turn before it does anything.
+    let failed = unsafe { create(&mut identity, std::ptr::null(), real_body, argument) };
+    if failed != 0 {
+        runtime.stop(Trouble::unsupported(0, "the operating system makes no more threads"));
+    }
+    runtime.tasks[child.index()].identity = identity as usize;
+}
+
+fn turn(thread: usize) -> &'static std::sync::atomic::AtomicU32 {
+    let word = &raw mut runtime().tasks[thread].turn;
+    // SAFETY: the tasks are never moved (their room is made once), and the word is only used so.
+    unsafe { std::sync::atomic::AtomicU32::from_ptr(word) }
+}
+
+fn wait_for_turn(thread: usize) {
+    use std::sync::atomic::Ordering::{Acquire, Relaxed};
+    let word = turn(thread);
+    while word.load(Acquire) == 0 {
+        raw::futex_wait(word.as_ptr(), 0);
+    }
+    word.store(0, Relaxed);
+}
+
+/// Wakes a real thread and waits for our own turn, for ever if this thread has ended.
+pub(crate) fn hand_over(_: &mut Runtime, from: ThreadId, to: ThreadId) {
+    let word = turn(to.index());
+    word.store(1, std::sync::atomic::Ordering::Release);
+    raw::futex_wake(word.as_ptr());
+    wait_for_turn(from.index());
+}
+
+/// The thread that the program calls by this name.
+fn find(runtime: &Runtime, name: pthread_t) -> Option<ThreadId> {
+    let run = runtime.run();
+    let known = |thread: &ThreadId| runtime.tasks[thread.index()].identity == name as usize;
+    // The latest of that name: identities may be used again by later threads.
+    run.order.iter().rev().copied().find(known)
+}
+
+fn misuse(pc: usize, message: &str) -> ! {
+    runtime().stop(Trouble::new(Kind::Misuse, pc, message))
+}
+
+unsafe extern "C" fn join(thread: pthread_t, value: *mut *mut c_void, pc: usize) -> c_int {
+    if !is_program() {
+        let join = real!(c"pthread_join", fn(pthread_t, *mut *mut c_void) -> c_int);
+        // SAFETY: as the caller's.
+        return unsafe { join(thread, value) };
+    }
+    let result = inside(|runtime| {
+        let Some(target) = find(runtime, thread) else { return Err(libc::ESRCH) };
+        if target == runtime.current() {
+            return Err(libc::EDEADLK);
+        }
+        let task = &runtime.tasks[target.index()];
+        if task.detached {
+            misuse(pc, "pthread_join of a thread that was detached");
+        }
+        if task.joined {
+            misuse(pc, "pthread_join of a thread that was joined before");
+        }
+        let place = Place { pc, address: 0 };
+        operation(Action::Join, ObjectId::NONE, u64::from(target.0), 0, place);
+        let target = &mut crate::control::runtime().tasks[target.index()];
+        target.joined = true;
+        let (time, value) = (target.time, target.value);
+        let me = crate::control::runtime().me();
+        me.time = me.time.max(time);
+        Ok(value)
+    });
+    match result {
+        Ok(found) => {
+            if !value.is_null() {
+                // SAFETY: the program's own variable.
+                unsafe { *value = found };
+            }
+            0
+        }
+        Err(error) => error,
+    }
+}
+
+unsafe extern "C" fn detach(thread: pthread_t, pc: usize) -> c_int {
+    if !is_program() {
+        // SAFETY: as the caller's.
+        return unsafe { real!(c"pthread_detach", fn(pthread_t) -> c_int)(thread) };
+    }
+    inside(|runtime| {
+        let Some(target) = find(runtime, thread) else { return libc::ESRCH };
+        let task = &mut runtime.tasks[target.index()];
+        if task.detached || task.joined {
+            misuse(pc, "pthread_detach of a thread that was detached or joined before");
+        }
+        task.detached = true;
+        0
+    })
+}
+
+unsafe extern "C" fn exit(value: *mut c_void, _: usize) -> ! {
+    if !is_program() {
+        // SAFETY: as the caller's.
+        unsafe { real!(c"pthread_exit", fn(*mut c_void))(value) };
+        raw::exit(0);
+    }
+    if inside(|runtime| runtime.current() == ThreadId::MAIN) {
+        // The program goes on until its last thread has ended, with the exit code 0.
+        crate::ending::main_thread_leaves()
+    }
+    finish(value)
+}
+
+fn unsupported(pc: usize, message: &str) -> ! {
+    inside(|runtime| runtime.stop(Trouble::unsupported(pc, message)))
+}
+
+unsafe extern "C" fn cancel(thread: pthread_t, pc: usize) -> c_int {
+    if !is_program() {
+        // SAFETY: as the caller's.
+        return unsafe { real!(c"pthread_cancel", fn(pthread_t) -> c_int)(thread) };
+    }
+    unsupported(
+        pc,
+        "pthread_cancel is not modelled: end threads by a flag that they look at, or leave the \
+         cancellation out of the test",
+    )
+}
+
+unsafe extern "C" fn timed_join(
+    thread: pthread_t,
+    value: *mut *mut c_void,
+    _: *const libc::timespec,
+    pc: usize,
+) -> c_int {
+    // SAFETY: as the caller's. A join that may time out waits: the time that it takes is ours.
+    unsafe { join(thread, value, pc) }
+}
+
+unsafe extern "C" fn clock_join(
+    thread: pthread_t,
+    value: *mut *mut c_void,
+    _: libc::clockid_t,
+    _: *const libc::timespec,
+    pc: usize,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe { join(thread, value, pc) }
+}
+
+unsafe extern "C" fn try_join(thread: pthread_t, value: *mut *mut c_void, pc: usize) -> c_int {
+    if !is_program() {
+        let join = real!(c"pthread_tryjoin_np", fn(pthread_t, *mut *mut c_void) -> c_int);
+        // SAFETY: as the caller's.
+        return unsafe { join(thread, value) };
+    }
+    let _ = (thread, value);
+    unsupported(pc, "pthread_tryjoin_np is not modelled: use pthread_join")
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pthread_self() -> pthread_t {
+    if is_program() {
+        return inside(|runtime| runtime.me().identity) as pthread_t;
+    }
+    context::block() as pthread_t
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn pthread_setname_np(thread: pthread_t, name: *const libc::c_char) -> c_int {
+    if is_program() {
+        return 0;
+    }
+    let set = real!(c"pthread_setname_np", fn(pthread_t, *const libc::c_char) -> c_int);
+    // SAFETY: as the caller's.
+    unsafe { set(thread, name) }
+}

@@ -1,0 +1,207 @@
+//! Partial-order reduction under a bound on preemptions: which processes may run ahead, and whose turn it
+//! still is afterwards.
+//!
+//! Without a bound, a set of processes whose steps commute with all that others may do can be explored
+//! alone. With a bound that is not enough ([HF] Theorem 2 overlooks it): a step taken ahead of its time
+//! may *enable* the last mover. In the execution that it stands for, the last mover was blocked at that
+//! point and could be left for free; now leaving it would count as a preemption.
+//!
+//! So a last mover keeps its turn only while it is *robust*: one of its enabled steps waits for nothing
+//! that others have signalled ahead. Otherwise *nobody* counts as the last mover, from then on, until
+//! somebody takes a step that is not taken ahead. Steps that touch no shared data signal nothing and
+//! are always taken ahead.
+//!
+//! What is signalled ahead is either assumed to be [anything](Signalled::Anything) that can be, which makes
+//! fewer last movers robust and so reaches more states at low bounds, or [learned](Signalled::Learned):
+//! noted as it happens. If more is learned after a last mover was found robust, that must be judged again.
+//!
+//! Invariant: what a robust last mover can do it could also do if nobody had run ahead.
+
+use super::stubborn::Closure;
+use crate::Reduction;
+use preempt_core::{Locality, ObjectSet, ProcessId, Step, System};
+
+/// Sets of processes that may run ahead, and what they signalled.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    rule: Reduction,
+    stubborn: Closure,
+    pub(crate) signalled: Signalled,
+}
+
+/// A set of processes that may run ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Candidate {
+    One(ProcessId),
+    /// The stubborn set that was grown last.
+    Grown,
+}
+
+impl Ahead {
+    pub(crate) fn new(rule: Reduction, signalled: Signalled) -> Self {
+        Ahead { rule, stubborn: Closure::default(), signalled }
+    }
+
+    /// The first candidate numbered `from` or more in a state where the processes `movers` have steps, with
+    /// the number behind it: first processes with steps that touch nothing shared, then those that
+    /// may be explored alone by Spin's rule, then stubborn sets. A candidate never has all movers.
+    pub(crate) fn candidate<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        movers: &[ProcessId],
+        from: usize,
+    ) -> Option<(Candidate, usize)> {
+        let count = movers.len();
+        if count < 2 {
+            return None;
+        }
+        for number in from..3 * count {
+            let process = movers[number % count];
+            let found = match number / count {
+                0 => system.locality(state, process) == Locality::Local,
+                1 => {
+                    system.locality(state, process) == Locality::Safe
+                        && system.signals(state, process).is_some()
+                }
+                _ if self.rule != Reduction::Full => return None,
+                _ => {
+                    if number == from.max(2 * count) {
+                        self.stubborn.enter(system, state);
+                    }
+                    if self.grows(system, state, movers, process) {
+                        return Some((Candidate::Grown, number + 1));
+                    }
+                    false
+                }
+            };
+            if found {
+                return Some((Candidate::One(process), number + 1));
+            }
+        }
+        None
+    }
+
+    /// Whether the stubborn set around `seed` may run ahead.
+    fn grows<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        movers: &[ProcessId],
+        seed: ProcessId,
+    ) -> bool {
+        let runs = |process: ProcessId| {
+            system.locality(state, process) == Locality::Local
+                || system.signals(state, process).is_some()
+        };
+        self.stubborn.grow(system, state, movers, seed, false)
+            && movers.iter().all(|process| !self.stubborn.contains(*process) || runs(*process))
+    }
+
+    pub(crate) fn contains(&self, candidate: Candidate, process: ProcessId) -> bool {
+        match candidate {
+            Candidate::One(one) => one == process,
+            Candidate::Grown => self.stubborn.contains(process),
+        }
+    }
+
+    /// Whether the last mover, which has these steps in a state, could move if nobody had run ahead.
+    pub(crate) fn is_robust<S: System + ?Sized>(
+        &self,
+        system: &S,
+        state: &[u8],
+        mover: ProcessId,
+        mut steps: impl Iterator<Item = Step>,
+    ) -> bool {
+        match &self.signalled {
+            Signalled::Anything => {
+                steps.any(|step| step.partner.is_none() && !system.waits_for(state, step, None))
+            }
+            Signalled::Learned(learned) => match learned.by_others_than(mover) {
+                None => steps.next().is_some(),
+                Some(signalled) => steps.any(|step| {
+                    step.partner.is_none_or(|partner| !learned.has_arrived(partner))
+                        && !system.waits_for(state, step, Some(signalled))
+                }),
+            },
+        }
+    }
+}
+
+/// What steps taken ahead may have signalled.
+#[derive(Debug)]
+pub(crate) enum Signalled {
+    /// Whatever can be.
+    Anything,
+    /// What was noted.
+    Learned(Learned),
+}
+
+/// The objects that each process signalled ahead.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    /// Per process; `None` where it never ran ahead.
+    by: Vec<Option<ObjectSet>>,
+    /// Per process: what all others signalled; `None` where none ran ahead.
+    by_others: Vec<Option<ObjectSet>>,
+    /// What all signalled, for processes beyond.
+    by_all: Option<ObjectSet>,
+    /// Per process: whether it ran ahead to where it may answer a rendezvous.
+    arrived: Vec<bool>,
+    /// Something was learned since [`Learned::has_grown`] was asked.
+    grew: bool,
+}
+
+impl Learned {
+    /// A process runs ahead and signals these objects.
+    pub(crate) fn note(&mut self, process: ProcessId, signals: &ObjectSet) {
+        let at = process.index();
+        let known = self.by.get(at).and_then(Option::as_ref);
+        if known.is_some_and(|known| known.contains_all(signals)) {
+            return;
+        }
+        if self.by.len() <= at {
+            self.by.resize(at + 1, None);
+        }
+        self.by[at].get_or_insert_default().union_with(signals);
+        self.grew = true;
+        let union = |without: Option<usize>| {
+            let others = self.by.iter().enumerate().filter(|(other, _)| Some(*other) != without);
+            others.filter_map(|(_, by)| by.as_ref()).fold(None, |sum: Option<ObjectSet>, by| {
+                let mut sum = sum.unwrap_or_default();
+                sum.union_with(by);
+                Some(sum)
+            })
+        };
+        self.by_all = union(None);
+        self.by_others = (0..self.by.len()).map(|one| union(Some(one))).collect();
+    }
+
+    /// A process ran ahead to where it may answer a rendezvous.
+    pub(crate) fn note_arrival(&mut self, process: ProcessId) {
+        let at = process.index();
+        if self.arrived.len() <= at {
+            self.arrived.resize(at + 1, false);
+        }
+        self.grew |= !self.arrived[at];
+        self.arrived[at] = true;
+    }
+
+    fn by_others_than(&self, process: ProcessId) -> Option<&ObjectSet> {
+        self.by_others.get(process.index()).unwrap_or(&self.by_all).as_ref()
+    }
+
+    fn has_arrived(&self, process: ProcessId) -> bool {
+        self.arrived.get(process.index()).is_some_and(|arrived| *arrived)
+    }
+
+    /// Whether something was learned since this was asked before.
+    pub(crate) fn has_grown(&mut self) -> bool {
+        std::mem::take(&mut self.grew)
+    }
+
+    /// Whether nobody ever ran ahead by more than steps that touch nothing shared.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_all.is_none()
+    }
+}

@@ -1,0 +1,225 @@
+//! `preempt run`: the schedules of a C or C++ program.
+
+use crate::arguments::{
+    self, Command, ReplayArguments, RunArguments, RunBackend, RunSearch, Switch,
+};
+use crate::failure::Failure;
+use crate::output::{print, write};
+use crate::terminal::{self, INTERRUPTED};
+use preempt_core::{Claim, Statistics, Verdict, grouped};
+use preempt_report::json::{self, Subject};
+use preempt_report::{Page, SavedTrace, Source, lanes, page, summary};
+use preempt_run::{Answer, Backend, Options, Search, answer, symbols::Symbols};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Steps of one thread in a row that are shown in full.
+const LONGEST_RUN: usize = 40;
+
+/// Searches, reports, and gives the exit code.
+pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
+    if arguments.seed.is_some() && arguments.search != RunSearch::Random {
+        return Err(Failure::Input("--seed needs --search random".into()));
+    }
+    let options = options(arguments);
+    let found = preempt_run::run(&options, &INTERRUPTED).map_err(|failure| match failure {
+        preempt_run::Failure::Input(message) => Failure::Input(message),
+        preempt_run::Failure::Bug(message) => Failure::Bug(message),
+    })?;
+    let symbols = Symbols::read(&options.program, &found.modules);
+    let answer = answer(&options, &found, &symbols);
+    report(arguments, &options, &answer)
+}
+
+/// Repeats the failing execution of a program that `run --trace` has saved.
+pub(crate) fn replay(
+    arguments: &ReplayArguments,
+    saved: &SavedTrace,
+    schedule: &str,
+) -> Result<ExitCode, Failure> {
+    if arguments.interactive {
+        let message = "--interactive is for models; programs are stepped through in a debugger \
+                       (preempt run --replay … --debugger gdb)";
+        return Err(Failure::Input(message.into()));
+    }
+    let mut words: Vec<OsString> = ["preempt", "run", "--replay", schedule].map(Into::into).into();
+    if arguments.json {
+        words.push("--json".into());
+    }
+    if let Some(path) = &arguments.html {
+        words.extend(["--html".into(), path.into()]);
+    }
+    let split = saved.options.iter().position(|word| word == "--");
+    let (given, own) = saved.options.split_at(split.unwrap_or(saved.options.len()));
+    words.extend(given.iter().map(Into::into));
+    words.extend(["--".into(), arguments.model.file.clone().into()]);
+    words.extend(own.iter().skip(1).map(Into::into));
+    match arguments::parse(words).map_err(|error| Failure::Input(error.to_string()))?.command {
+        Command::Run(arguments) => run(&arguments),
+        _ => Err(Failure::Bug("a saved trace led to another command".into())),
+    }
+}
+
+fn options(arguments: &RunArguments) -> Options {
+    let mut words = arguments.command.iter().cloned();
+    let program = PathBuf::from(words.next().unwrap_or_default());
+    Options {
+        bound: arguments.bound.or(arguments.iterate.flatten()),
+        time: arguments.time,
+        executions: arguments.executions,
+        depth: arguments.depth,
+        backend: match arguments.backend {
+            RunBackend::Auto => Backend::Auto,
+            RunBackend::Restart => Backend::Restart,
+            RunBackend::Fork => Backend::Fork,
+            RunBackend::Threads => Backend::Threads,
+        },
+        search: match arguments.search {
+            RunSearch::Orders => Search::Orders,
+            RunSearch::Schedules => Search::Schedules,
+            RunSearch::Random => Search::Random(arguments.seed.unwrap_or(1)),
+        },
+        races: arguments.races == Switch::On,
+        leaks: arguments.leaks,
+        exit_code: arguments.exit_code,
+        unjoined: arguments.unjoined,
+        output: arguments.output || arguments.debugger.is_some(),
+        replay: arguments.replay.clone(),
+        debugger: arguments.debugger.clone(),
+        patience: arguments.patience,
+        ..Options::new(program, words.collect())
+    }
+}
+
+fn report(
+    arguments: &RunArguments,
+    options: &Options,
+    answer: &Answer,
+) -> Result<ExitCode, Failure> {
+    let claim = &answer.claim;
+    let file = options.program.to_string_lossy();
+    let mut failed = None;
+    let mut keep = |result: Result<(), Failure>| {
+        if let Err(failure) = result {
+            failed.get_or_insert(failure);
+        }
+    };
+    let machine =
+        || json::report(Subject { file: &file, bound: options.bound }, std::slice::from_ref(claim));
+    match &arguments.json {
+        Some(None) => print(&(machine() + "\n")),
+        Some(Some(path)) => keep(write(path, &(machine() + "\n"))),
+        None => {}
+    }
+    if !matches!(arguments.json, Some(None)) {
+        print(&text(arguments, answer));
+    }
+    if let (Some(path), Some(saved)) =
+        (&arguments.trace, SavedTrace::of(&file, &words(options), claim))
+    {
+        let saved = SavedTrace { schedule: answer.schedule.clone(), ..saved };
+        keep(write(path, &saved.to_json()));
+    }
+    if let Some(path) = &arguments.html {
+        let sources = sources(claim);
+        keep(write(path, &page(&Page { title: &file, claim, trace: None, sources: &sources })));
+    }
+    match failed {
+        Some(failure) => Err(failure),
+        None => Ok(ExitCode::from(code(options, claim))),
+    }
+}
+
+/// A schedule that was replayed without a violation ends well; everything else by its verdict.
+fn code(options: &Options, claim: &Claim) -> u8 {
+    match claim.verdict {
+        Verdict::Inconclusive(preempt_core::Stop::Sampling) if options.replay.is_some() => 0,
+        verdict => verdict.exit_code(),
+    }
+}
+
+/// What was asked of the program, and its arguments.
+fn words(options: &Options) -> Vec<String> {
+    let mut words = Vec::new();
+    if !options.races {
+        words.extend(["--races".to_string(), "off".to_string()]);
+    }
+    for (given, flag) in [
+        (options.leaks, "--leaks"),
+        (options.exit_code, "--exit-code"),
+        (options.unjoined, "--unjoined"),
+    ] {
+        if given {
+            words.push(flag.to_string());
+        }
+    }
+    words.push("--".into());
+    words.extend(options.arguments.iter().map(|word| word.to_string_lossy().into_owned()));
+    words
+}
+
+fn text(arguments: &RunArguments, answer: &Answer) -> String {
+    let look = terminal::look();
+    let claim = &answer.claim;
+    if arguments.quiet {
+        return summary::sentence(claim, &look) + "\n";
+    }
+    let mut text = String::new();
+    if let Some(violation) = &claim.violation {
+        let look = look.with_collapse(LONGEST_RUN);
+        text.push_str(&lanes::render(&violation.trace, Some(violation), &look));
+        text.push('\n');
+    }
+    text.push_str(&summary::sentence(claim, &look));
+    text.push_str(&format!("\nproperty: {}\n", claim.property));
+    for note in &claim.notes {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    text.push_str(&numbers(&claim.statistics, arguments.search));
+    if let Some(schedule) = &answer.schedule {
+        let command: Vec<_> = arguments.command.iter().map(|word| word.to_string_lossy()).collect();
+        text.push_str(&format!(
+            "repeat it:  preempt run --replay {schedule} --output -- {}\n",
+            command.join(" ")
+        ));
+    }
+    text
+}
+
+/// What was covered, bound by bound, and what it took.
+fn numbers(statistics: &Statistics, search: RunSearch) -> String {
+    let counted = |orders: u64, executions: u64| match search {
+        RunSearch::Orders => {
+            format!("{} partial orders, {} executions", grouped(orders), grouped(executions))
+        }
+        _ => format!("{} executions", grouped(executions)),
+    };
+    let mut text = String::new();
+    for row in &statistics.per_bound {
+        let plural = if row.bound == 1 { "" } else { "s" };
+        let counted = counted(row.states, row.transitions);
+        text.push_str(&format!("at most {} preemption{plural}: {counted}\n", row.bound));
+    }
+    let counted = counted(statistics.states, statistics.executions.unwrap_or(0));
+    text.push_str(&format!("in all: {counted}, {:.2} s\n", statistics.seconds));
+    text
+}
+
+/// The files that the steps refer to.
+fn sources(claim: &Claim) -> Vec<Source> {
+    let Some(violation) = &claim.violation else { return Vec::new() };
+    let mut files: Vec<&str> =
+        violation.trace.steps.iter().map(|step| step.file.as_str()).collect();
+    files.push(&violation.file);
+    files.sort_unstable();
+    files.dedup();
+    files
+        .into_iter()
+        .filter(|file| !file.is_empty())
+        .filter_map(|file| {
+            let text = std::fs::read_to_string(Path::new(file)).ok()?;
+            Some(Source { file: file.to_string(), text })
+        })
+        .collect()
+}

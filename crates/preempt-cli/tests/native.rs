@@ -1,0 +1,392 @@
+//! C and C++ programs as they are: every program in `models/native/` has the verdict in its first
+//! comment, in all three ways to execute it, with the same counts; the twins of an algorithm need the
+//! same number of preemptions; what cannot be executed ends with a sentence.
+
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const PREEMPT: &str = env!("CARGO_BIN_EXE_preempt");
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native");
+    std::fs::create_dir_all(&folder).expect("a folder for programs");
+    folder
+}
+
+fn is_installed(command: &str) -> bool {
+    Command::new(command).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// Whether there is a compiler to test with; says so once if not.
+fn has(compiler: &str) -> bool {
+    static SAID: Once = Once::new();
+    let supported = cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"));
+    let has = supported && is_installed(compiler);
+    if !has {
+        SAID.call_once(|| eprintln!("{compiler} cannot be used here: skipped"));
+    }
+    has
+}
+
+fn preempt() -> Command {
+    let mut command = Command::new(PREEMPT);
+    command.env("PREEMPT_RUNTIME_DIR", folder().join("runtime"));
+    command
+}
+
+/// Compiles a program and returns where it is.
+fn compile(source: &Path, options: &[&str], compilers: [&str; 2]) -> PathBuf {
+    let [c, cxx] = compilers;
+    let is_cxx = source.extension() == Some(OsStr::new("cc"));
+    let stem = source.file_stem().expect("a name").to_string_lossy();
+    // Tests run at the same time, and some compile the same source.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let program = folder().join(format!("{stem}-{c}-{count}"));
+    let output = preempt()
+        .arg(if is_cxx { "c++" } else { "cc" })
+        .args(options)
+        .arg(source)
+        .arg("-o")
+        .arg(&program)
+        .env("PREEMPT_C_COMPILER", c)
+        .env("PREEMPT_CXX_COMPILER", cxx)
+        .output()
+        .expect("preempt runs");
+    assert!(output.status.success(), "{source:?}: {}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+fn run(program: &Path, options: &[&str]) -> (Option<i32>, Value) {
+    let output = run_plain(program, options, &["--json"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let report = serde_json::from_str(&text).unwrap_or_else(|error| {
+        panic!("{program:?}: {error}: {text} {}", String::from_utf8_lossy(&output.stderr))
+    });
+    (output.status.code(), report)
+}
+
+fn run_plain(program: &Path, options: &[&str], more: &[&str]) -> Output {
+    let mut command = preempt();
+    command.arg("run").args(options).args(more).arg("--").arg(program);
+    command.output().expect("preempt runs")
+}
+
+/// A program with what its first comment says.
+struct Model {
+    source: PathBuf,
+    options: Vec<String>,
+    /// Options of `preempt run`, verdict, kind, preemptions.
+    expected: Vec<Expected>,
+}
+
+type Expected = (Vec<String>, String, Option<String>, Option<u64>);
+
+fn models() -> Vec<Model> {
+    let mut models = Vec::new();
+    let folder = root().join("models/native");
+    for entry in std::fs::read_dir(folder).expect("models").flatten() {
+        let source = entry.path();
+        if source.extension() == Some(OsStr::new("h")) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&source).expect("a model");
+        let mut model = Model { source, options: Vec::new(), expected: Vec::new() };
+        for line in text.lines().take_while(|line| !line.contains("*/")) {
+            let line = line.trim_start_matches(['/', '*', ' ']);
+            let list = |words: &str| words.split_whitespace().map(String::from).collect();
+            if let Some(options) = line.strip_prefix("options:") {
+                model.options = list(options);
+            } else if let Some((options, verdict)) =
+                line.strip_prefix("expect").and_then(|rest| rest.split_once(':'))
+            {
+                let words: Vec<&str> = verdict.split_whitespace().collect();
+                let value = |name: &str| {
+                    words.iter().find_map(|word| word.strip_prefix(name)).map(String::from)
+                };
+                let preemptions = value("preemptions=").map(|n| n.parse().expect("a number"));
+                model.expected.push((list(options), words[0].into(), value("kind="), preemptions));
+            }
+        }
+        assert!(!model.expected.is_empty(), "{:?} says nothing", model.source);
+        models.push(model);
+    }
+    assert!(models.len() >= 25);
+    models.sort_by(|a, b| a.source.cmp(&b.source));
+    models
+}
+
+/// Checks a report against the expectation and returns what must not depend on the backend.
+fn check(
+    model: &Model,
+    program: &Path,
+    options: &[&str],
+    expected: &(Vec<String>, String, Option<String>, Option<u64>),
+) -> (u64, u64, String) {
+    let (_, verdict, kind, preemptions) = expected;
+    let (code, report) = run(program, options);
+    let name = format!("{} {options:?}: {report}", model.source.display());
+    assert_eq!(report["verdict"], verdict.as_str(), "{name}");
+    assert_eq!(code, Some(if verdict == "violated" { 1 } else { 0 }), "{name}");
+    if let Some(kind) = kind {
+        assert_eq!(report["violation"]["kind"], kind.as_str(), "{name}");
+        assert_eq!(report["violation"]["preemptions"].as_u64(), *preemptions, "{name}");
+        assert_eq!(report["violation"]["simplest"], true, "{name}");
+        if kind != "deadlock" {
+            let file = report["violation"]["file"].as_str().unwrap_or_default();
+            let source = model.source.file_name().unwrap_or_default().to_string_lossy();
+            assert!(file.ends_with(&*source) || file.ends_with("wsq.h"), "{name}");
+            assert!(report["violation"]["line"].as_u64() > Some(0), "{name}");
+        }
+    }
+    let executions = report["executions"].as_u64().expect("a number of executions");
+    let orders = report["states"].as_u64().expect("a number of partial orders");
+    (executions, orders, report["violation"]["message"].to_string())
+}
+
+#[test]
+fn models_have_their_verdicts_in_all_three_ways() {
+    if !has("gcc") || !has("g++") {
+        return;
+    }
+    for model in models() {
+        let options: Vec<&str> = model.options.iter().map(String::as_str).collect();
+        let program = compile(&model.source, &options, ["gcc", "g++"]);
+        for expected in &model.expected {
+            let given: Vec<&str> = expected.0.iter().map(String::as_str).collect();
+            let with = |backend| [&given[..], &["--backend", backend]].concat();
+            let counts: Vec<_> = ["restart", "fork", "threads"]
+                .map(|backend| check(&model, &program, &with(backend), expected))
+                .into();
+            assert_eq!(counts[0], counts[1], "{:?}: restart and fork differ", model.source);
+            assert_eq!(counts[0], counts[2], "{:?}: restart and threads differ", model.source);
+        }
+    }
+}
+
+/// Searching every schedule, one by one, gives the same verdicts and least bounds as searching
+/// partial orders. Only programs that are small enough.
+#[test]
+fn every_schedule_agrees_with_partial_orders() {
+    if !has("gcc") {
+        return;
+    }
+    let small = [
+        "account",
+        "account_locked",
+        "lost_update",
+        "bluetooth",
+        "wsq_bug1",
+        "wsq_bug2",
+        "philosophers",
+        "string_buffer",
+        "use_after_free",
+        "double_free",
+        "barrier_reuse",
+        "recursive_mutex",
+        "reorder",
+        "main_returns",
+        "timed_lock",
+    ];
+    for model in models() {
+        let stem = model.source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if !small.contains(&stem.as_str()) {
+            continue;
+        }
+        let program = compile(&model.source, &[], ["gcc", "g++"]);
+        for expected in &model.expected {
+            let given: Vec<&str> = expected.0.iter().map(String::as_str).collect();
+            let (_, orders, _) = check(&model, &program, &given, expected);
+            let one_by_one = [&given[..], &["--search", "schedules"]].concat();
+            let (_, seen, _) = check(&model, &program, &one_by_one, expected);
+            if expected.1 == "holds" {
+                assert_eq!(orders, seen, "{:?}: partial orders", model.source);
+            }
+        }
+    }
+}
+
+#[test]
+fn clang_gives_the_same_verdicts() {
+    if !has("clang") {
+        return;
+    }
+    for model in
+        models().into_iter().filter(|model| model.source.extension() == Some(OsStr::new("c")))
+    {
+        let program = compile(&model.source, &[], ["clang", "clang++"]);
+        for expected in &model.expected {
+            let given: Vec<&str> = expected.0.iter().map(String::as_str).collect();
+            check(&model, &program, &given, expected);
+        }
+    }
+}
+
+/// Optimised code has the same scheduling points.
+#[test]
+fn optimised_programs_have_the_same_verdicts() {
+    if !has("gcc") {
+        return;
+    }
+    for name in ["account", "bluetooth", "wsq_bug2", "philosophers", "thread_pool"] {
+        let source = root().join(format!("models/native/{name}.c"));
+        let model = models().into_iter().find(|model| model.source.ends_with(format!("{name}.c")));
+        let model = model.expect("a model");
+        let program = compile(&source, &["-O2"], ["gcc", "g++"]);
+        for expected in &model.expected {
+            check(&model, &program, &[], expected);
+        }
+    }
+}
+
+/// The same algorithm in Promela and in C needs the same number of preemptions.
+#[test]
+fn promela_twins_need_as_many_preemptions() {
+    if !has("gcc") {
+        return;
+    }
+    for name in ["bluetooth", "wsq_bug1", "wsq_bug2", "wsq_bug3", "lost_update", "philosophers"] {
+        let model = root().join(format!("models/{name}.pml"));
+        let output = preempt().arg("check").arg(&model).args(["--iterate", "--json"]).output();
+        let output = output.expect("preempt runs").stdout;
+        let promela: Value = serde_json::from_slice(&output).expect("a report");
+        let program = compile(&root().join(format!("models/native/{name}.c")), &[], ["gcc", "g++"]);
+        let (_, native) = run(&program, &["--races", "off"]);
+        let preemptions = |report: &Value| report["violation"]["preemptions"].as_u64();
+        assert!(preemptions(&promela).is_some(), "{name}: {promela}");
+        assert_eq!(preemptions(&promela), preemptions(&native), "{name}");
+    }
+}
+
+/// A small program with something in it.
+fn program(name: &str, text: &str) -> PathBuf {
+    let source = folder().join(format!("{name}.c"));
+    let text = format!(
+        "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n\
+         #include <assert.h>\n{text}"
+    );
+    std::fs::write(&source, text).expect("a program");
+    compile(&source, &[], ["gcc", "g++"])
+}
+
+#[test]
+fn what_is_not_modelled_ends_with_a_sentence() {
+    if !has("gcc") {
+        return;
+    }
+    let thread = "static void *work(void *p) { return p; }\n";
+    let cases = [
+        (
+            "cancels",
+            "int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_cancel(t);\n\
+             pthread_join(t, 0); return 0; }",
+            "pthread_cancel",
+        ),
+        ("forks", "int main(void) { return fork() == 0 ? 0 : 0; }", "fork"),
+        (
+            "waits_outside",
+            "int main(void) { int ends[2]; char c; if (pipe(ends)) return 1;\n\
+             return (int)read(ends[0], &c, 1); }",
+            "read",
+        ),
+        ("has_alarms", "int main(void) { alarm(1); return 0; }", "alarm"),
+    ];
+    for (name, text, word) in cases {
+        let program = program(name, &format!("{thread}{text}\n"));
+        let (code, report) = run(&program, &[]);
+        assert_eq!(code, Some(3), "{name}: {report}");
+        assert_eq!(report["verdict"], "inconclusive", "{name}: {report}");
+        assert_eq!(report["stop"], "unsupported", "{name}: {report}");
+        let claim = report["claim"].as_str().unwrap_or_default();
+        assert!(claim.contains(word) && claim.contains(&format!("{name}.c:")), "{name}: {claim}");
+    }
+}
+
+#[test]
+fn files_and_output_need_a_process_each() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static int n;\n\
+        static void *work(void *p) { FILE *f = fopen(\"/dev/null\", \"w\");\n\
+        pthread_mutex_lock(&m); fprintf(f, \"%d\\n\", n++); pthread_mutex_unlock(&m); fclose(f); return p; }\n\
+        int main(void) { pthread_t a, b; pthread_create(&a, 0, work, 0); pthread_create(&b, 0, work, 0);\n\
+        pthread_join(a, 0); pthread_join(b, 0); assert(n == 2); printf(\"both\\n\"); return 0; }\n";
+    let program = program("writes_files", text);
+    let (code, report) = run(&program, &[]);
+    assert_eq!(code, Some(0), "{report}");
+    assert_eq!(report["verdict"], "holds", "{report}");
+    assert!(report["notes"].to_string().contains("its own process"), "{report}");
+    // By itself it is an ordinary program.
+    let alone = Command::new(&program).output().expect("the program runs");
+    assert_eq!(String::from_utf8_lossy(&alone.stdout), "both\n");
+}
+
+#[test]
+fn a_schedule_is_repeated() {
+    if !has("gcc") {
+        return;
+    }
+    let program = compile(&root().join("models/native/account.c"), &[], ["gcc", "g++"]);
+    let text = run_plain(&program, &[], &[]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    let schedule = text
+        .split_once("--replay ")
+        .and_then(|(_, rest)| rest.split_whitespace().next())
+        .unwrap_or_else(|| panic!("no schedule in {text}"));
+    let (code, report) = run(&program, &["--replay", schedule]);
+    assert_eq!(code, Some(1), "{report}");
+    assert_eq!(report["violation"]["kind"], "assertion", "{report}");
+    let (code, _) = run(&program, &["--replay", "p1.1x4.2x4"]);
+    assert_eq!(code, Some(0));
+    let trace = folder().join("account.json");
+    let trace = trace.to_string_lossy();
+    run_plain(&program, &["--trace", &trace], &[]);
+    let again = preempt().arg("replay").arg(&program).arg(&*trace).output().expect("preempt runs");
+    assert_eq!(again.status.code(), Some(1), "{}", String::from_utf8_lossy(&again.stdout));
+}
+
+#[test]
+fn programs_that_cannot_be_used_are_input_errors() {
+    let plain = run_plain(Path::new("/bin/true"), &[], &[]);
+    assert_eq!(plain.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&plain.stderr).into_owned();
+    assert!(text.contains("preempt cc"), "{text}");
+    let missing = run_plain(Path::new("./no-such-program"), &[], &[]);
+    assert_eq!(missing.status.code(), Some(2));
+}
+
+#[test]
+fn properties_can_be_asked_for() {
+    if !has("gcc") {
+        return;
+    }
+    let leaks = program("leaks", "int main(void) { return malloc(10) ? 0 : 1; }\n");
+    assert_eq!(run(&leaks, &[]).0, Some(0));
+    assert_eq!(run(&leaks, &["--leaks"]).1["violation"]["kind"], "leak");
+    let fails = program("fails", "int main(void) { return 3; }\n");
+    assert_eq!(run(&fails, &[]).0, Some(0));
+    assert_eq!(run(&fails, &["--exit-code"]).1["violation"]["kind"], "exit_code");
+    let text = "static void *work(void *p) { sleep(1); return p; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); return 0; }\n";
+    let leaves = program("leaves", text);
+    assert_eq!(run(&leaves, &[]).0, Some(0));
+    assert_eq!(run(&leaves, &["--unjoined"]).1["violation"]["kind"], "misuse");
+    let aborts = program("aborts", "int main(void) { abort(); }\n");
+    assert_eq!(run(&aborts, &[]).1["violation"]["kind"], "abort");
+    let spins = program(
+        "spins",
+        "int main(void) { volatile int x = 1; int y = 0; while (x) y++; return y; }\n",
+    );
+    let (code, report) = run(&spins, &["--patience", "2"]);
+    assert_eq!(code, Some(1), "{report}");
+    assert_eq!(report["violation"]["kind"], "livelock", "{report}");
+}

@@ -1,0 +1,96 @@
+//! The command line of the real compiler.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::Command;
+
+/// What is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// `preempt cc`
+    C,
+    /// `preempt c++`
+    CPlusPlus,
+}
+
+impl Language {
+    /// The variable that names the compiler, and the compilers that are tried without it.
+    fn compilers(self) -> (&'static str, [&'static str; 3]) {
+        match self {
+            Language::C => ("PREEMPT_C_COMPILER", ["gcc", "clang", "cc"]),
+            Language::CPlusPlus => ("PREEMPT_CXX_COMPILER", ["g++", "clang++", "c++"]),
+        }
+    }
+}
+
+/// Functions that the program calls by name and the sanitizer does not mark.
+const WRAPPED: [&str; 10] = [
+    "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strncpy", "strcmp", "strncmp",
+    "strchr",
+];
+
+/// The compiler with the user's arguments and ours, or a sentence that says why not.
+pub fn compile(
+    language: Language,
+    arguments: &[OsString],
+    runtime: &Path,
+) -> Result<Command, String> {
+    let compiler = compiler(language)?;
+    let mut command = Command::new(&compiler);
+    // First, so that the user's own choice of debug information comes later and wins.
+    command.arg("-g").args(arguments).arg("-fsanitize=thread");
+    if is_clang(&compiler) {
+        // clang would link its own library whatever else is asked for.
+        command.args(["-fno-sanitize-link-runtime", "-Qunused-arguments"]);
+        command.args(["-mllvm", "-tsan-distinguish-volatile=1"]);
+        // A read that a write follows is a step of its own: another thread may come in between.
+        command.args(["-mllvm", "-tsan-instrument-read-before-write=1"]);
+    } else {
+        command.args(["--param", "tsan-distinguish-volatile=1"]);
+    }
+    if links(arguments) {
+        command.arg("-L").arg(runtime);
+        let mut path = OsString::from("-Wl,-rpath,");
+        path.push(runtime);
+        command.arg(path);
+        // Without delay, so that no address is resolved in the middle of an execution.
+        command.arg("-Wl,-z,now");
+        for function in WRAPPED {
+            command.arg(format!("-Wl,--wrap={function}"));
+        }
+        if is_clang(&compiler) {
+            command.args(["-Wl,--no-as-needed", "-lpreempt_c_runtime", "-Wl,--as-needed"]);
+        }
+    }
+    Ok(command)
+}
+
+/// Whether this command line ends with linking.
+fn links(arguments: &[OsString]) -> bool {
+    let stops = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"];
+    let asks = ["-v", "--version", "-dumpversion", "-dumpmachine", "--help", "-print-search-dirs"];
+    let one_of =
+        |list: &[&str]| arguments.iter().any(|a| list.iter().any(|word| a == OsStr::new(word)));
+    !(one_of(&stops) || one_of(&asks) && arguments.len() == 1)
+}
+
+fn compiler(language: Language) -> Result<OsString, String> {
+    let (variable, names) = language.compilers();
+    if let Some(chosen) = std::env::var_os(variable).filter(|value| !value.is_empty()) {
+        return Ok(chosen);
+    }
+    let found = names.into_iter().find(|name| is_installed(name));
+    found
+        .map(OsString::from)
+        .ok_or_else(|| format!("no compiler was found: install {} or set {variable}", names[0]))
+}
+
+fn is_installed(command: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| {
+        std::env::split_paths(&path).any(|folder| folder.join(command).is_file())
+    })
+}
+
+fn is_clang(compiler: &OsStr) -> bool {
+    Path::new(compiler).file_name().is_some_and(|name| name.to_string_lossy().contains("clang"))
+}

@@ -1,0 +1,171 @@
+//! What a program's own search reports, as the library in it has written it.
+
+use serde::Deserialize;
+
+/// The report.
+#[derive(Deserialize, Debug)]
+pub struct Found {
+    /// Why the search came back.
+    pub halt: String,
+    /// Whether no further execution exists.
+    pub exhausted: bool,
+    /// Executions of the program.
+    pub executions: u64,
+    /// Complete happens-before graphs.
+    pub graphs: u64,
+    /// States visited, most of them without running the program.
+    pub states: u64,
+    /// How often the search began again with more knowledge.
+    pub restarts: u32,
+    /// Time of the search.
+    pub seconds: f64,
+    /// Memory of the search.
+    pub memory: u64,
+    /// How executions were repeated.
+    pub backend: String,
+    /// Why they were not repeated in the process.
+    pub forked_because: Option<String>,
+    /// Places of plain accesses that became scheduling points.
+    pub racy: u64,
+    /// One row per finished bound.
+    pub rows: Vec<Row>,
+    /// Lines worth knowing.
+    pub notes: Vec<String>,
+    /// The parts of the process.
+    pub modules: Vec<Module>,
+    /// What the program did that is not modelled.
+    pub unsupported: Option<Trouble>,
+    /// Whether the program does different things after the same observations.
+    pub nondeterministic: bool,
+    /// What was expected of the failing execution.
+    pub expected: Option<String>,
+    /// Preemptions of the failing execution.
+    pub least: u32,
+    /// The failing execution, repeated.
+    pub evidence: Option<Evidence>,
+}
+
+/// What was covered up to one bound.
+#[derive(Deserialize, Debug)]
+pub struct Row {
+    /// The bound.
+    pub bound: u32,
+    /// Graphs with at most that many preemptions.
+    pub graphs: u64,
+    /// Executions so far.
+    pub executions: u64,
+}
+
+/// A part of the process.
+#[derive(Deserialize, Debug)]
+pub struct Module {
+    /// The file; empty for the program itself.
+    pub path: String,
+    /// Where it was loaded.
+    pub base: u64,
+}
+
+/// Something that the library found wrong.
+#[derive(Deserialize, Debug)]
+pub struct Trouble {
+    /// The kind, as in reports.
+    pub kind: String,
+    /// One sentence.
+    pub message: String,
+    /// Where.
+    pub pc: u64,
+    /// Another place.
+    pub other: Option<Other>,
+}
+
+/// Another place that belongs to a trouble.
+#[derive(Deserialize, Debug)]
+pub struct Other {
+    /// What happened there.
+    pub role: String,
+    /// Where.
+    pub pc: u64,
+}
+
+/// One execution.
+#[derive(Deserialize, Debug)]
+pub struct Evidence {
+    /// How it ended.
+    pub kind: String,
+    /// How to get there.
+    pub schedule: String,
+    /// Its preemptions.
+    pub preemptions: u32,
+    /// Whether the schedule could not be followed.
+    pub diverged: bool,
+    /// What the program ended with.
+    pub exit_code: i32,
+    /// What was wrong.
+    pub trouble: Option<Trouble>,
+    /// The two accesses of a race.
+    pub race: Option<[Access; 2]>,
+    /// The threads, in the order of their creation.
+    pub threads: Vec<Thread>,
+    /// The steps.
+    pub events: Vec<Event>,
+}
+
+/// One access of a race.
+#[derive(Deserialize, Debug)]
+pub struct Access {
+    /// Who.
+    pub thread: usize,
+    /// Where.
+    pub pc: u64,
+    /// Whether it writes.
+    pub write: bool,
+}
+
+/// A thread at the end.
+#[derive(Deserialize, Debug)]
+pub struct Thread {
+    /// Its function.
+    pub start: u64,
+    /// What it waits for.
+    pub waits: Option<Waits>,
+}
+
+/// A thread that did not end.
+#[derive(Deserialize, Debug)]
+pub struct Waits {
+    /// What it stands before.
+    pub action: String,
+    /// Where.
+    pub pc: u64,
+    /// On what.
+    pub address: u64,
+    /// The thread that holds it.
+    pub holder: Option<usize>,
+}
+
+/// One step.
+#[derive(Deserialize, Debug)]
+pub struct Event {
+    /// Who.
+    pub thread: usize,
+    /// Where.
+    pub pc: u64,
+    /// On what.
+    pub address: u64,
+    /// What.
+    pub action: String,
+    /// Whether the object is a number.
+    pub number: bool,
+    /// The operand.
+    pub first: u64,
+    /// What the thread saw.
+    pub result: u64,
+    /// The object's value before.
+    pub before: u64,
+    /// The object's value after.
+    pub after: u64,
+    /// Whether it timed out.
+    pub timeout: bool,
+    /// Whether the last thread could have gone on.
+    pub preemption: bool,
+}

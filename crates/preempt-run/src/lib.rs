@@ -1,0 +1,22 @@
+//! C and C++ programs under preempt: what `preempt cc`, `preempt c++` and `preempt run` do.
+//!
+//! - [`compile`] makes the command line of the real compiler: every access to memory marked, our
+//!   library in place of the sanitizer's ([`runtime`] keeps it and finds it);
+//! - [`run`] starts a program whose library then searches its own schedules, and waits for what it
+//!   reports ([`found`]);
+//! - [`claim`] turns that into a verdict with its trace, addresses into lines of source
+//!   ([`symbols`]).
+//!
+//! This crate decides and starts processes; it prints nothing.
+
+pub mod claim;
+pub mod compile;
+pub mod found;
+pub mod run;
+pub mod runtime;
+pub mod symbols;
+mod words;
+
+pub use claim::{Answer, answer};
+pub use compile::{Language, compile};
+pub use run::{Backend, Failure, Options, Search, run};

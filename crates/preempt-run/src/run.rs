@@ -1,0 +1,325 @@
+//! Starting a program that searches its own schedules, and waiting for its report.
+
+use crate::found::Found;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How executions are repeated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Backend {
+    /// In the process where the program has no effects outside of it, otherwise by fork.
+    #[default]
+    Auto,
+    /// In the process.
+    Restart,
+    /// In a forked process each.
+    Fork,
+    /// In a forked process each, on real threads.
+    Threads,
+}
+
+/// Which executions are searched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Search {
+    /// One per happens-before graph.
+    #[default]
+    Orders,
+    /// Every schedule.
+    Schedules,
+    /// At random, from this seed.
+    Random(u64),
+}
+
+/// What to search for and how far.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// At most so many preemptions.
+    pub bound: Option<u32>,
+    /// At most this long.
+    pub time: Option<Duration>,
+    /// At most so many executions.
+    pub executions: Option<u64>,
+    /// At most so many steps in an execution.
+    pub depth: Option<u64>,
+    /// How executions are repeated.
+    pub backend: Backend,
+    /// Which executions.
+    pub search: Search,
+    /// Data races are violations.
+    pub races: bool,
+    /// Memory that is never freed is a violation.
+    pub leaks: bool,
+    /// An exit code other than 0 is a violation.
+    pub exit_code: bool,
+    /// Threads that run when the program ends are a violation.
+    pub unjoined: bool,
+    /// Show what the program prints.
+    pub output: bool,
+    /// Execute this schedule only.
+    pub replay: Option<String>,
+    /// With `replay`: under this debugger.
+    pub debugger: Option<String>,
+    /// Seconds without an operation after which a thread is taken to compute without end.
+    pub patience: u64,
+}
+
+impl Options {
+    /// The defaults for a program.
+    pub fn new(program: PathBuf, arguments: Vec<OsString>) -> Self {
+        Options {
+            program,
+            arguments,
+            bound: None,
+            time: None,
+            executions: None,
+            depth: None,
+            backend: Backend::Auto,
+            search: Search::Orders,
+            races: true,
+            leaks: false,
+            exit_code: false,
+            unjoined: false,
+            output: false,
+            replay: None,
+            debugger: None,
+            patience: 10,
+        }
+    }
+}
+
+/// Why there is no report.
+#[derive(Debug)]
+pub enum Failure {
+    /// The program cannot be used: what to say.
+    Input(String),
+    /// The library in the program failed.
+    Bug(String),
+}
+
+/// The environment variable that the library reads.
+const VARIABLE: &str = "PREEMPT_NATIVE";
+/// How much longer than its time limit a program may take.
+const GRACE: Duration = Duration::from_secs(5);
+/// The exit code of a bug in the library.
+const BUG: i32 = 101;
+
+/// Runs the program, and again in forked processes if it destroys its own search.
+pub fn run(options: &Options, interrupted: &AtomicBool) -> Result<Found, Failure> {
+    let program = find(&options.program)?;
+    check_linked(&program)?;
+    match once(options, &program, interrupted) {
+        Err(Failure::Bug(_)) if options.backend == Backend::Auto && options.replay.is_none() => {
+            let again = Options { backend: Backend::Fork, ..options.clone() };
+            let mut found = once(&again, &program, interrupted)?;
+            found.notes.push(
+                "an execution damaged the process it ran in, so each was given its own".into(),
+            );
+            Ok(found)
+        }
+        other => other,
+    }
+}
+
+fn once(options: &Options, program: &Path, interrupted: &AtomicBool) -> Result<Found, Failure> {
+    let report = Report::new();
+    let mut command = command(options, program);
+    command.env(VARIABLE, settings(options, &report.path));
+    // A library that was preloaded would be asked before ours.
+    command.env_remove("LD_PRELOAD");
+    let cannot = |error: io::Error| {
+        Failure::Input(format!("cannot start {}: {error}", options.program.display()))
+    };
+    let mut child = command.spawn().map_err(cannot)?;
+    let deadline = options.time.map(|time| Instant::now() + time + GRACE);
+    let ended = wait(&mut child, deadline, interrupted).map_err(cannot)?;
+    let text = std::fs::read_to_string(&report.path).unwrap_or_default();
+    if let Ok(found) = serde_json::from_str::<Found>(&text) {
+        return Ok(found);
+    }
+    match ended {
+        Ended::Late => Ok(stopped("time")),
+        Ended::Interrupted => Ok(stopped("interrupted")),
+        Ended::ByItself(status) if status.code() == Some(BUG) => {
+            Err(Failure::Bug("the library in the program failed; see above".into()))
+        }
+        Ended::ByItself(status) => {
+            Err(Failure::Bug(format!("the program ended without a report ({status})")))
+        }
+    }
+}
+
+/// What is known of a search that was ended from outside.
+fn stopped(halt: &str) -> Found {
+    Found {
+        halt: halt.into(),
+        exhausted: false,
+        executions: 0,
+        graphs: 0,
+        states: 0,
+        restarts: 0,
+        seconds: 0.0,
+        memory: 0,
+        backend: String::new(),
+        forked_because: None,
+        racy: 0,
+        rows: Vec::new(),
+        notes: Vec::new(),
+        modules: Vec::new(),
+        unsupported: None,
+        nondeterministic: false,
+        expected: None,
+        least: 0,
+        evidence: None,
+    }
+}
+
+/// The program, found as a shell finds it.
+fn find(program: &Path) -> Result<PathBuf, Failure> {
+    let missing = || Failure::Input(format!("there is no program {}", program.display()));
+    if program.components().count() > 1 || program.is_absolute() {
+        return if program.is_file() { Ok(program.to_path_buf()) } else { Err(missing()) };
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+        .ok_or_else(missing)
+}
+
+/// A program without our library would simply run.
+fn check_linked(program: &Path) -> Result<(), Failure> {
+    let bytes = std::fs::read(program)
+        .map_err(|error| Failure::Input(format!("cannot read {}: {error}", program.display())))?;
+    let name = crate::runtime::NAME.as_bytes();
+    if bytes.windows(name.len()).any(|window| window == name) {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "{} was not linked by preempt: compile and link it by `preempt cc` or `preempt c++` (for \
+         example CC=\"preempt cc\" make)",
+        program.display()
+    )))
+}
+
+fn command(options: &Options, program: &Path) -> Command {
+    let mut command = match &options.debugger {
+        Some(debugger) => {
+            let mut words = debugger.split_whitespace();
+            let mut command = Command::new(words.next().unwrap_or("gdb"));
+            command.args(words);
+            if debugger.contains("gdb") {
+                // The library reports system calls and first writes to itself by signals.
+                command.args(["-ex", "handle SIGSYS SIGALRM SIGSEGV nostop noprint pass"]);
+                command.args(["-ex", "set startup-with-shell off", "--args"]);
+            }
+            command.arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
+    command.args(&options.arguments);
+    if !options.output {
+        command.stdin(Stdio::null());
+    }
+    command
+}
+
+/// What the library is told, a line each.
+fn settings(options: &Options, report: &Path) -> String {
+    let mut text = format!("report={}", report.display());
+    let mut add = |name: &str, value: &dyn std::fmt::Display| {
+        let _ = write!(text, "\n{name}={value}");
+    };
+    if let Some(bound) = options.bound {
+        add("bound", &bound);
+    }
+    if let Some(time) = options.time {
+        add("nanoseconds", &u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+    }
+    if let Some(executions) = options.executions {
+        add("executions", &executions);
+    }
+    if let Some(depth) = options.depth {
+        add("steps", &depth);
+    }
+    match options.backend {
+        _ if options.debugger.is_some() => add("backend", &"here"),
+        Backend::Auto => {}
+        Backend::Restart => add("backend", &"restart"),
+        Backend::Fork => add("backend", &"fork"),
+        Backend::Threads => add("backend", &"threads"),
+    }
+    match options.search {
+        Search::Orders => {}
+        Search::Schedules => add("search", &"schedules"),
+        Search::Random(seed) => add("search", &format!("random:{seed}")),
+    }
+    let switch = |on: bool| if on { "on" } else { "off" };
+    add("races", &switch(options.races));
+    add("leaks", &switch(options.leaks));
+    add("exit_code", &switch(options.exit_code));
+    add("unjoined", &switch(options.unjoined));
+    add("output", &switch(options.output));
+    let patience = if options.debugger.is_some() { 0 } else { options.patience };
+    add("patience", &patience);
+    if let Some(schedule) = &options.replay {
+        add("replay", schedule);
+    }
+    text
+}
+
+enum Ended {
+    ByItself(ExitStatus),
+    Late,
+    Interrupted,
+}
+
+fn wait(
+    child: &mut Child,
+    deadline: Option<Instant>,
+    interrupted: &AtomicBool,
+) -> io::Result<Ended> {
+    let mut pause = Duration::from_micros(200);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Ended::ByItself(status));
+        }
+        let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if late || interrupted.load(Ordering::Relaxed) {
+            child.kill()?;
+            child.wait()?;
+            return Ok(if late { Ended::Late } else { Ended::Interrupted });
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+/// A file that is gone when it is no longer needed.
+struct Report {
+    path: PathBuf,
+}
+
+impl Report {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("preempt-{}-{count}.json", std::process::id());
+        Report { path: std::env::temp_dir().join(name) }
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

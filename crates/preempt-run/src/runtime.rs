@@ -1,0 +1,78 @@
+//! The library that programs are linked with: carried inside the command, unpacked once per version.
+//!
+//! A program needs it where it was when the program was linked, so it goes to a folder that stays: the
+//! user's cache, or what `PREEMPT_RUNTIME_DIR` names. The folder's name holds a hash of the content,
+//! so versions do not meet.
+
+use std::fs;
+use std::hash::Hasher;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[cfg(has_runtime)]
+static LIBRARY: &[u8] = include_bytes!(env!("PREEMPT_C_RUNTIME"));
+#[cfg(not(has_runtime))]
+static LIBRARY: &[u8] = &[];
+
+/// The library's name.
+pub const NAME: &str = "libpreempt_c_runtime.so";
+/// The name under which gcc asks for the sanitizer's library.
+const ALIAS: &str = "libtsan.so";
+
+/// Whether C programs can be run on this kind of machine.
+pub fn is_supported() -> bool {
+    !LIBRARY.is_empty()
+}
+
+/// The folder with the library, made if necessary.
+pub fn folder() -> io::Result<PathBuf> {
+    let base = std::env::var_os("PREEMPT_RUNTIME_DIR").map(PathBuf::from);
+    let base = base.or_else(cache).unwrap_or_else(|| std::env::temp_dir().join("preempt"));
+    let folder = base.join(format!("runtime-{:016x}", fingerprint(LIBRARY)));
+    let library = folder.join(NAME);
+    if fs::metadata(&library).is_ok_and(|known| known.len() == LIBRARY.len() as u64)
+        && folder.join(ALIAS).exists()
+    {
+        return Ok(folder);
+    }
+    fs::create_dir_all(&folder)?;
+    install(&folder, NAME, |path| fs::write(path, LIBRARY))?;
+    install(&folder, ALIAS, link)?;
+    Ok(folder)
+}
+
+#[cfg(unix)]
+fn link(path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(NAME, path)
+}
+
+#[cfg(not(unix))]
+fn link(path: &Path) -> io::Result<()> {
+    fs::write(path, LIBRARY)
+}
+
+/// Makes a file under another name and moves it into place: compilers run in parallel.
+fn install(
+    folder: &Path,
+    name: &str,
+    make: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let draft = folder.join(format!("{name}.{}", std::process::id()));
+    let _ = fs::remove_file(&draft);
+    make(&draft)?;
+    fs::rename(&draft, folder.join(name))
+}
+
+fn cache() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")))?;
+    Some(base.join("preempt"))
+}
+
+fn fingerprint(bytes: &[u8]) -> u64 {
+    // The same in every build of the standard library that we use to find the folder again; a
+    // different one merely unpacks the library once more.
+    let mut hasher = std::hash::DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}

@@ -1,0 +1,347 @@
+//! A hunt for false alarms and for silence: random programs of real code that are right by
+//! construction, and the same with one seeded mistake.
+//!
+//! A correct program protects every plain number by its own lock, takes locks in one order, waits only for
+//! what is certain to come, and knows the sums that must come out. The mistake is a lost update, a lock
+//! order turned around, or a plain access without its lock. Every strategy must accept the one and
+//! every exhaustive strategy reject the other, with the same least number of preemptions.
+//!
+//! `PREEMPT_HUNT` sets how many programs of each kind there are, `PREEMPT_HUNT_SEED` the first.
+
+use preempt::cell::UnsafeCell;
+use preempt::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use preempt::sync::{Arc, Condvar, Mutex, RwLock, Weak, mpsc};
+use preempt::{Check, FailureKind, Outcome, Strategy, thread};
+use std::time::Duration;
+
+/// Small, seeded random numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((u128::from(z ^ (z >> 31)) * u128::from(limit)) >> 64) as u64
+    }
+}
+
+/// One thing a thread does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Act {
+    /// Adds 1 to the atomic.
+    Add,
+    /// Adds 1 by comparing and exchanging.
+    AddByCompare,
+    /// Adds 1 to the number under the first lock; by `true` with a guard that only reads before.
+    Locked(bool),
+    /// Adds 1 to the number under both locks.
+    BothLocks,
+    /// Tries the second lock a few times and gives up.
+    TryLock,
+    /// Looks at the atomic a few times, yielding.
+    BoundedSpin,
+    /// Reads under the read-write lock.
+    Read,
+    /// Adds 1 under the read-write lock.
+    Write,
+    /// Sends 1 to the main thread.
+    Send,
+    /// Clones the Arc as a raw pointer and takes it back.
+    RawArc,
+    /// Upgrades a weak reference, which the main thread keeps alive.
+    Upgrade,
+    /// Swaps a box into an atomic pointer and frees what was there.
+    SwapBox,
+    /// Waits on a condition variable for a limited time.
+    WaitTimeout,
+    /// Sets the flag that the main thread waits for.
+    SetFlag,
+    // Mistakes.
+    LostUpdate,
+    LocksTurned,
+    PlainWithoutLock,
+}
+
+use Act::{
+    Add, AddByCompare, BothLocks, BoundedSpin, Locked, LocksTurned, LostUpdate, PlainWithoutLock,
+    RawArc, Read, Send, SetFlag, SwapBox, TryLock, Upgrade, WaitTimeout, Write,
+};
+
+#[derive(Clone, Debug)]
+struct Program {
+    threads: Vec<Vec<Act>>,
+    /// The main thread polls the flag.
+    polls: bool,
+}
+
+fn program(seed: u64, mistake: Option<Act>) -> Program {
+    let mut random = Random(seed);
+    let acts = [
+        Add,
+        AddByCompare,
+        Locked(false),
+        Locked(true),
+        BothLocks,
+        TryLock,
+        BoundedSpin,
+        Read,
+        Write,
+        Send,
+        RawArc,
+        Upgrade,
+        SwapBox,
+        WaitTimeout,
+    ];
+    let mut threads: Vec<Vec<Act>> = (0..2)
+        .map(|_| (0..1 + random.below(2)).map(|_| acts[random.below(14) as usize]).collect())
+        .collect();
+    let polls = random.below(4) == 0;
+    if polls {
+        threads[0].push(SetFlag);
+    }
+    if let Some(mistake) = mistake {
+        // Opposite ends, so that both do it.
+        let partner = match mistake {
+            LocksTurned => BothLocks,
+            PlainWithoutLock => Locked(false),
+            other => other,
+        };
+        let at = random.below(threads[0].len() as u64 + 1) as usize;
+        threads[0].insert(at, mistake);
+        threads[1].truncate(1);
+        threads[1].push(partner);
+    }
+    Program { threads, polls }
+}
+
+struct World {
+    atomic: AtomicUsize,
+    /// Changed by load and store: right only if one thread does so.
+    careless: AtomicUsize,
+    first: Mutex<()>,
+    second: Mutex<usize>,
+    plain: UnsafeCell<usize>,
+    shared: RwLock<usize>,
+    flag: AtomicBool,
+    pointer: AtomicPtr<u64>,
+    gate: (Mutex<bool>, Condvar),
+}
+
+// SAFETY: `plain` is protected by `first`, or that is the mistake; all threads share one operating
+// system thread.
+unsafe impl Sync for World {}
+
+fn body(program: &Program) {
+    let world = Arc::new(World {
+        atomic: AtomicUsize::new(0),
+        careless: AtomicUsize::new(0),
+        first: Mutex::new(()),
+        second: Mutex::new(0),
+        plain: UnsafeCell::new(0),
+        shared: RwLock::new(0),
+        flag: AtomicBool::new(false),
+        pointer: AtomicPtr::new(Box::into_raw(Box::new(0))),
+        gate: (Mutex::new(false), Condvar::new()),
+    });
+    let (sender, receiver) = mpsc::channel();
+    let handles: Vec<_> = program
+        .threads
+        .iter()
+        .map(|acts| {
+            let (acts, sender, weak) = (acts.clone(), sender.clone(), Arc::downgrade(&world));
+            let world = world.clone();
+            thread::spawn(move || {
+                for act in acts {
+                    perform(act, &world, &weak, &sender);
+                }
+            })
+        })
+        .collect();
+    drop(sender);
+    while program.polls && !world.flag.load(SeqCst) {
+        thread::yield_now();
+    }
+    let received: usize = receiver.iter().sum();
+    for handle in handles {
+        handle.join().unwrap();
+    }
+    let count = |wanted: &[Act]| {
+        program.threads.iter().flatten().filter(|act| wanted.contains(act)).count()
+    };
+    assert_eq!(world.atomic.load(SeqCst), count(&[Add, AddByCompare]), "additions");
+    assert_eq!(world.careless.load(SeqCst), count(&[LostUpdate]), "lost update");
+    assert_eq!(received, count(&[Send]), "messages");
+    assert_eq!(*world.second.lock().unwrap(), count(&[BothLocks, LocksTurned]), "second lock");
+    assert_eq!(*world.shared.read().unwrap(), count(&[Write]), "read-write lock");
+    // SAFETY: all threads have ended.
+    let plain = world.plain.with(|plain| unsafe { *plain });
+    assert_eq!(
+        plain,
+        count(&[Locked(false), Locked(true), BothLocks, LocksTurned, PlainWithoutLock])
+    );
+    // SAFETY: the last box belongs to nobody else.
+    drop(unsafe { Box::from_raw(world.pointer.load(SeqCst)) });
+}
+
+fn add_plain(world: &World) {
+    // SAFETY: under the first lock, or that is the mistake.
+    world.plain.with_mut(|plain| unsafe { *plain += 1 });
+}
+
+fn perform(act: Act, world: &Arc<World>, weak: &Weak<World>, sender: &mpsc::Sender<usize>) {
+    match act {
+        Add => drop(world.atomic.fetch_add(1, SeqCst)),
+        AddByCompare => {
+            let mut value = world.atomic.load(SeqCst);
+            while let Err(now) = world.atomic.compare_exchange(value, value + 1, SeqCst, SeqCst) {
+                value = now;
+            }
+        }
+        Locked(looks_first) => {
+            if looks_first {
+                drop(world.first.lock().unwrap());
+            }
+            let _guard = world.first.lock().unwrap();
+            add_plain(world);
+        }
+        BothLocks => {
+            let _first = world.first.lock().unwrap();
+            let mut second = world.second.lock().unwrap();
+            *second += 1;
+            add_plain(world);
+        }
+        LocksTurned => {
+            let mut second = world.second.lock().unwrap();
+            let _first = world.first.lock().unwrap();
+            *second += 1;
+            add_plain(world);
+        }
+        TryLock => {
+            for _ in 0..2 {
+                if world.second.try_lock().is_ok() {
+                    return;
+                }
+                thread::yield_now();
+            }
+        }
+        BoundedSpin => {
+            for _ in 0..2 {
+                if world.atomic.load(SeqCst) > 0 {
+                    return;
+                }
+                preempt::hint::spin_loop();
+            }
+        }
+        Read => drop(world.shared.read().unwrap()),
+        Write => *world.shared.write().unwrap() += 1,
+        Send => sender.send(1).unwrap(),
+        RawArc => {
+            let raw = Arc::into_raw(world.clone());
+            // SAFETY: from `into_raw` just before; each count is given back once.
+            unsafe {
+                Arc::increment_strong_count(raw);
+                Arc::decrement_strong_count(raw);
+                assert!(!(*raw).flag.load(SeqCst) || (*raw).flag.load(SeqCst));
+                drop(Arc::from_raw(raw));
+            }
+        }
+        Upgrade => assert!(weak.upgrade().is_some()),
+        SwapBox => {
+            let before = world.pointer.swap(Box::into_raw(Box::new(1)), SeqCst);
+            // SAFETY: whoever swaps a box out owns it.
+            assert!(*unsafe { Box::from_raw(before) } <= 1);
+        }
+        WaitTimeout => {
+            let guard = world.gate.0.lock().unwrap();
+            let (guard, _) = world.gate.1.wait_timeout(guard, Duration::from_secs(1)).unwrap();
+            assert!(!*guard);
+        }
+        SetFlag => world.flag.store(true, SeqCst),
+        LostUpdate => {
+            let value = world.careless.load(SeqCst);
+            world.careless.store(value + 1, SeqCst);
+        }
+        PlainWithoutLock => add_plain(world),
+    }
+}
+
+const EXHAUSTIVE: [Strategy; 5] = [
+    Strategy::PartialOrders,
+    Strategy::ContextBoundedDfs,
+    Strategy::HappensBeforeCaching,
+    Strategy::Optimal,
+    Strategy::SleepSets,
+];
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// With as many timeouts as a program has: those that fire because nothing else can move count, too.
+fn check(strategy: Strategy) -> Check {
+    Check::new().time(Duration::from_secs(3600)).strategy(strategy).timeouts(4)
+}
+
+#[test]
+fn correct_programs_are_accepted() {
+    let first = number("PREEMPT_HUNT_SEED", 0);
+    let (mut complete, mut cut) = (0u64, 0u64);
+    for seed in first..first + number("PREEMPT_HUNT", 30) {
+        let program = program(seed, None);
+        let samplers = [
+            Strategy::Random { seed },
+            Strategy::Pct { depth: 3, seed },
+            Strategy::Sampling { seed },
+        ];
+        for strategy in EXHAUSTIVE {
+            let report = check(strategy).executions(1_500).states(100_000).run(|| body(&program));
+            assert!(report.passed(), "seed {seed}, {strategy:?}: {program:?}\n{report}");
+            match report.outcome {
+                Outcome::Holds => complete += 1,
+                _ => cut += 1,
+            }
+        }
+        for strategy in samplers {
+            let report = check(strategy).executions(60).run(|| body(&program));
+            assert!(report.passed(), "seed {seed}, {strategy:?}: {program:?}\n{report}");
+        }
+    }
+    println!("{complete} explored to the end, {cut} cut");
+    assert!(complete > cut, "{complete} explored to the end, {cut} cut");
+}
+
+#[test]
+fn mistakes_are_found_with_the_fewest_preemptions() {
+    let first = number("PREEMPT_HUNT_SEED", 0);
+    let mut compared = 0;
+    for seed in first..first + number("PREEMPT_HUNT", 30) {
+        let (mistake, wanted) = match seed % 3 {
+            0 => (LostUpdate, FailureKind::Panic),
+            1 => (LocksTurned, FailureKind::Deadlock),
+            _ => (PlainWithoutLock, FailureKind::DataRace),
+        };
+        let program = program(seed, Some(mistake));
+        let mut least = None;
+        for strategy in EXHAUSTIVE {
+            let report = check(strategy).executions(30_000).states(400_000).run(|| body(&program));
+            let Some(failure) = report.failure() else {
+                let cut = matches!(report.outcome, Outcome::Inconclusive(_));
+                let slow = matches!(strategy, Strategy::ContextBoundedDfs | Strategy::Optimal);
+                assert!(cut && slow, "seed {seed}, {strategy:?}: {program:?}\n{report}");
+                continue;
+            };
+            // A deadlock while the main thread polls is called a livelock, with the same cycle.
+            let kind = match failure.kind {
+                FailureKind::Livelock if program.polls => FailureKind::Deadlock,
+                kind => kind,
+            };
+            assert_eq!(kind, wanted, "seed {seed}, {strategy:?}: {program:?}\n{report}");
+            let expected = *least.get_or_insert(failure.preemptions);
+            assert_eq!(failure.preemptions, expected, "seed {seed}, {strategy:?}: {program:?}");
+            compared += 1;
+        }
+    }
+    println!("{compared} findings compared");
+}
