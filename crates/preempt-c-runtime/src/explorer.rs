@@ -101,6 +101,7 @@ fn execute(kept: &mut Kept, schedule: &Schedule) -> Evidence {
         run.reset();
         let mut driver = Replay::new(schedule.clone());
         runtime.execute(&mut run, &mut driver);
+        run.settle_probe();
         kept.rules = run.rules;
         if run.ending != Some(Ending::Restart) || attempt == ATTEMPTS {
             return Evidence::of(runtime, run, driver.diverged);

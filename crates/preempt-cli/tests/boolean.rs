@@ -154,7 +154,7 @@ fn bad_input_is_refused_with_a_place() {
         ("unknown variable", body("nope := T;"), "nope"),
         ("arity", body("f(a, a);"), "f"),
         ("results", body("a := f(a);"), "f"),
-        ("duplicate label", body("L: skip; L: skip;"), "L"),
+        ("jump to one of two labels", body("L: skip; L: skip; goto L;"), "L"),
         ("goto nowhere", body("goto M;"), "M"),
         ("unknown function", body("g();"), "g"),
         ("unbalanced", body("if (a) then skip;"), "bad.bp:5:1"),

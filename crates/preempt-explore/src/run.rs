@@ -193,6 +193,15 @@ impl Run {
         world
     }
 
+    /// A loop that was to be tried out, by a program whose threads do not run on after the end, is
+    /// taken for one that waits.
+    pub fn settle_probe(&mut self) {
+        if let Some((_, key)) = self.probe.take() {
+            // Nobody has tried it out.
+            self.names.set_loop(key, true);
+        }
+    }
+
     /// Back to the beginning, keeping allocations.
     pub fn reset(&mut self) {
         self.world.reset(self.rules);
@@ -200,10 +209,7 @@ impl Run {
         self.settled = 0;
         self.ending = None;
         self.epilogue = None;
-        if let Some((_, key)) = self.probe.take() {
-            // Nobody has tried it out.
-            self.names.set_loop(key, true);
-        }
+        self.settle_probe();
         self.preemptions = 0;
         self.last = ThreadId::MAIN;
         self.current = ThreadId::MAIN;

@@ -172,6 +172,7 @@ impl<'p, P: Program> Session<'p, P> {
     pub fn execute(&mut self, driver: &mut dyn Driver) -> Ending {
         self.run.reset();
         self.program.execute(&mut self.run, driver);
+        self.run.settle_probe();
         self.tally.executions += 1;
         self.run.ending.clone().unwrap_or(Ending::Abandoned)
     }
