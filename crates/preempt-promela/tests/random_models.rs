@@ -184,6 +184,9 @@ fn mistake_of_spin(text: &str, same_states: bool) -> Option<&'static str> {
     if has(&["hidden", "d_step"]) {
         return Some("going back over a `d_step` does not restore hidden variables");
     }
+    if has(&["chan mf = [1]"]) {
+        return Some("going back over a receive of too few fields does not restore the others");
+    }
     if has(&["enabled(", "priority"]) {
         return Some("a guard that asks `enabled` ends the mode in which steps are only tried");
     }

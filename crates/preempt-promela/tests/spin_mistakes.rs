@@ -20,7 +20,7 @@ struct Pair {
     right: &'static str,
 }
 
-const PAIRS: [Pair; 6] = [
+const PAIRS: [Pair; 7] = [
     Pair {
         name: "a claim that forbids nothing lets a second timeout pass",
         errors: 0,
@@ -80,6 +80,21 @@ const PAIRS: [Pair; 6] = [
                 active proctype E() { end: (g == 9) }
                 active proctype P() priority 2 { if :: c!1 :: enabled(0) fi }
                 active proctype R() { skip }",
+    },
+    Pair {
+        name: "the value of a field that a receive leaves out",
+        errors: 2,
+        wrong: (
+            "chan q = [1] of { byte, bit };
+             active proctype E() { end: (len(q) == 9) }
+             active proctype P() { byte x; chan own = [1] of { byte }; own!1; q?x }
+             active proctype Q() { byte x; q!x, 1 }",
+            4,
+        ),
+        right: "chan q = [1] of { byte, bit };
+                active proctype E() { end: (len(q) == 9) }
+                active proctype P() { byte x; chan own = [1] of { byte }; own!1; q?x }
+                active proctype Q() { byte x; q!x, 0 }",
     },
 ];
 
