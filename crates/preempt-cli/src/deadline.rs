@@ -11,9 +11,9 @@
 use crate::arguments::CheckArguments;
 use crate::output::{self, Report};
 use crate::terminal::INTERRUPTED;
-use preempt_check::{Phase, Progress};
 use preempt_core::{Claim, Statistics, Stop, Verdict, grouped};
 use preempt_report::json;
+use preempt_verify::{Phase, Progress};
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -193,7 +193,7 @@ fn give_up(arguments: &CheckArguments, claims: &[Claim]) -> ! {
     let code = match output::report(&report) {
         Ok(_) => json::worst(claims).exit_code(),
         Err(failure) => {
-            failure.tell();
+            output::tell(&failure);
             2
         }
     };

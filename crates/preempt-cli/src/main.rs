@@ -6,7 +6,6 @@
 mod applicability;
 mod arguments;
 mod boolean;
-mod cancel;
 mod cc;
 mod deadline;
 mod explain;
@@ -16,6 +15,7 @@ mod ltl;
 mod output;
 mod promela;
 mod replay;
+mod request;
 mod run;
 mod simulate;
 mod spin_flags;
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> ExitCode {
-    dispatch(cli.command).unwrap_or_else(|failure| failure.tell())
+    dispatch(cli.command).unwrap_or_else(|failure| output::tell(&failure))
 }
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
