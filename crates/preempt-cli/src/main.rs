@@ -3,6 +3,7 @@
 //! **Invariant:** a process that ends by itself ends with one of the documented exit codes; a panic
 //! is a bug in preempt and ends with 101.
 
+mod allocation;
 mod applicability;
 mod arguments;
 mod boolean;
@@ -34,6 +35,7 @@ const BUG: u8 = 101;
 const LOST: u8 = 2;
 
 fn main() -> ExitCode {
+    allocation::reserve();
     terminal::listen_for_interrupts();
     stack::with_room(|| {
         // A panic is a bug in preempt; the default message stays, the exit code says so.
