@@ -3,7 +3,7 @@
 use crate::confirm::{confirm, confirm_circle};
 use crate::question::Question;
 use crate::{Error, Event, assertions, endless};
-use preempt_check::property::{Endless, Fair, Product, Property, Stutter, Watched, WithinBound};
+use preempt_check::property::{Endless, Fair, Product, Property, Watched, WithinBound};
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::search::nested_shared::nested_shared;
