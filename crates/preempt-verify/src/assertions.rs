@@ -6,14 +6,15 @@
 //! options. Where an automaton stopped and the model has assertions, they are therefore searched for
 //! once more without it.
 
+use crate::engine::Engine;
 use crate::question::{Asserted, Question};
 use crate::{Error, safety};
 use preempt_check::{Assertions, Finding, Preemptions, Search, Storage};
 use preempt_core::{Claim, Stop, System, Verdict};
 
 /// Completes what a search of a property found nothing in. Gives the answer if an assertion is violated.
-pub(crate) fn complete<S: System + ?Sized>(
-    system: &S,
+pub(crate) fn complete(
+    engine: Engine<'_>,
     reference: &dyn System,
     question: &Question<'_>,
     finding: &mut Finding,
@@ -43,7 +44,7 @@ pub(crate) fn complete<S: System + ?Sized>(
     if let Storage::Bitstate { .. } = options.storage {
         options.storage = Storage::Exact;
     }
-    let mut claim = safety::check(system, reference, options, question.control)?;
+    let mut claim = safety::check(engine, reference, options, question.control)?;
     finding.statistics.seconds += claim.statistics.seconds;
     match claim.verdict {
         Verdict::Violated => {

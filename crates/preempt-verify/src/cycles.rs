@@ -1,12 +1,12 @@
 //! Searches for infinite executions: acceptance cycles, non-progress cycles, LTL.
 
 use crate::confirm::{confirm, confirm_circle};
+use crate::engine::Engine;
 use crate::question::Question;
 use crate::{Error, Event, assertions, endless};
 use preempt_check::property::{Endless, Fair, Product, Property, Watched, WithinBound};
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
-use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{Budget, Finding, Preemptions, Storage, available_memory, conclude};
 use preempt_core::{BoundRow, Claim, Label, ProcessId, Step, System, Verdict, ViolationKind};
@@ -17,32 +17,27 @@ const SHORTEN: Duration = Duration::from_secs(10);
 
 /// Runs the property beside the system; what is found is confirmed on `reference`, another
 /// implementation of the same.
-pub(crate) fn check<S: System + ?Sized>(
-    system: &S,
+pub(crate) fn check(
+    engine: Engine<'_>,
     reference: &dyn System,
     property: &dyn Property,
     question: Question<'_>,
 ) -> Result<Claim, Error> {
-    let product = Product::new(system, property, question.stutter);
-    let target = Product::<S, dyn Property>::target;
+    let product = Product::new(engine.system(), property, question.stutter);
+    let question = &question;
     let mut finding = match question.request.fair {
-        true => {
-            let fair: &dyn System = &Watched::new(&product, Fair);
-            let shared = None;
-            Job { system: fair, plain: fair, shared, question: &question, target }.run()
-        }
+        true => Job { system: &Watched::new(&product, Fair), shared: None, question }.run(),
         false => {
             let search = |budget: &mut Budget, options| {
-                nested_shared(system, property, question.stutter, budget, options)
+                engine.nested_shared(property, question.stutter, budget, options)
             };
             let shared: Option<SharedSearch<'_>> =
                 can_share(property, question.scheme).then_some(&search);
-            let (system, plain) = (&product, &product as &dyn System);
-            Job { system, plain, shared, question: &question, target }.run()
+            Job { system: &product, shared, question }.run()
         }
     };
     finding.cut |= product.is_cut();
-    match assertions::complete(system, reference, &question, &mut finding)? {
+    match assertions::complete(engine, reference, question, &mut finding)? {
         Some(violated) => Ok(violated),
         None => answer(reference, property, question, finding),
     }
@@ -66,8 +61,8 @@ fn can_share(property: &dyn Property, scheme: Scheme) -> bool {
 /// elsewhere, so that whether a missing value matters does not show in the automaton's moves. `None` when
 /// one is missing somewhere, or the search that would notice is no option.
 #[cfg(feature = "promela")]
-pub(crate) fn check_if_evaluable<S: System + ?Sized>(
-    system: &S,
+pub(crate) fn check_if_evaluable(
+    engine: Engine<'_>,
     reference: &dyn System,
     normal: &dyn Property,
     question: Question<'_>,
@@ -77,33 +72,34 @@ pub(crate) fn check_if_evaluable<S: System + ?Sized>(
     if request.fair || request.is_bounded() || !exact {
         return Ok(None);
     }
-    let product = Product::new(system, normal, question.stutter);
-    let target = Product::<S, dyn Property>::target;
-    let (system_part, plain) = (&product, &product as &dyn System);
-    let job = Job { system: system_part, plain, shared: None, question: &question, target };
+    let product = Product::new(engine.system(), normal, question.stutter);
+    let question = &question;
+    let job = Job { system: &product, shared: None, question };
     let memory = job.memory();
     let found = job.with_budget(memory, |budget, options| {
-        nested_shared(system, normal, question.stutter, budget, options)
+        engine.nested_shared(normal, question.stutter, budget, options)
     });
     let Some(mut finding) = found else { return Ok(None) };
-    job.shorten(plain, &mut finding);
-    match assertions::complete(system, reference, &question, &mut finding)? {
+    job.shorten(&product, &mut finding);
+    match assertions::complete(engine, reference, question, &mut finding)? {
         Some(violated) => Ok(Some(violated)),
         None => answer(reference, normal, question, finding).map(Some),
     }
 }
 
-/// A system to be searched for accepting cycles. Only the plain search is compiled for each kind of
-/// system: it is the one whose speed matters most.
-struct Job<'a, S: ?Sized> {
-    system: &'a S,
-    plain: &'a dyn System,
+/// A system to be searched for accepting cycles.
+struct Job<'a> {
+    system: &'a dyn System,
     shared: Option<SharedSearch<'a>>,
     question: &'a Question<'a>,
-    target: fn(Step) -> u32,
 }
 
-impl<S: System + ?Sized> Job<'_, S> {
+/// The automaton's state after a step, for the reports of a search.
+fn target(step: Step) -> u32 {
+    Product::<dyn System, dyn Property>::target(step)
+}
+
+impl Job<'_> {
     fn run(&self) -> Finding {
         match self.question.request.preemptions {
             Preemptions::AtMost(bound) => {
@@ -112,14 +108,13 @@ impl<S: System + ?Sized> Job<'_, S> {
                 finding
             }
             Preemptions::Iterate { last, .. } => self.iterate(last),
-            Preemptions::Any => self.search(self.system, self.plain, self.shared),
+            Preemptions::Any => self.search(self.system, self.shared),
         }
     }
 
     fn within(&self, bound: u32) -> Finding {
         let watch = WithinBound(u16::try_from(bound).unwrap_or(u16::MAX));
-        let watched: &dyn System = &Watched::new(self.plain, watch);
-        let mut finding = self.search(watched, watched, None);
+        let mut finding = self.search(&Watched::new(self.system, watch), None);
         finding.bound = Some(bound);
         finding
     }
@@ -127,7 +122,7 @@ impl<S: System + ?Sized> Job<'_, S> {
     /// One bound after the other. The search without a bound comes first: if it finds nothing, no
     /// bound will.
     fn iterate(&self, last: Option<u32>) -> Finding {
-        let mut unbounded = self.search(self.system, self.plain, self.shared);
+        let mut unbounded = self.search(self.system, self.shared);
         if unbounded.counterexample.is_none() && unbounded.stop.is_none() {
             return unbounded;
         }
@@ -156,15 +151,10 @@ impl<S: System + ?Sized> Job<'_, S> {
 
     /// The bound that everything can be reached within.
     fn enough(&self) -> Option<u32> {
-        preemptions_to_everywhere(self.plain, &mut self.question.control.budget())
+        preemptions_to_everywhere(self.system, &mut self.question.control.budget())
     }
 
-    fn search<W: System + ?Sized>(
-        &self,
-        system: &W,
-        plain: &dyn System,
-        shared: Option<SharedSearch<'_>>,
-    ) -> Finding {
+    fn search(&self, system: &dyn System, shared: Option<SharedSearch<'_>>) -> Finding {
         let memory = self.memory();
         let mut finding = match self.question.request.storage {
             Storage::Tree => self.nested(system, &mut Tree::new(memory)),
@@ -190,7 +180,7 @@ impl<S: System + ?Sized> Job<'_, S> {
                 finding
             }
         };
-        self.shorten(plain, &mut finding);
+        self.shorten(system, &mut finding);
         finding
     }
 
@@ -200,7 +190,7 @@ impl<S: System + ?Sized> Job<'_, S> {
     }
 
     /// Looks for a simpler counterexample.
-    fn shorten(&self, plain: &dyn System, finding: &mut Finding) {
+    fn shorten(&self, system: &dyn System, finding: &mut Finding) {
         let control = self.question.control;
         if !self.question.request.first
             && let Some(found) = &finding.counterexample
@@ -210,7 +200,7 @@ impl<S: System + ?Sized> Job<'_, S> {
             let memory = self.memory() / 2;
             let shorter = control.watch(|listener| {
                 let mut budget = control.budget().memory(memory).listener(listener);
-                shorten_cycle(plain, found, &mut budget.simplify(limit))
+                shorten_cycle(system, found, &mut budget.simplify(limit))
             });
             if let Some(shorter) = shorter {
                 finding.counterexample = Some(shorter);
@@ -218,11 +208,9 @@ impl<S: System + ?Sized> Job<'_, S> {
         }
     }
 
-    fn nested<W: System + ?Sized, T: Store>(&self, system: &W, store: &mut T) -> Finding {
+    fn nested<T: Store>(&self, system: &dyn System, store: &mut T) -> Finding {
         let memory = self.question.request.memory.map_or(usize::MAX, |m| m as usize);
-        self.with_budget(memory, |budget, options| {
-            nested(system, store, budget, options, self.target)
-        })
+        self.with_budget(memory, |budget, options| nested(system, store, budget, options, target))
     }
 
     /// Runs a search within what the user allows.
@@ -256,7 +244,7 @@ fn row(bound: u32, finding: &Finding) -> BoundRow {
 fn answer(
     reference: &dyn System,
     property: &dyn Property,
-    question: Question<'_>,
+    question: &Question<'_>,
     mut finding: Finding,
 ) -> Result<Claim, Error> {
     let plain = Product::new(reference, property, question.stutter);
@@ -276,7 +264,7 @@ fn answer(
                 (_, true) => {
                     format!("{}: it stays inside an indivisible sequence for ever", question.cycle)
                 }
-                _ => question.cycle,
+                _ => question.cycle.clone(),
             };
         }
         match stays {
@@ -294,7 +282,7 @@ fn answer(
         }
     }
     endless::weaken(question.endless, &mut finding);
-    finding.notes.splice(0..0, question.notes);
+    finding.notes.splice(0..0, question.notes.iter().cloned());
     let mut claim = match stays {
         true => endless::shown(conclude(&with_endless, &question.property, finding).claim),
         false => conclude(&plain, &question.property, finding).claim,

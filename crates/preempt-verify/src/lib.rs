@@ -10,6 +10,7 @@
 //! |---|---|
 //! | Promela | [`promela::select`], [`promela::Checker`], or [`verify_promela`] for all properties of a text |
 //! | Boolean programs, pushdown systems | [`boolean::check`] |
+//! | models in Rust ([`preempt_model::Model`]) | [`verify_model`] |
 //!
 //! ```
 //! use preempt_core::Verdict;
@@ -38,7 +39,9 @@ mod confirm;
 mod control;
 mod cycles;
 mod endless;
+mod engine;
 mod error;
+mod models;
 #[cfg(feature = "promela")]
 pub mod promela;
 mod question;
@@ -51,6 +54,7 @@ pub use control::{Control, Event};
 pub use error::Error;
 #[cfg(feature = "promela")]
 pub use error::Refusal;
+pub use models::verify_model;
 pub use preempt_check::{Compatibility, Phase, Preemptions, Progress, Reduction, Search, Storage};
 pub use request::Request;
 

@@ -1,24 +1,22 @@
 //! Searches for assertions, invalid ends, faults, and claims that complete.
 
 use crate::confirm::confirm;
+use crate::engine::Engine;
 use crate::{Control, Error};
 use preempt_check::{Check, Finding, Options, conclude};
 use preempt_core::{Claim, System, Verdict};
 
-/// Checks `system`; what is found is confirmed on `reference`, another implementation of the same.
-pub(crate) fn check<S: System + ?Sized>(
-    system: &S,
+/// Checks a system; what is found is confirmed on `reference`, another implementation of the same.
+pub(crate) fn check(
+    engine: Engine<'_>,
     reference: &dyn System,
     mut options: Options,
     control: &Control<'_>,
 ) -> Result<Claim, Error> {
     options.time = control.time_left();
     let answer = control.watch(|listener| {
-        Check::new(system)
-            .options(options.clone())
-            .interrupt(control.flag())
-            .progress(listener)
-            .run_compiled_for(system)
+        let check = Check::new(engine.system()).options(options.clone());
+        engine.run(check.interrupt(control.flag()).progress(listener))
     });
     let Some(found) = answer.counterexample else { return Ok(answer.claim) };
     let claim = answer.claim;

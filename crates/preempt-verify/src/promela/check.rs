@@ -4,6 +4,7 @@ use super::along::Along;
 use super::questions::{Job, has_accept_labels};
 use super::{Backend, Property, Settings, interpreter, observed, truncations_along};
 use crate::endless::Sequences;
+use crate::engine::Engine;
 use crate::{Control, Error, Request};
 use preempt_check::property::Endless;
 use preempt_check::{Compatibility, Reduction};
@@ -98,11 +99,10 @@ impl Checker<'_> {
         let sequences = sequences.map(|(searched, reference)| Sequences { searched, reference });
         let job = self.job(interpreter, sequences);
         match (&endless, native) {
-            (Some(endless), _) => job.check(endless as &dyn System, property),
-            // A search that is compiled for machine code takes long to build and gains a few per cent.
+            (Some(endless), _) => job.check(Engine::Any(endless), property),
             #[cfg(not(debug_assertions))]
-            (None, Some(native)) => job.check(native, property),
-            (None, _) => job.check(plain, property),
+            (None, Some(native)) => job.check(Engine::Native(native), property),
+            (None, _) => job.check(Engine::Any(plain), property),
         }
     }
 
@@ -119,13 +119,13 @@ impl Checker<'_> {
         let interpreter = interpreter(self.model, self.settings, beside, how, self.control)?;
         let along = Along::new(&interpreter, steps, cycle_start);
         if property == Property::Safety {
-            return self.job(&interpreter, None).check(&along as &dyn System, property);
+            return self.job(&interpreter, None).check(Engine::Any(&along), property);
         }
         // The cycle of the trace may be inside a sequence.
         let never = || false;
         let along = &with_endless(&along, &interpreter, &never);
         let endless = Some(Sequences { searched: along, reference: along });
-        self.job(&interpreter, endless).check(along as &dyn System, property)
+        self.job(&interpreter, endless).check(Engine::Any(along), property)
     }
 
     /// The counterexample of a claim about `property` as a trail of Spin.

@@ -5,6 +5,7 @@ use super::claim::{NeverClaim, as_buchi};
 use super::formula::convert;
 use super::literals::literals;
 use crate::endless::{self, Sequences};
+use crate::engine::Engine;
 use crate::error::Refusal;
 use crate::question::{Asserted, Question};
 use crate::{Control, Error, Request, assertions, cycles, safety};
@@ -70,23 +71,19 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    pub(super) fn check<S: System + ?Sized>(
-        &self,
-        system: &S,
-        property: Property,
-    ) -> Result<Claim, Error> {
+    pub(super) fn check(&self, engine: Engine<'_>, property: Property) -> Result<Claim, Error> {
         match property {
             Property::Safety => {
                 let property = self.safety_in_words();
                 let options = self.request.options(property, false);
-                safety::check(system, self.interpreter, options, self.control)
+                safety::check(engine, self.interpreter, options, self.control)
             }
             Property::Acceptance => {
                 let question = Question {
                     cycle: "an infinite execution passes `accept` labels again and again".into(),
                     ..self.question("no acceptance cycle, no assertion violated".into())
                 };
-                cycles::check(system, self.interpreter, &Bystander, question)
+                cycles::check(engine, self.interpreter, &Bystander, question)
             }
             Property::NonProgress => {
                 let stalled = self.interpreter.program().propositions.len() - 1;
@@ -101,14 +98,14 @@ impl Job<'_> {
                     let stuck = translate(&for_ever).ok();
                     let normal = stuck.and_then(|a| StutterInvariant::new(&a, vec![stalled]));
                     if let Some(normal) = normal {
-                        return cycles::check(system, self.interpreter, &normal, question);
+                        return cycles::check(engine, self.interpreter, &normal, question);
                     }
                 }
-                cycles::check(system, self.interpreter, &NonProgress { stalled }, question)
+                cycles::check(engine, self.interpreter, &NonProgress { stalled }, question)
             }
-            Property::Completion(index) => self.check_completion(system, index),
-            Property::Claim(index) => self.check_claim(system, index),
-            Property::Formula(index) => self.check_formula(system, index),
+            Property::Completion(index) => self.check_completion(engine, index),
+            Property::Claim(index) => self.check_claim(engine, index),
+            Property::Formula(index) => self.check_formula(engine, index),
         }
     }
 
@@ -135,7 +132,7 @@ impl Job<'_> {
         Question { assertions, endless: self.endless, ..question }
     }
 
-    fn check_claim<S: System + ?Sized>(&self, system: &S, index: usize) -> Result<Claim, Error> {
+    fn check_claim(&self, engine: Engine<'_>, index: usize) -> Result<Claim, Error> {
         let automaton = &self.interpreter.program().claims[index];
         let raw = NeverClaim::new(automaton, self.interpreter);
         let name = automaton.name.as_ref().map_or(String::new(), |name| format!(" {name}"));
@@ -160,27 +157,23 @@ impl Job<'_> {
                 {
                     let reduced = question.clone();
                     let claim =
-                        cycles::check_if_evaluable(system, self.interpreter, &normal, reduced)?;
+                        cycles::check_if_evaluable(engine, self.interpreter, &normal, reduced)?;
                     if let Some(claim) = claim {
                         return Ok(claim);
                     }
                     question.reduce_not(NO_VALUE);
                 }
                 Some(normal) => {
-                    return cycles::check(system, self.interpreter, &normal, question);
+                    return cycles::check(engine, self.interpreter, &normal, question);
                 }
                 None => question.reduce_not("the never claim is not known to be stutter invariant"),
             }
         }
-        cycles::check(system, self.interpreter, &raw, question)
+        cycles::check(engine, self.interpreter, &raw, question)
     }
 
     /// Whether a claim can be matched to its end: a matter of finite executions.
-    fn check_completion<S: System + ?Sized>(
-        &self,
-        system: &S,
-        index: usize,
-    ) -> Result<Claim, Error> {
+    fn check_completion(&self, engine: Engine<'_>, index: usize) -> Result<Claim, Error> {
         let automaton = &self.interpreter.program().claims[index];
         let raw = NeverClaim::new(automaton, self.interpreter);
         let name = automaton.name.as_ref().map_or(String::new(), |name| format!(" {name}"));
@@ -191,18 +184,18 @@ impl Job<'_> {
             options.reduction = Reduction::None;
         }
         let claim_property: &dyn property::Property = &raw;
-        let fast = Product::new(system, claim_property, Stutter::Extend);
+        let fast = Product::new(engine.system(), claim_property, Stutter::Extend);
         let plain = Product::new(self.interpreter, claim_property, Stutter::Extend);
         let with_endless = self
             .endless
             .map(|sequences| Product::new(sequences.reference, claim_property, Stutter::Extend));
         let reference: &dyn System = with_endless.as_ref().map_or(&plain, |product| product);
-        let claim = safety::check(&fast, reference, options, self.control)?;
+        let claim = safety::check(Engine::Any(&fast), reference, options, self.control)?;
         let mut claim = endless::shown(claim);
         if let Some(mut finding) = safety::reopen(&claim) {
             finding.cut = fast.is_cut();
             let question = self.question(claim.property.clone());
-            let violated = assertions::complete(system, self.interpreter, &question, &mut finding)?;
+            let violated = assertions::complete(engine, self.interpreter, &question, &mut finding)?;
             endless::weaken(self.endless, &mut finding);
             let is_open = matches!(claim.verdict, Verdict::Inconclusive(_));
             claim = match violated {
@@ -235,7 +228,7 @@ impl Job<'_> {
         propositions.any(|index| program.can_fault(program.propositions[index]))
     }
 
-    fn check_formula<S: System + ?Sized>(&self, system: &S, index: usize) -> Result<Claim, Error> {
+    fn check_formula(&self, engine: Engine<'_>, index: usize) -> Result<Claim, Error> {
         let block = &self.model.formulas[index];
         let program = self.interpreter.program();
         let literals = literals(program);
@@ -271,13 +264,13 @@ impl Job<'_> {
                 Some(normal) if can_fault => {
                     let reduced = question.clone();
                     let claim =
-                        cycles::check_if_evaluable(system, self.interpreter, &normal, reduced)?;
+                        cycles::check_if_evaluable(engine, self.interpreter, &normal, reduced)?;
                     if let Some(claim) = claim {
                         return Ok(claim);
                     }
                 }
                 Some(normal) => {
-                    return cycles::check(system, self.interpreter, &normal, question);
+                    return cycles::check(engine, self.interpreter, &normal, question);
                 }
                 None => {}
             }
@@ -288,6 +281,6 @@ impl Job<'_> {
             });
         }
         let raw = Buchi::new(automaton, propositions);
-        cycles::check(system, self.interpreter, &raw, question)
+        cycles::check(engine, self.interpreter, &raw, question)
     }
 }
