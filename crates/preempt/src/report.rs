@@ -36,6 +36,8 @@ pub enum Reason {
     Sampling,
     /// A single schedule was run, and it did not fail.
     Replay,
+    /// Threads share something that preempt does not see.
+    Unseen,
 }
 
 impl fmt::Display for Reason {
@@ -46,6 +48,7 @@ impl fmt::Display for Reason {
             Reason::States => "the limit on states was reached",
             Reason::Sampling => "executions were sampled",
             Reason::Replay => "one schedule was replayed and did not fail",
+            Reason::Unseen => "threads share something that preempt does not see",
         })
     }
 }
