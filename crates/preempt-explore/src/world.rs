@@ -426,14 +426,15 @@ impl World {
     }
 
     /// The thread that holds what a disabled thread waits for, if there is exactly one.
-    pub fn holder(&self, thread: ThreadId) -> Option<ThreadId> {
-        let thread = self.thread(thread);
+    pub fn holder(&self, id: ThreadId) -> Option<ThreadId> {
+        let thread = self.thread(id);
         let operation = &thread.operation;
         let held = || self.object(operation.object).value;
         match operation.action {
             Action::Join => Some(operation.target()),
             Action::Reacquire if thread.waiting != ObjectId::NONE => None,
             Action::Lock | Action::Reacquire => (held() as u32).checked_sub(1).map(ThreadId),
+            Action::WriteLock if self.is_reading(id, operation.object) => Some(id),
             Action::ReadLock | Action::WriteLock if held() & WRITER != 0 => {
                 (held() as u32).checked_sub(1).map(ThreadId)
             }
