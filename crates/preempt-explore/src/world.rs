@@ -201,7 +201,10 @@ impl World {
         self.exited = false;
         self.urgent = None;
         self.hint = None;
-        self.clocks = rules.clocks.then(Box::default);
+        match &mut self.clocks {
+            Some(clocks) if rules.clocks => clocks.reset(),
+            clocks => *clocks = rules.clocks.then(Box::default),
+        }
         self.times = rules.time.then(Box::default);
         self.woken = 0;
         self.add_thread(ThreadId::MAIN, MAIN_KEY, mix(MAIN_KEY, 1), ObjectId::NONE);
