@@ -30,6 +30,18 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("crates/preempt/src/rt/mod.rs", 650),
 ];
 
+/// What the manifest of a crate that others can use has to say.
+const PACKAGE: [&str; 8] = [
+    "description",
+    "documentation",
+    "readme",
+    "keywords",
+    "categories",
+    "license",
+    "rust-version",
+    "[lints]",
+];
+
 /// Which workspace crates each crate may name in `[dependencies]`.
 const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-core", &[]),
@@ -149,6 +161,16 @@ fn check_arrows(root: &Path, complaints: &mut Vec<String>) -> Result<()> {
             continue;
         };
         let manifest = fs::read_to_string(folder.path().join("Cargo.toml"))?;
+        for key in PACKAGE {
+            if !manifest.lines().any(|line| line.starts_with(key)) {
+                complaints.push(format!("crates/{name}/Cargo.toml: no {key}"));
+            }
+        }
+        for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
+            if !folder.path().join(file).is_file() {
+                complaints.push(format!("crates/{name}: no {file}"));
+            }
+        }
         for dependency in dependencies(&manifest) {
             let ours = dependency == "preempt" || dependency.starts_with("preempt-");
             if ours && !allowed.contains(&dependency) {
