@@ -366,7 +366,7 @@ impl World {
         }
     }
 
-    fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
+    pub(crate) fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
         let operation = &thread.operation;
         let value = || self.objects[operation.object.index()].value;
         match operation.action {
