@@ -37,6 +37,8 @@ pub struct Race {
 struct CellHistory {
     write: Option<(u32, Access)>,
     reads: Vec<(u32, Access)>,
+    /// Of a number that is also read as plain memory: the last atomic write of each thread.
+    atomic_writes: Vec<(u32, Access)>,
 }
 
 /// Vector clocks of threads and objects, and the last accesses to each cell.
@@ -122,6 +124,21 @@ impl Clocks {
         }
     }
 
+    /// An atomic write to a number that is also read as plain memory. It races with such reads, not with
+    /// other atomic accesses.
+    pub(crate) fn atomic_write(&mut self, thread: ThreadId, object: ObjectId, site: Site) {
+        let clock = self.started(thread);
+        let now = clock[thread.index()];
+        let later = Access { thread, write: true, site };
+        let history = self.cells.entry(object).or_default();
+        let conflict = history.reads.iter().find(|read| !is_ordered(read, thread, &clock)).copied();
+        history.atomic_writes.retain(|(_, access)| access.thread != thread);
+        history.atomic_writes.push((now, later));
+        if let Some((_, earlier)) = conflict.filter(|_| self.race.is_none()) {
+            self.race = Some(Race { cell: object, earlier, later });
+        }
+    }
+
     /// A fence.
     pub(crate) fn fence(&mut self, thread: ThreadId, order: Order) {
         if order.acquires() {
@@ -157,18 +174,15 @@ impl Clocks {
         site: Site,
         ticks: u32,
     ) {
-        if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
-            self.tick(thread);
-        }
-        let clock = self.thread(thread).clone();
-        let now = clock.get(thread.index()).copied().unwrap_or(0).saturating_sub(ticks);
+        let clock = self.started(thread);
+        let now = clock[thread.index()].saturating_sub(ticks);
         let later = Access { thread, write, site };
-        let ordered = |&(time, access): &(u32, Access)| {
-            access.thread == thread
-                || clock.get(access.thread.index()).copied().unwrap_or(0) >= time
-        };
+        let ordered = |access: &(u32, Access)| is_ordered(access, thread, &clock);
         let history = self.cells.entry(cell).or_default();
         let mut conflict = history.write.filter(|w| !ordered(w));
+        if conflict.is_none() {
+            conflict = history.atomic_writes.iter().find(|w| !ordered(w)).copied();
+        }
         if write && conflict.is_none() {
             conflict = history.reads.iter().find(|r| !ordered(r)).copied();
         }
@@ -184,9 +198,22 @@ impl Clocks {
         }
     }
 
+    /// The clock of a thread, whose own time is at least 1.
+    fn started(&mut self, thread: ThreadId) -> Vec<u32> {
+        if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
+            self.tick(thread);
+        }
+        self.thread(thread).clone()
+    }
+
     fn thread(&mut self, thread: ThreadId) -> &mut Vec<u32> {
         entry(&mut self.threads, thread)
     }
+}
+
+/// Whether an access happens before what a thread with this clock does now.
+fn is_ordered((time, access): &(u32, Access), thread: ThreadId, clock: &[u32]) -> bool {
+    access.thread == thread || clock.get(access.thread.index()).copied().unwrap_or(0) >= *time
 }
 
 fn entry(clocks: &mut Vec<Vec<u32>>, thread: ThreadId) -> &mut Vec<u32> {
