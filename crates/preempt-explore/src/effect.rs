@@ -407,6 +407,9 @@ impl World {
                 matches!(operation.action, Action::CompareExchange | Action::ComparePointer);
             let order = if compares && !writes { operation.failure } else { operation.order };
             let reads = operation.action != Action::Store;
+            if writes && self.rules.mixed {
+                clocks.atomic_write(id, operation.object, operation.site);
+            }
             clocks.number(id, operation.object, order, (reads, writes));
         } else {
             let acquires = !matches!(

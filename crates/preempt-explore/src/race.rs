@@ -39,6 +39,21 @@ struct CellHistory {
     execution: u64,
     write: Option<(u32, Access)>,
     reads: Vec<(u32, Access)>,
+    /// Of a number that is also read as plain memory: the last atomic write of each thread.
+    atomic_writes: Vec<(u32, Access)>,
+}
+
+impl CellHistory {
+    /// The history within an execution, which is empty if the last access was in an earlier one.
+    fn within(&mut self, execution: u64) -> &mut Self {
+        if self.execution != execution {
+            self.execution = execution;
+            self.write = None;
+            self.reads.clear();
+            self.atomic_writes.clear();
+        }
+        self
+    }
 }
 
 /// Vector clocks of threads and objects, and the last accesses to each cell.
@@ -138,6 +153,22 @@ impl Clocks {
         }
     }
 
+    /// An atomic write to a number that is also read as plain memory. It races with such reads, not with
+    /// other atomic accesses.
+    pub(crate) fn atomic_write(&mut self, thread: ThreadId, object: ObjectId, site: Site) {
+        self.start(thread);
+        let clock = &self.threads[thread.index()];
+        let now = clock[thread.index()];
+        let later = Access { thread, write: true, site };
+        let history = self.cells.entry(object).or_default().within(self.execution);
+        let conflict = history.reads.iter().find(|read| !is_ordered(read, thread, clock)).copied();
+        history.atomic_writes.retain(|(_, access)| access.thread != thread);
+        history.atomic_writes.push((now, later));
+        if let Some((_, earlier)) = conflict.filter(|_| self.race.is_none()) {
+            self.race = Some(Race { cell: object, earlier, later });
+        }
+    }
+
     /// A fence.
     pub(crate) fn fence(&mut self, thread: ThreadId, order: Order) {
         if order.acquires() {
@@ -173,23 +204,16 @@ impl Clocks {
         site: Site,
         ticks: u32,
     ) {
-        if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
-            self.tick(thread);
-        }
+        self.start(thread);
         let clock = &self.threads[thread.index()];
-        let now = clock.get(thread.index()).copied().unwrap_or(0).saturating_sub(ticks);
+        let now = clock[thread.index()].saturating_sub(ticks);
         let later = Access { thread, write, site };
-        let ordered = |&(time, access): &(u32, Access)| {
-            access.thread == thread
-                || clock.get(access.thread.index()).copied().unwrap_or(0) >= time
-        };
-        let history = self.cells.entry(cell).or_default();
-        if history.execution != self.execution {
-            history.execution = self.execution;
-            history.write = None;
-            history.reads.clear();
-        }
+        let ordered = |access: &(u32, Access)| is_ordered(access, thread, clock);
+        let history = self.cells.entry(cell).or_default().within(self.execution);
         let mut conflict = history.write.filter(|w| !ordered(w));
+        if conflict.is_none() {
+            conflict = history.atomic_writes.iter().find(|w| !ordered(w)).copied();
+        }
         if write && conflict.is_none() {
             conflict = history.reads.iter().find(|r| !ordered(r)).copied();
         }
@@ -205,9 +229,21 @@ impl Clocks {
         }
     }
 
+    /// Sees to it that a thread's own time is at least 1.
+    fn start(&mut self, thread: ThreadId) {
+        if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
+            self.tick(thread);
+        }
+    }
+
     fn thread(&mut self, thread: ThreadId) -> &mut Vec<u32> {
         entry(&mut self.threads, thread)
     }
+}
+
+/// Whether an access happens before what a thread with this clock does now.
+fn is_ordered((time, access): &(u32, Access), thread: ThreadId, clock: &[u32]) -> bool {
+    access.thread == thread || clock.get(access.thread.index()).copied().unwrap_or(0) >= *time
 }
 
 fn entry(clocks: &mut Vec<Vec<u32>>, thread: ThreadId) -> &mut Vec<u32> {

@@ -73,6 +73,8 @@ pub struct Rules {
     pub watch: bool,
     /// Keep vector clocks. Costs time; switched on when a plain cell is touched.
     pub clocks: bool,
+    /// Some number is read as plain memory, so that atomic writes may race. Needs clocks.
+    pub mixed: bool,
     /// How many timeouts may fire in an execution while some thread could move otherwise.
     pub timeouts: u32,
     /// Some thread takes a lock for reading that it holds for reading: writers that wait matter.
@@ -92,6 +94,7 @@ impl Default for Rules {
         Rules {
             watch: false,
             clocks: false,
+            mixed: false,
             timeouts: 1,
             recursive: false,
             time: false,
@@ -369,7 +372,7 @@ impl World {
         }
     }
 
-    fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
+    pub(crate) fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
         let operation = &thread.operation;
         let value = || self.objects[operation.object.index()].value;
         match operation.action {

@@ -19,14 +19,14 @@ pub(crate) struct RacyAccess {
     pub(crate) access: Access,
 }
 
-/// The steps of an execution in the vocabulary of reports. The main thread runs first: whoever moves
-/// before it has taken the processor from it.
+/// The steps of an execution in the vocabulary of reports, and where their objects were made. The main
+/// thread runs first: whoever moves before it has taken the processor from it.
 pub(crate) fn trace(
     events: &[Event],
     racy: &[RacyAccess],
     threads: &[String],
     origins: &FxHashMap<ObjectId, Site>,
-) -> Trace {
+) -> (Trace, Vec<(String, String)>) {
     let mut names = ObjectNames { origins: origins.clone(), ..ObjectNames::default() };
     let mut last = 0;
     let mut steps = Vec::with_capacity(events.len() + racy.len());
@@ -53,7 +53,7 @@ pub(crate) fn trace(
         step.changes = names.changes(event);
         steps.push(step);
     }
-    Trace { steps, ..Trace::default() }
+    (Trace { steps, ..Trace::default() }, names.places)
 }
 
 fn step(thread: usize, threads: &[String], site: Site, text: String, switch: Switch) -> TraceStep {
@@ -91,6 +91,8 @@ struct ObjectNames {
     names: FxHashMap<ObjectId, String>,
     counts: FxHashMap<String, usize>,
     origins: FxHashMap<ObjectId, Site>,
+    /// Names and places, in the order of first use.
+    places: Vec<(String, String)>,
 }
 
 impl ObjectNames {
@@ -98,7 +100,8 @@ impl ObjectNames {
         if let Some(name) = self.names.get(&object) {
             return name.clone();
         }
-        let binding = self.origins.get(&object).and_then(|site| binding(site));
+        let origin = self.origins.get(&object).copied();
+        let binding = origin.and_then(binding);
         let is_bound = binding.is_some();
         let base = binding.unwrap_or_else(|| kind.to_string());
         let count = self.counts.entry(base.clone()).or_default();
@@ -107,6 +110,9 @@ impl ObjectNames {
             1 if is_bound => base,
             count => format!("{base}{count}"),
         };
+        if let Some(site) = origin {
+            self.places.push((name.clone(), format!("{}:{}", site.file(), site.line())));
+        }
         self.names.insert(object, name.clone());
         name
     }

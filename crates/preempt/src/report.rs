@@ -109,6 +109,8 @@ pub struct Failure {
     pub schedule: String,
     /// The execution, step by step.
     pub trace: Trace,
+    /// The objects in it: their names, and the places where they were made.
+    pub objects: Vec<(String, String)>,
 }
 
 /// What an exploration found.
@@ -265,6 +267,7 @@ impl Failure {
             preemptions: 0,
             schedule: String::new(),
             trace: Trace::default(),
+            objects: Vec::new(),
         }
     }
 
@@ -283,6 +286,8 @@ impl Failure {
 
     pub(crate) fn from_evidence(evidence: Evidence) -> Self {
         let (kind, message, file, line) = describe(&evidence);
+        let (trace, objects) =
+            lanes::trace(&evidence.events, &evidence.racy, &evidence.threads, &evidence.origins);
         Failure {
             kind,
             message,
@@ -290,12 +295,8 @@ impl Failure {
             line,
             preemptions: evidence.preemptions,
             schedule: evidence.schedule.to_string(),
-            trace: lanes::trace(
-                &evidence.events,
-                &evidence.racy,
-                &evidence.threads,
-                &evidence.origins,
-            ),
+            trace,
+            objects,
         }
     }
 
@@ -341,6 +342,11 @@ impl fmt::Display for Failure {
         if !self.trace.steps.is_empty() {
             write!(f, "with {}: ", preemptions(self.preemptions))?;
             f.write_str(&lanes::draw(&self.trace))?;
+            if !self.objects.is_empty() {
+                let made = |(name, place): &(String, String)| format!("{name} at {place}");
+                let made: Vec<String> = self.objects.iter().map(made).collect();
+                writeln!(f, "made: {}", made.join(", "))?;
+            }
         }
         Ok(())
     }
@@ -502,7 +508,7 @@ fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
             (Action::TakeToken, None) => "to be unparked".into(),
             (Action::Yield, None) => "in a loop that yields".into(),
             (Action::ReadLock, None) => {
-                "to read a lock that it already reads, behind a writer that waits".into()
+                "for an RwLock that it already holds for reading, behind a writer that waits".into()
             }
             (action, None) => format!("at {}", action.name()),
         };
