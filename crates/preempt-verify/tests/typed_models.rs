@@ -137,9 +137,9 @@ impl Graph {
         let mut states = within.clone();
         loop {
             let before = states.clone();
-            for state in 0..states.len() {
+            for (state, stays) in states.iter_mut().enumerate() {
                 let ends = self.edges[state].is_empty();
-                states[state] &= ends || self.successors(state).any(|to| before[to]);
+                *stays &= ends || self.successors(state).any(|to| before[to]);
             }
             if states == before {
                 return states;
