@@ -323,6 +323,7 @@ fn check_one(
     // A search has parts of the model translated on its way.
     let translation = native.as_ref().map_or(0.0, Native::translation_seconds);
     claim.statistics.compile_seconds = seconds + translation;
+    claim.statistics.seconds = (claim.statistics.seconds - translation).max(0.0);
     if let Some(violation) = &mut claim.violation {
         notes.extend(truncations_along(&interpreter, &violation.trace.raw));
         print_as_observed(model, arguments, &mut violation.trace);
