@@ -30,10 +30,9 @@ impl Counterexample {
             FaultKind::Assertion => ViolationKind::Assertion,
             FaultKind::Claim => ViolationKind::Claim,
             FaultKind::Exclusivity => ViolationKind::Exclusivity,
-            FaultKind::Runtime
-            | FaultKind::Limit
-            | FaultKind::Cut(_)
-            | FaultKind::Stopped(_) => ViolationKind::Runtime,
+            FaultKind::Runtime | FaultKind::Limit | FaultKind::Cut(_) | FaultKind::Stopped(_) => {
+                ViolationKind::Runtime
+            }
         };
         Counterexample {
             steps,
@@ -320,6 +319,7 @@ fn way_on(stop: Stop) -> &'static str {
         Stop::Time => "; more time covers more",
         Stop::Depth => "; a higher depth limit covers more",
         Stop::Interrupted => "; let it run on to cover more",
+        Stop::Bound => "; a higher bound covers more",
         Stop::LossyStore | Stop::Sampling | Stop::Fault | Stop::Unsupported => "",
     }
 }

@@ -35,6 +35,8 @@ pub struct Race {
 
 #[derive(Clone, Debug, Default)]
 struct CellHistory {
+    /// The execution that this is about; in any other the cell was not accessed yet.
+    execution: u64,
     write: Option<(u32, Access)>,
     reads: Vec<(u32, Access)>,
 }
@@ -49,25 +51,39 @@ pub(crate) struct Clocks {
     /// By thread: what relaxed loads have read from since its last acquire fence.
     unacquired: Vec<Vec<u32>>,
     cells: FxHashMap<ObjectId, CellHistory>,
+    execution: u64,
     race: Option<Race>,
 }
 
 impl Clocks {
+    /// Back to the beginning of another execution, keeping allocations.
+    pub(crate) fn reset(&mut self) {
+        for clocks in
+            [&mut self.threads, &mut self.objects, &mut self.released, &mut self.unacquired]
+        {
+            clocks.iter_mut().for_each(Vec::clear);
+        }
+        self.execution += 1;
+        self.race = None;
+    }
+
     /// The first race of the execution.
     pub(crate) fn race(&self) -> Option<Race> {
         self.race
     }
 
     pub(crate) fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
-        let clock = self.thread(parent).clone();
-        *self.thread(child) = clock;
+        let clock = std::mem::take(self.thread(parent));
+        self.thread(child).clone_from(&clock);
+        *self.thread(parent) = clock;
         self.tick(parent);
         self.tick(child);
     }
 
     pub(crate) fn join(&mut self, thread: ThreadId, target: ThreadId) {
-        let clock = self.thread(target).clone();
+        let clock = std::mem::take(self.thread(target));
         merge(self.thread(thread), &clock);
+        *self.thread(target) = clock;
     }
 
     pub(crate) fn acquire(&mut self, thread: ThreadId, object: ObjectId) {
@@ -160,7 +176,7 @@ impl Clocks {
         if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
             self.tick(thread);
         }
-        let clock = self.thread(thread).clone();
+        let clock = &self.threads[thread.index()];
         let now = clock.get(thread.index()).copied().unwrap_or(0).saturating_sub(ticks);
         let later = Access { thread, write, site };
         let ordered = |&(time, access): &(u32, Access)| {
@@ -168,6 +184,11 @@ impl Clocks {
                 || clock.get(access.thread.index()).copied().unwrap_or(0) >= time
         };
         let history = self.cells.entry(cell).or_default();
+        if history.execution != self.execution {
+            history.execution = self.execution;
+            history.write = None;
+            history.reads.clear();
+        }
         let mut conflict = history.write.filter(|w| !ordered(w));
         if write && conflict.is_none() {
             conflict = history.reads.iter().find(|r| !ordered(r)).copied();

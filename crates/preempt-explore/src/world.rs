@@ -201,7 +201,10 @@ impl World {
         self.exited = false;
         self.urgent = None;
         self.hint = None;
-        self.clocks = rules.clocks.then(Box::default);
+        match &mut self.clocks {
+            Some(clocks) if rules.clocks => clocks.reset(),
+            clocks => *clocks = rules.clocks.then(Box::default),
+        }
         self.times = rules.time.then(Box::default);
         self.woken = 0;
         self.add_thread(ThreadId::MAIN, MAIN_KEY, mix(MAIN_KEY, 1), ObjectId::NONE);
@@ -426,14 +429,15 @@ impl World {
     }
 
     /// The thread that holds what a disabled thread waits for, if there is exactly one.
-    pub fn holder(&self, thread: ThreadId) -> Option<ThreadId> {
-        let thread = self.thread(thread);
+    pub fn holder(&self, id: ThreadId) -> Option<ThreadId> {
+        let thread = self.thread(id);
         let operation = &thread.operation;
         let held = || self.object(operation.object).value;
         match operation.action {
             Action::Join => Some(operation.target()),
             Action::Reacquire if thread.waiting != ObjectId::NONE => None,
             Action::Lock | Action::Reacquire => (held() as u32).checked_sub(1).map(ThreadId),
+            Action::WriteLock if self.is_reading(id, operation.object) => Some(id),
             Action::ReadLock | Action::WriteLock if held() & WRITER != 0 => {
                 (held() as u32).checked_sub(1).map(ThreadId)
             }

@@ -44,6 +44,9 @@ impl Config {
         const LONG: Duration = Duration::from_secs(3600);
         let check = Check::new()
             .stack(self.stack_size.max(SMALLEST_STACK))
+            // As in shuttle waits never time out, and threads whose handles are dropped end with `main`.
+            .timeouts(0)
+            .daemons()
             .time(self.max_time.unwrap_or(LONG));
         match self.max_steps {
             MaxSteps::FailAfter(steps) | MaxSteps::ContinueAfter(steps) => check.steps(steps),

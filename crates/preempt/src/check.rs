@@ -397,6 +397,7 @@ impl Check {
         let finished = tally.rows.last().map(|row| row.preemptions);
         let outcome = match (found.failure, tally.exhausted, finished) {
             (Some(failure), _, _) => Outcome::Failed(failure),
+            _ if found.reason == Some(Reason::Unseen) => Outcome::Inconclusive(Reason::Unseen),
             (None, true, _) => Outcome::Holds,
             (None, false, Some(bound))
                 if !self.unbounded && self.bound.is_none_or(|b| b <= bound) =>

@@ -60,6 +60,10 @@ pub fn drive<C: Chooser>(check: &Check, chooser: &mut C, body: impl Fn() + Sync)
         fn number(&mut self) -> u64 {
             self.0.number()
         }
+
+        fn begin_again(&mut self) {
+            self.0.begin_again();
+        }
     }
     check.run_by(&mut Moved(chooser), &body)
 }

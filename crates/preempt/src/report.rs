@@ -36,6 +36,8 @@ pub enum Reason {
     Sampling,
     /// A single schedule was run, and it did not fail.
     Replay,
+    /// Threads share something that preempt does not see.
+    Unseen,
 }
 
 impl fmt::Display for Reason {
@@ -46,6 +48,7 @@ impl fmt::Display for Reason {
             Reason::States => "the limit on states was reached",
             Reason::Sampling => "executions were sampled",
             Reason::Replay => "one schedule was replayed and did not fail",
+            Reason::Unseen => "threads share something that preempt does not see",
         })
     }
 }
@@ -488,8 +491,11 @@ fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
         let operation = &waiting.operation;
         let what = match (operation.action, waiting.holder) {
             (Action::Join, Some(target)) => format!("for {} to end", name(target)),
+            (Action::Lock | Action::Reacquire, Some(holder)) if holder == waiting.thread => {
+                "for a Mutex that it already holds (double lock)".into()
+            }
             (_, Some(holder)) if holder == waiting.thread => {
-                "for a lock that it already holds (double lock)".into()
+                "for an RwLock that it already holds (double lock)".into()
             }
             (_, Some(holder)) => format!("for a lock held by {}", name(holder)),
             (Action::Reacquire, None) => "to be notified".into(),

@@ -35,25 +35,9 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
     if let Some(safety) = safety {
         return depth_first_as_spin(system, store, bound, Build { safety }, options, budget);
     }
-    let needs_stack = options.search == Search::Depth || options.free_cycles || options.shorten;
-    if !needs_stack && store.is_exact() && options.threads > 1 {
-        let limit = budget.memory_limit();
-        return match options.storage {
-            Storage::Tree => {
-                let make = |workers| Tree::new(limit / workers);
-                iterative_parallel(system, make, options, reduce, budget)
-            }
-            _ => {
-                let make = |workers| Exact::new(limit / workers);
-                iterative_parallel(system, make, options, reduce, budget)
-            }
-        };
-    }
+    let needs_stack = needs_stack(options);
     if !needs_stack && store.is_exact() {
-        return match reduce && runs_ahead(options, bound) {
-            true => reduced(system, store, options, bound, budget),
-            false => iterative(system, store, options, reduce, budget),
-        };
+        return by_buckets(system, store, options, budget);
     }
     if !needs_stack && matches!(options.preemptions, Preemptions::Iterate { .. }) {
         let mut finding = match options.storage {
@@ -79,6 +63,39 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
         _ => with_stack(system, Marked::new(store), bound, options, budget),
     };
     keep_to_the_bound(system, bound, options, budget, finding)
+}
+
+/// Whether a search with a bound has to be depth-first.
+pub(crate) fn needs_stack(options: &Options) -> bool {
+    options.search == Search::Depth || options.free_cycles || options.shorten
+}
+
+/// The search for an exact store, one count of preemptions after the other: the usual one.
+pub(crate) fn by_buckets<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let reduce = options.reduction != Reduction::None;
+    if options.threads > 1 {
+        let limit = budget.memory_limit();
+        return match options.storage {
+            Storage::Tree => {
+                let make = |workers| Tree::new(limit / workers);
+                iterative_parallel(system, make, options, reduce, budget)
+            }
+            _ => {
+                let make = |workers| Exact::new(limit / workers);
+                iterative_parallel(system, make, options, reduce, budget)
+            }
+        };
+    }
+    let bound = options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND);
+    match reduce && runs_ahead(options, bound) {
+        true => reduced(system, store, options, bound, budget),
+        false => iterative(system, store, options, reduce, budget),
+    }
 }
 
 /// Whether processes may run ahead of the count. Without preemptions nearly every last mover may owe its turn

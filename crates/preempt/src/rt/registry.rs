@@ -107,7 +107,10 @@ pub(crate) struct Registry {
     pub(crate) knowledge: Knowledge,
     externals: FxHashMap<usize, ObjectId>,
     values: FxHashMap<usize, Box<dyn Any>>,
-    locals: FxHashMap<(ThreadId, usize), Box<dyn Any>>,
+    value_order: Vec<usize>,
+    /// `None` once the destructor of the value has begun.
+    locals: FxHashMap<(ThreadId, usize), Option<Box<dyn Any>>>,
+    /// Those with destructors.
     local_order: Vec<(ThreadId, usize)>,
     arcs: Vec<Option<Site>>,
     /// Tags of Arcs whose address was taken.
@@ -217,7 +220,13 @@ impl Registry {
     pub(super) fn abandon(&mut self) {
         std::mem::forget(std::mem::take(&mut self.values));
         std::mem::forget(std::mem::take(&mut self.locals));
+        self.value_order.clear();
         self.local_order.clear();
+    }
+
+    /// Whether there is something to be dropped at the end of the execution.
+    pub(super) fn has_values(&self) -> bool {
+        !self.values.is_empty() || !self.locals.is_empty()
     }
 
     pub(super) fn leaks(&self) -> Vec<Site> {
@@ -225,25 +234,29 @@ impl Registry {
     }
 }
 
-/// Drops the thread-locals of a thread, latest first; a destructor may make others.
+/// Drops the thread-locals of a thread, latest first; a destructor may make others. As in std a
+/// value is gone from the moment its destructor begins, unless it has none.
 pub(super) fn drop_locals(thread: ThreadId) {
     while let Some(registry) = current().map(|runtime| &mut runtime.registry) {
         let last = registry.local_order.iter().rposition(|key| key.0 == thread);
         let Some(position) = last else { break };
         let key = registry.local_order.remove(position);
-        let value = registry.locals.remove(&key);
+        let value = registry.locals.get_mut(&key).and_then(Option::take);
         drop(value);
+    }
+    if let Some(runtime) = current().filter(|runtime| !runtime.registry.locals.is_empty()) {
+        runtime.registry.locals.retain(|key, _| key.0 != thread);
     }
 }
 
-/// Drops what is left at the end of an execution: statics.
+/// Drops what is left at the end of an execution: statics, latest first. A destructor may make
+/// others.
 pub(super) fn drop_values() {
-    let Some(runtime) = current() else { return };
-    let values = std::mem::take(&mut runtime.registry.values);
-    let locals = std::mem::take(&mut runtime.registry.locals);
-    runtime.registry.local_order.clear();
-    drop(values);
-    drop(locals);
+    while let Some(registry) = current().map(|runtime| &mut runtime.registry) {
+        let Some(key) = registry.value_order.pop() else { break };
+        let value = registry.values.remove(&key);
+        drop(value);
+    }
 }
 
 /// A static that begins every execution anew.
@@ -399,22 +412,36 @@ pub(super) fn wait_for_time(runtime: &mut super::Runtime) -> bool {
     true
 }
 
+/// A thread-local of the current thread.
+pub(crate) enum Local<T: 'static> {
+    /// The caller does not run under control.
+    Outside,
+    /// Its destructor has begun.
+    Gone,
+    /// The value.
+    Value(&'static T),
+}
+
 /// The value of a thread-local for the current thread, made on first use.
-pub(crate) fn local<T: 'static>(key: usize, init: fn() -> T) -> Option<&'static T> {
-    let runtime = current()?;
-    let me = runtime.run().current;
-    if !runtime.registry.locals.contains_key(&(me, key)) {
+pub(crate) fn local<T: 'static>(key: usize, init: fn() -> T) -> Local<T> {
+    let Some(runtime) = current() else { return Local::Outside };
+    let key = (runtime.run().current, key);
+    if !runtime.registry.locals.contains_key(&key) {
         let value: Box<dyn Any> = Box::new(init());
         let _paused = Paused::new();
-        let runtime = current()?;
-        runtime.registry.locals.insert((me, key), value);
-        runtime.registry.local_order.push((me, key));
+        let Some(runtime) = current() else { return Local::Outside };
+        runtime.registry.locals.insert(key, Some(value));
+        if std::mem::needs_drop::<T>() {
+            runtime.registry.local_order.push(key);
+        }
     }
-    let runtime = current()?;
-    let value = runtime.registry.locals.get(&(me, key))?.downcast_ref::<T>()?;
-    // SAFETY: the box is dropped only at the end of its thread; `LocalKey::with` shortens the
-    // lifetime to a call made by that thread.
-    Some(unsafe { &*std::ptr::from_ref(value) })
+    let value = current().and_then(|runtime| runtime.registry.locals.get(&key)?.as_ref());
+    match value.and_then(|value| value.downcast_ref::<T>()) {
+        // SAFETY: the box is dropped only at the end of its thread; `LocalKey::with` shortens the
+        // lifetime to a call made by that thread.
+        Some(value) => Local::Value(unsafe { &*std::ptr::from_ref(value) }),
+        None => Local::Gone,
+    }
 }
 
 /// A value per execution, by address of its owner, made on first use.
@@ -426,7 +453,9 @@ pub(crate) fn per_execution<T: 'static>(
     if !runtime.registry.values.contains_key(&key) {
         let value: Box<dyn Any> = Box::new(init());
         let _paused = Paused::new();
-        current()?.registry.values.insert(key, value);
+        let registry = &mut current()?.registry;
+        registry.values.insert(key, value);
+        registry.value_order.push(key);
     }
     let value = current()?.registry.values.get(&key)?.downcast_ref::<T>()?;
     // SAFETY: the box is dropped only at the end of the execution, when no code of the program
