@@ -52,7 +52,7 @@ pub(crate) use depth::depth_first;
 pub(crate) use depth_bounded::iterative_depth;
 pub(crate) use form::Form;
 pub(crate) use parallel::parallel;
-pub(crate) use preemption_bound::bounded;
+pub(crate) use preemption_bound::{bounded, by_buckets, needs_stack};
 pub(crate) use random_walk::random_walk;
 pub(crate) use simplest::simplify;
 pub use simplest::{Simplest, simplest};

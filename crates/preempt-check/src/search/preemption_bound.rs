@@ -39,12 +39,9 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
     if let Some(safety) = safety {
         return depth_first_as_spin(system, store, bound, Build { safety }, options, budget);
     }
-    let needs_stack = options.search == Search::Depth || options.free_cycles || options.shorten;
+    let needs_stack = needs_stack(options);
     if !needs_stack && store.is_exact() {
-        return match reduce {
-            true => reduced(system, store, options, bound, budget),
-            false => exactly(system, store, options, false, budget),
-        };
+        return by_buckets(system, store, options, budget);
     }
     if !needs_stack && matches!(options.preemptions, Preemptions::Iterate { .. }) {
         let mut finding = match options.storage {
@@ -75,6 +72,25 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
         _ => with_stack(system, Marked::new(store), bound, options, budget),
     };
     keep_to_the_bound(system, bound, options, budget, finding)
+}
+
+/// Whether a search with a bound has to be depth-first.
+pub(crate) fn needs_stack(options: &Options) -> bool {
+    options.search == Search::Depth || options.free_cycles || options.shorten
+}
+
+/// The search for an exact store, one count of preemptions after the other: the usual one.
+pub(crate) fn by_buckets<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let bound = options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND);
+    match options.reduction {
+        Reduction::None => exactly(system, store, options, false, budget),
+        Reduction::Full | Reduction::Spin => reduced(system, store, options, bound, budget),
+    }
 }
 
 /// Searches bucket by bucket; with `reduce` strictly local steps are taken alone.

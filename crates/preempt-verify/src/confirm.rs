@@ -1,14 +1,13 @@
 //! The independent check of every counterexample, on the reference interpreter.
 
-use crate::failure::Failure;
+use crate::Error;
 use preempt_check::Counterexample;
 use preempt_core::{Enabled, Label, Outcome, System, ViolationKind, replay};
 
 /// Replays `found` on `reference`: each step is enabled where it is taken, and the end is as bad as
 /// was claimed.
-pub(super) fn verify(reference: &dyn System, found: &Counterexample) -> Result<(), Failure> {
-    let bug =
-        |message: String| Failure::Bug(format!("the counterexample does not hold: {message}"));
+pub(crate) fn confirm(reference: &dyn System, found: &Counterexample) -> Result<(), Error> {
+    let bug = |message: String| Error::Bug(format!("the counterexample does not hold: {message}"));
     let (_, mut state, outcome) = match replay(reference, &found.steps) {
         Ok(replayed) => replayed,
         // Nobody will call it a violation then, see `conclude`.
@@ -22,7 +21,7 @@ pub(super) fn verify(reference: &dyn System, found: &Counterexample) -> Result<(
         };
     }
     if let Some(start) = found.cycle_start {
-        return verify_cycle(reference, found, start).map_err(bug);
+        return confirm_cycle(reference, found, start).map_err(bug);
     }
     let mut enabled = Enabled::new();
     reference.enabled(&mut state, &mut enabled);
@@ -38,17 +37,16 @@ pub(super) fn verify(reference: &dyn System, found: &Counterexample) -> Result<(
 }
 
 /// Replays an execution that ends in a circle inside an indivisible sequence. What is seen of it was
-/// verified before.
-pub(super) fn verify_circle(reference: &dyn System, found: &Counterexample) -> Result<(), Failure> {
-    let bug =
-        |message: String| Failure::Bug(format!("the counterexample does not hold: {message}"));
+/// confirmed before.
+pub(crate) fn confirm_circle(reference: &dyn System, found: &Counterexample) -> Result<(), Error> {
+    let bug = |message: String| Error::Bug(format!("the counterexample does not hold: {message}"));
     replay(reference, &found.steps).map_err(|error| bug(error.to_string()))?;
     let start = found.cycle_start.unwrap_or(found.steps.len());
     close_cycle(reference, found, start).map(|_| ()).map_err(bug)
 }
 
 /// The part from `start` on returns to where it began, and accepts on the way.
-fn verify_cycle(
+fn confirm_cycle(
     reference: &dyn System,
     found: &Counterexample,
     start: usize,

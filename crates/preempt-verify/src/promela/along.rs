@@ -13,7 +13,7 @@ use preempt_core::{
 use preempt_promela::interpret::Interpreter;
 
 /// See the module's text.
-pub(super) struct Along<'a> {
+pub(crate) struct Along<'a> {
     model: &'a Interpreter,
     steps: &'a [Step],
     /// Where the execution goes on behind its last step.
@@ -26,7 +26,7 @@ const WIDTH: usize = 4;
 const CUT_OFF: u32 = u32::MAX;
 
 impl<'a> Along<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         model: &'a Interpreter,
         steps: &'a [Step],
         cycle_start: Option<usize>,

@@ -6,43 +6,37 @@
 //! options. Where an automaton stopped and the model has assertions, they are therefore searched for
 //! once more without it.
 
-use super::cycles::Question;
-use super::safety;
-use crate::failure::Failure;
+use crate::engine::Engine;
+use crate::question::{Asserted, Question};
+use crate::{Error, safety};
 use preempt_check::{Assertions, Finding, Preemptions, Search, Storage};
-use preempt_core::{Claim, FaultKind, Stop, System, Verdict};
-use preempt_promela::interpret::Interpreter;
-use std::time::Duration;
+use preempt_core::{Claim, Stop, System, Verdict};
 
 /// Completes what a search of a property found nothing in. Gives the answer if an assertion is violated.
-pub(super) fn complete<S: System + ?Sized>(
-    system: &S,
-    reference: &Interpreter,
+pub(crate) fn complete(
+    engine: Engine<'_>,
+    reference: &dyn System,
     question: &Question<'_>,
     finding: &mut Finding,
-    time: Option<Duration>,
-) -> Result<Option<Claim>, Failure> {
-    let arguments = question.arguments;
-    if arguments.compat.is_some() {
+) -> Result<Option<Claim>, Error> {
+    let request = question.request;
+    if request.imitates() || question.assertions == Asserted::Apart {
         // Spin looks at assertions as far as the claim goes.
         return Ok(None);
     }
-    if arguments.no_assert {
+    if !request.assertions {
         finding.assertions = Some(Assertions::Ignored);
         return Ok(None);
     }
     finding.assertions = Some(Assertions::Checked);
     let is_over = finding.counterexample.is_some()
         || matches!(finding.stop, Some(Stop::Time | Stop::Memory | Stop::Interrupted));
-    let faults = &reference.program().faults;
-    let has_assertions = faults.iter().any(|fault| fault.kind == FaultKind::Assertion);
-    if is_over || !finding.cut || !has_assertions {
+    if is_over || !finding.cut || question.assertions != Asserted::All {
         return Ok(None);
     }
-    let mut options = safety::options(arguments, question.property.clone(), false);
+    let mut options = request.options(question.property.clone(), false);
     options.deadlocks = false;
     options.swarm = None;
-    options.time = time;
     options.preemptions = finding.bound.map_or(Preemptions::Any, Preemptions::AtMost);
     if !matches!(options.search, Search::Depth | Search::Breadth) {
         options.search = Search::Auto;
@@ -50,7 +44,7 @@ pub(super) fn complete<S: System + ?Sized>(
     if let Storage::Bitstate { .. } = options.storage {
         options.storage = Storage::Exact;
     }
-    let mut claim = safety::check(system, reference, options, arguments)?;
+    let mut claim = safety::check(engine, reference, options, question.control)?;
     finding.statistics.seconds += claim.statistics.seconds;
     match claim.verdict {
         Verdict::Violated => {

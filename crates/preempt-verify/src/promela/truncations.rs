@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 
 /// The places told so far.
 #[derive(Default)]
-pub(crate) struct Truncations {
+pub struct Truncations {
     told: BTreeSet<(String, u32)>,
 }
 
 impl Truncations {
     /// What to say about a step that is about to be taken.
-    pub(crate) fn note(&mut self, system: &Interpreter, state: &[u8], step: Step) -> Vec<String> {
+    pub fn note(&mut self, system: &Interpreter, state: &[u8], step: Step) -> Vec<String> {
         let found = system.truncations(state, step).into_iter();
         found
             .filter(|t| self.told.insert((t.file.clone(), t.line)))
@@ -22,7 +22,7 @@ impl Truncations {
 }
 
 /// The same along a whole execution.
-pub(crate) fn along(system: &Interpreter, steps: &[Step]) -> Vec<String> {
+pub fn along(system: &Interpreter, steps: &[Step]) -> Vec<String> {
     let mut truncations = Truncations::default();
     let mut said = Vec::new();
     let (mut state, mut enabled) = (Vec::new(), Enabled::new());
