@@ -450,3 +450,126 @@ pub(crate) const ALGORITHMS: [(&str, fn(bool)); 16] = [
     ("ticket_lock", ticket_lock),
     ("left_right", left_right),
 ];
+
+type Pair = [AtomicUsize; 2];
+
+/// Runs the threads of a litmus test; what they saw, and memory in the end.
+fn observe(threads: &[fn(&Pair) -> Vec<usize>]) -> Vec<usize> {
+    let pair: Arc<Pair> = Arc::new(atomics());
+    let handles: Vec<_> = threads
+        .iter()
+        .map(|&body| {
+            let pair = pair.clone();
+            thread::spawn(move || body(&pair))
+        })
+        .collect();
+    let mut seen: Vec<usize> = handles.into_iter().flat_map(|h| h.join().unwrap()).collect();
+    seen.extend(pair.iter().map(|x| x.load(Relaxed)));
+    seen
+}
+
+/// A store.
+macro_rules! st {
+    ($x:literal, $value:literal, $order:ident) => {
+        |p: &Pair| {
+            p[$x].store($value, $order);
+            Vec::new()
+        }
+    };
+    ($x:literal, $v:literal, $y:literal, $w:literal, $order:ident) => {
+        |p: &Pair| {
+            p[$x].store($v, $order);
+            p[$y].store($w, $order);
+            Vec::new()
+        }
+    };
+}
+
+/// Two loads.
+macro_rules! ld {
+    ($x:literal, $y:literal, $order:ident) => {
+        |p: &Pair| vec![p[$x].load($order), p[$y].load($order)]
+    };
+}
+
+/// A store and a load.
+macro_rules! st_ld {
+    ($x:literal, $y:literal, $store:ident, $load:ident) => {
+        |p: &Pair| {
+            p[$x].store(1, $store);
+            vec![p[$y].load($load)]
+        }
+    };
+}
+
+/// A load and a store.
+macro_rules! ld_st {
+    ($x:literal, $y:literal, $load:ident, $store:ident) => {
+        |p: &Pair| {
+            let seen = p[$x].load($load);
+            p[$y].store(1, $store);
+            vec![seen]
+        }
+    };
+}
+
+fn fenced(me: usize, p: &Pair) -> Vec<usize> {
+    p[me].store(1, Relaxed);
+    fence(SeqCst);
+    vec![p[1 - me].load(Relaxed)]
+}
+
+/// Litmus tests, and how many outcomes they have.
+pub(crate) const LITMUS: [(&str, fn() -> Vec<usize>, usize); 17] = [
+    ("SB+rlx", || observe(&[st_ld!(0, 1, Relaxed, Relaxed), st_ld!(1, 0, Relaxed, Relaxed)]), 4),
+    ("SB+ra", || observe(&[st_ld!(0, 1, Release, Acquire), st_ld!(1, 0, Release, Acquire)]), 4),
+    ("SB+sc", || observe(&[st_ld!(0, 1, SeqCst, SeqCst), st_ld!(1, 0, SeqCst, SeqCst)]), 3),
+    ("SB+fences-sc", || observe(&[|p| fenced(0, p), |p| fenced(1, p)]), 3),
+    ("MP+rlx", || observe(&[st!(0, 1, 1, 1, Relaxed), ld!(1, 0, Relaxed)]), 4),
+    ("MP+ra", || observe(&[st!(0, 1, 1, 1, Release), ld!(1, 0, Acquire)]), 3),
+    ("MP+sc", || observe(&[st!(0, 1, 1, 1, SeqCst), ld!(1, 0, SeqCst)]), 3),
+    ("LB+rlx", || observe(&[ld_st!(0, 1, Relaxed, Relaxed), ld_st!(1, 0, Relaxed, Relaxed)]), 3),
+    ("2+2W+rlx", || observe(&[st!(0, 1, 1, 2, Relaxed), st!(1, 1, 0, 2, Relaxed)]), 4),
+    ("2+2W+ra", || observe(&[st!(0, 1, 1, 2, Release), st!(1, 1, 0, 2, Release)]), 4),
+    ("2+2W+sc", || observe(&[st!(0, 1, 1, 2, SeqCst), st!(1, 1, 0, 2, SeqCst)]), 3),
+    ("IRIW+rlx", iriw_relaxed, 16),
+    (
+        "IRIW+ra",
+        || {
+            observe(&[
+                st!(0, 1, Release),
+                st!(1, 1, Release),
+                ld!(0, 1, Acquire),
+                ld!(1, 0, Acquire),
+            ])
+        },
+        16,
+    ),
+    (
+        "IRIW+sc",
+        || observe(&[st!(0, 1, SeqCst), st!(1, 1, SeqCst), ld!(0, 1, SeqCst), ld!(1, 0, SeqCst)]),
+        15,
+    ),
+    (
+        "WRC+rlx",
+        || observe(&[st!(0, 1, Relaxed), ld_st!(0, 1, Relaxed, Relaxed), ld!(1, 0, Relaxed)]),
+        8,
+    ),
+    ("CoRR+rlx", || observe(&[st!(0, 1, Relaxed), ld!(0, 0, Relaxed)]), 3),
+    (
+        "CoRR2+rlx",
+        || {
+            observe(&[
+                st!(0, 1, Relaxed),
+                st!(0, 2, Relaxed),
+                ld!(0, 0, Relaxed),
+                ld!(0, 0, Relaxed),
+            ])
+        },
+        72,
+    ),
+];
+
+fn iriw_relaxed() -> Vec<usize> {
+    observe(&[st!(0, 1, Relaxed), st!(1, 1, Relaxed), ld!(0, 1, Relaxed), ld!(1, 0, Relaxed)])
+}
