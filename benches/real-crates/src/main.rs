@@ -149,6 +149,11 @@ fn run_crate(
             if !chosen || !test.contains(part) {
                 continue;
             }
+            let other = if krate.name == SHUTTLE { suites::not_applicable(&test) } else { None };
+            if let Some(reason) = other.filter(|_| tool == Tool::Preempt) {
+                eprintln!("{:8} {} {test}: does not apply ({reason})", tool.name(), krate.name);
+                continue;
+            }
             for mut row in runner::run(workspace, &executable, &folder, &test, &options)? {
                 if row.outcome == Outcome::Passed && krate.name != SHUTTLE {
                     continue;
