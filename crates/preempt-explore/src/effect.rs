@@ -170,13 +170,13 @@ impl World {
 
     fn term_of(&self, id: ThreadId, touch: Touch) -> u128 {
         let name = self.action_name(id);
-        let mut hash = term(name, touch.stamp, 0, 0);
-        if touch.object != ObjectId::NONE {
+        let mut hash = if touch.object == ObjectId::NONE {
+            term(name, touch.stamp, 0, 0)
+        } else {
             let object = &self.objects[touch.object.index()];
             let reads = if touch.write { object.reads } else { 0 };
-            hash =
-                term(name, touch.stamp, object.last_write, reads.wrapping_add(touch.write.into()));
-        }
+            term(name, touch.stamp, object.last_write, reads.wrapping_add(touch.write.into()))
+        };
         if touch.second != ObjectId::NONE {
             let object = &self.objects[touch.second.index()];
             hash ^= term(name, 3, object.last_write, object.reads);
@@ -458,6 +458,9 @@ impl World {
                 matches!(operation.action, Action::CompareExchange | Action::ComparePointer);
             let order = if compares && !writes { operation.failure } else { operation.order };
             let reads = operation.action != Action::Store;
+            if writes && self.rules.mixed {
+                clocks.atomic_write(id, operation.object, operation.site);
+            }
             clocks.number(id, operation.object, order, (reads, writes));
         } else {
             let acquires = !matches!(

@@ -13,7 +13,7 @@
 //! * A loop that gives up after a few rounds does not wait for others. Which loops do is found out by
 //!   trying: when a thread polls for the first time, the execution is stopped and the thread runs alone
 //!   for [`GIVES_UP`] rounds (see `epilogue`). If it leaves the loop meanwhile, its yields are free from
-//!   then on.
+//!   then on. Rounds that begin with the same operation and end at the same yield are of the same loop.
 //!
 //! What is lost: executions in which a loop gives up after more rounds than that although others could
 //! still move.
@@ -94,6 +94,13 @@ impl World {
     pub(crate) fn loop_of(&self, id: ThreadId) -> u64 {
         let thread = &self.threads[id.index()];
         mix(thread.rounds.shape, place_of(&thread.operation))
+    }
+
+    /// How the round of a thread before a yield began, and where it ends: what rounds of one loop have in
+    /// common, although the first one may do more than the others.
+    pub(crate) fn round_of(&self, id: ThreadId) -> (u64, u64) {
+        let thread = &self.threads[id.index()];
+        (thread.rounds.first, place_of(&thread.operation))
     }
 
     /// Whether a thread has come to a yield and polls, in a loop that nothing is known about.

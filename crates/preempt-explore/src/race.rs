@@ -37,8 +37,25 @@ pub struct Race {
 
 #[derive(Clone, Debug, Default)]
 struct CellHistory {
+    /// The execution that this is about; in any other the cell was not accessed yet.
+    execution: u64,
     write: Option<(u32, Access)>,
     reads: Vec<(u32, Access)>,
+    /// Of a number that is also read as plain memory: the last atomic write of each thread.
+    atomic_writes: Vec<(u32, Access)>,
+}
+
+impl CellHistory {
+    /// The history within an execution, which is empty if the last access was in an earlier one.
+    fn within(&mut self, execution: u64) -> &mut Self {
+        if self.execution != execution {
+            self.execution = execution;
+            self.write = None;
+            self.reads.clear();
+            self.atomic_writes.clear();
+        }
+        self
+    }
 }
 
 /// Vector clocks of threads and objects, and the last accesses to each cell.
@@ -52,6 +69,7 @@ pub(crate) struct Clocks {
     /// By thread: what relaxed loads have read from since its last acquire fence.
     unacquired: Vec<Vec<u32>>,
     cells: FxHashMap<ObjectId, CellHistory>,
+    execution: u64,
     race: Option<Race>,
 }
 
@@ -68,11 +86,23 @@ impl Clone for Clocks {
         self.released.clone_from(&source.released);
         self.unacquired.clone_from(&source.unacquired);
         self.cells.clone_from(&source.cells);
+        self.execution = source.execution;
         self.race = source.race;
     }
 }
 
 impl Clocks {
+    /// Back to the beginning of another execution, keeping allocations.
+    pub(crate) fn reset(&mut self) {
+        for clocks in
+            [&mut self.threads, &mut self.objects, &mut self.released, &mut self.unacquired]
+        {
+            clocks.iter_mut().for_each(Vec::clear);
+        }
+        self.execution += 1;
+        self.race = None;
+    }
+
     /// The first race of the execution.
     pub(crate) fn race(&self) -> Option<Race> {
         self.race
@@ -80,15 +110,17 @@ impl Clocks {
 
     pub(crate) fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
         self.now(parent);
-        let clock = self.thread(parent).clone();
-        *self.thread(child) = clock;
+        let clock = std::mem::take(self.thread(parent));
+        self.thread(child).clone_from(&clock);
+        *self.thread(parent) = clock;
         self.tick(parent);
         self.tick(child);
     }
 
     pub(crate) fn join(&mut self, thread: ThreadId, target: ThreadId) {
-        let clock = self.thread(target).clone();
+        let clock = std::mem::take(self.thread(target));
         merge(self.thread(thread), &clock);
+        *self.thread(target) = clock;
     }
 
     pub(crate) fn acquire(&mut self, thread: ThreadId, object: ObjectId) {
@@ -140,6 +172,21 @@ impl Clocks {
             }
             let back = if order.releases() { &mut self.threads } else { &mut self.released };
             *entry(back, thread) = published;
+        }
+    }
+
+    /// An atomic write to a number that is also read as plain memory. It races with such reads, not with
+    /// other atomic accesses.
+    pub(crate) fn atomic_write(&mut self, thread: ThreadId, object: ObjectId, site: Site) {
+        let now = self.now(thread);
+        let clock = &self.threads[thread.index()];
+        let later = Access { thread, write: true, site };
+        let history = self.cells.entry(object).or_default().within(self.execution);
+        let conflict = history.reads.iter().find(|read| !is_ordered(read, thread, clock)).copied();
+        history.atomic_writes.retain(|(_, access)| access.thread != thread);
+        history.atomic_writes.push((now, later));
+        if let Some((_, earlier)) = conflict.filter(|_| self.race.is_none()) {
+            self.race = Some(Race { cell: object, earlier, later });
         }
     }
 
@@ -216,18 +263,15 @@ impl Clocks {
         site: Site,
         ticks: u32,
     ) {
-        if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
-            self.tick(thread);
-        }
-        let clock = self.thread(thread).clone();
-        let now = clock.get(thread.index()).copied().unwrap_or(0).saturating_sub(ticks);
+        let now = self.now(thread).saturating_sub(ticks);
+        let clock = &self.threads[thread.index()];
         let later = Access { thread, write, site };
-        let ordered = |&(time, access): &(u32, Access)| {
-            access.thread == thread
-                || clock.get(access.thread.index()).copied().unwrap_or(0) >= time
-        };
-        let history = self.cells.entry(cell).or_default();
+        let ordered = |access: &(u32, Access)| is_ordered(access, thread, clock);
+        let history = self.cells.entry(cell).or_default().within(self.execution);
         let mut conflict = history.write.filter(|w| !ordered(w));
+        if conflict.is_none() {
+            conflict = history.atomic_writes.iter().find(|w| !ordered(w)).copied();
+        }
         if write && conflict.is_none() {
             conflict = history.reads.iter().find(|r| !ordered(r)).copied();
         }
@@ -246,6 +290,11 @@ impl Clocks {
     fn thread(&mut self, thread: ThreadId) -> &mut Vec<u32> {
         entry(&mut self.threads, thread)
     }
+}
+
+/// Whether an access happens before what a thread with this clock does now.
+fn is_ordered((time, access): &(u32, Access), thread: ThreadId, clock: &[u32]) -> bool {
+    access.thread == thread || clock.get(access.thread.index()).copied().unwrap_or(0) >= *time
 }
 
 fn entry(clocks: &mut Vec<Vec<u32>>, thread: ThreadId) -> &mut Vec<u32> {

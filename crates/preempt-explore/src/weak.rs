@@ -429,6 +429,9 @@ impl World {
         let moment = self.times.as_ref().map_or(Duration::ZERO, |times| times.now(id));
         let time = clocks.now(id);
         let joins = source.map(|write| &*write.released);
+        if plan.writes.is_some() && self.rules.mixed {
+            clocks.atomic_write(id, operation.object, operation.site);
+        }
         let released = clocks.kept_number(id, plan.order, joins, plan.writes.is_some());
         let read = source.map(|write| write.name);
         if self.rules.strong {

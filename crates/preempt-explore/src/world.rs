@@ -74,6 +74,8 @@ pub struct Rules {
     pub watch: bool,
     /// Keep vector clocks. Costs time; switched on when a plain cell is touched.
     pub clocks: bool,
+    /// Some number is read as plain memory, so that atomic writes may race. Needs clocks.
+    pub mixed: bool,
     /// How many timeouts may fire in an execution while some thread could move otherwise.
     pub timeouts: u32,
     /// Some thread takes a lock for reading that it holds for reading: writers that wait matter.
@@ -99,6 +101,7 @@ impl Default for Rules {
         Rules {
             watch: false,
             clocks: false,
+            mixed: false,
             timeouts: 1,
             recursive: false,
             time: false,
@@ -214,7 +217,10 @@ impl World {
         self.exited = false;
         self.urgent = None;
         self.hint = None;
-        self.clocks = (rules.clocks || rules.weak).then(Box::default);
+        match &mut self.clocks {
+            Some(clocks) if rules.clocks || rules.weak => clocks.reset(),
+            clocks => *clocks = (rules.clocks || rules.weak).then(Box::default),
+        }
         self.weak = rules.weak.then(Box::default);
         self.times = rules.time.then(Box::default);
         self.woken = 0;
@@ -380,7 +386,7 @@ impl World {
         }
     }
 
-    fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
+    pub(crate) fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
         let operation = &thread.operation;
         let value = || self.objects[operation.object.index()].value;
         match operation.action {
@@ -440,14 +446,15 @@ impl World {
     }
 
     /// The thread that holds what a disabled thread waits for, if there is exactly one.
-    pub fn holder(&self, thread: ThreadId) -> Option<ThreadId> {
-        let thread = self.thread(thread);
+    pub fn holder(&self, id: ThreadId) -> Option<ThreadId> {
+        let thread = self.thread(id);
         let operation = &thread.operation;
         let held = || self.object(operation.object).value;
         match operation.action {
             Action::Join => Some(operation.target()),
             Action::Reacquire if thread.waiting != ObjectId::NONE => None,
             Action::Lock | Action::Reacquire => (held() as u32).checked_sub(1).map(ThreadId),
+            Action::WriteLock if self.is_reading(id, operation.object) => Some(id),
             Action::ReadLock | Action::WriteLock if held() & WRITER != 0 => {
                 (held() as u32).checked_sub(1).map(ThreadId)
             }

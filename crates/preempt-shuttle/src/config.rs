@@ -46,6 +46,8 @@ impl Config {
         let check = Check::new()
             .memory(preempt::Memory::Sc)
             .stack(self.stack_size.max(SMALLEST_STACK))
+            // As in shuttle waits never time out.
+            .timeouts(0)
             .time(self.max_time.unwrap_or(LONG));
         match self.max_steps {
             MaxSteps::FailAfter(steps) | MaxSteps::ContinueAfter(steps) => check.steps(steps),

@@ -464,6 +464,7 @@ impl Check {
         let everything = self.unbounded && (self.stale.is_none() || found.reason.is_some());
         let outcome = match (found.failure, tally.exhausted, finished) {
             (Some(failure), _, _) => Outcome::Failed(failure),
+            _ if found.reason == Some(Reason::Unseen) => Outcome::Inconclusive(Reason::Unseen),
             (None, true, _) => Outcome::Holds,
             (None, false, Some(bound)) if !everything && self.bound.is_none_or(|b| b <= bound) => {
                 Outcome::HoldsWithinBound(bound)

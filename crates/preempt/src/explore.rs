@@ -5,6 +5,7 @@ use crate::lanes::RacyAccess;
 use crate::pulse::Pulse;
 use crate::report::{Failure, Reason};
 use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
+use crate::unseen;
 use preempt_explore::{
     Access, Crew, Ending, Event, Finding, Halt, Limits, Names, ObjectId, Order, Replay, Rules, Run,
     Schedule, Session, Site, Tally, caching, delay, forward, iterative, optimal, pct, random,
@@ -133,8 +134,8 @@ pub(crate) fn replay(job: &Job<'_>, schedule: Schedule) -> Found {
 
 /// What an exploration has learnt about the test and keeps when it begins again.
 pub(crate) struct Learnt {
-    rules: Rules,
-    names: Names,
+    pub(crate) rules: Rules,
+    pub(crate) names: Names,
     knowledge: Knowledge,
 }
 
@@ -185,9 +186,13 @@ fn explore_here(job: &Job<'_>) -> Found {
             break (Halt::Time, tally);
         }
     };
+    let mut notes = Vec::new();
+    let unseen = unseen::explore(job, &mut runtime, &mut learnt, &mut tally);
+    if unseen.is_some() {
+        notes.push(unseen::NOTE.into());
+    }
     simplify(job, &mut runtime, &mut learnt, &mut tally);
     learnt.knowledge = runtime.registry.knowledge.clone();
-    let mut notes = Vec::new();
     if let Some(site) = runtime.weak_ordering.filter(|_| !learnt.rules.rc11) {
         notes.push(format!("every ordering was run as SeqCst (first weaker one at {site})"));
     }
@@ -209,6 +214,7 @@ fn explore_here(job: &Job<'_>) -> Found {
         Failure::from_finding(finding, evidence)
     });
     let reason = match halt {
+        _ if unseen.is_some() => unseen,
         Halt::Time => Some(Reason::Time),
         Halt::Executions => Some(Reason::Executions),
         Halt::States => Some(Reason::States),
@@ -318,7 +324,7 @@ fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
 }
 
 /// Executes a schedule once more, keeping every step.
-fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> Evidence {
+pub(crate) fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> Evidence {
     gather_with(job, learnt, schedule, &[])
 }
 

@@ -20,14 +20,14 @@ pub(crate) struct RacyAccess {
     pub(crate) access: Access,
 }
 
-/// The steps of an execution in the vocabulary of reports. The main thread runs first: whoever moves
-/// before it has taken the processor from it.
+/// The steps of an execution in the vocabulary of reports, and where their objects were made. The main
+/// thread runs first: whoever moves before it has taken the processor from it.
 pub(crate) fn trace(
     events: &[Event],
     racy: &[RacyAccess],
     threads: &[String],
     origins: &FxHashMap<ObjectId, Site>,
-) -> Trace {
+) -> (Trace, Vec<(String, String)>) {
     let mut names = ObjectNames { origins: origins.clone(), ..ObjectNames::default() };
     let is_weak = events.iter().any(|e| e.source.is_some_and(|source| source.stale));
     let mut last = 0;
@@ -58,7 +58,7 @@ pub(crate) fn trace(
         step.changes = names.changes(event);
         steps.push(step);
     }
-    Trace { steps, ..Trace::default() }
+    (Trace { steps, ..Trace::default() }, names.places)
 }
 
 /// In an execution that is no interleaving: where a value comes from, and what was missed.
@@ -111,6 +111,8 @@ struct ObjectNames {
     names: FxHashMap<ObjectId, String>,
     counts: FxHashMap<String, usize>,
     origins: FxHashMap<ObjectId, Site>,
+    /// Names and places, in the order of first use.
+    places: Vec<(String, String)>,
 }
 
 impl ObjectNames {
@@ -118,7 +120,8 @@ impl ObjectNames {
         if let Some(name) = self.names.get(&object) {
             return name.clone();
         }
-        let binding = self.origins.get(&object).and_then(|site| binding(site));
+        let origin = self.origins.get(&object).copied();
+        let binding = origin.and_then(binding);
         let is_bound = binding.is_some();
         let base = binding.unwrap_or_else(|| kind.to_string());
         let count = self.counts.entry(base.clone()).or_default();
@@ -127,6 +130,9 @@ impl ObjectNames {
             1 if is_bound => base,
             count => format!("{base}{count}"),
         };
+        if let Some(site) = origin {
+            self.places.push((name.clone(), format!("{}:{}", site.file(), site.line())));
+        }
         self.names.insert(object, name.clone());
         name
     }

@@ -79,6 +79,8 @@ pub mod sync;
 pub mod thread;
 #[cfg(feature = "check")]
 pub mod time;
+#[cfg(feature = "check")]
+mod unseen;
 
 #[cfg(feature = "check")]
 #[doc(hidden)]

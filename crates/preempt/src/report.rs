@@ -36,6 +36,8 @@ pub enum Reason {
     Sampling,
     /// A single schedule was run, and it did not fail.
     Replay,
+    /// Threads share something that preempt does not see.
+    Unseen,
 }
 
 impl fmt::Display for Reason {
@@ -46,6 +48,7 @@ impl fmt::Display for Reason {
             Reason::States => "the limit on states was reached",
             Reason::Sampling => "executions were sampled",
             Reason::Replay => "one schedule was replayed and did not fail",
+            Reason::Unseen => "threads share something that preempt does not see",
         })
     }
 }
@@ -110,6 +113,8 @@ pub struct Failure {
     pub schedule: String,
     /// The execution, step by step.
     pub trace: Trace,
+    /// The objects in it: their names, and the places where they were made.
+    pub objects: Vec<(String, String)>,
 }
 
 /// What an exploration found.
@@ -293,6 +298,7 @@ impl Failure {
             stale: 0,
             schedule: String::new(),
             trace: Trace::default(),
+            objects: Vec::new(),
         }
     }
 
@@ -312,6 +318,8 @@ impl Failure {
 
     pub(crate) fn from_evidence(evidence: Evidence) -> Self {
         let (kind, message, file, line) = describe(&evidence);
+        let (trace, objects) =
+            lanes::trace(&evidence.events, &evidence.racy, &evidence.threads, &evidence.origins);
         Failure {
             kind,
             message,
@@ -320,12 +328,8 @@ impl Failure {
             preemptions: evidence.preemptions,
             stale: evidence.stale,
             schedule: evidence.schedule.to_string(),
-            trace: lanes::trace(
-                &evidence.events,
-                &evidence.racy,
-                &evidence.threads,
-                &evidence.origins,
-            ),
+            trace,
+            objects,
         }
     }
 
@@ -382,6 +386,11 @@ impl fmt::Display for Failure {
                 write!(f, "with {}: ", preemptions(self.preemptions))?;
             }
             f.write_str(&lanes::draw(&self.trace))?;
+            if !self.objects.is_empty() {
+                let made = |(name, place): &(String, String)| format!("{name} at {place}");
+                let made: Vec<String> = self.objects.iter().map(made).collect();
+                writeln!(f, "made: {}", made.join(", "))?;
+            }
         }
         Ok(())
     }
@@ -537,15 +546,18 @@ fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
         let operation = &waiting.operation;
         let what = match (operation.action, waiting.holder) {
             (Action::Join, Some(target)) => format!("for {} to end", name(target)),
+            (Action::Lock | Action::Reacquire, Some(holder)) if holder == waiting.thread => {
+                "for a Mutex that it already holds (double lock)".into()
+            }
             (_, Some(holder)) if holder == waiting.thread => {
-                "for a lock that it already holds (double lock)".into()
+                "for an RwLock that it already holds (double lock)".into()
             }
             (_, Some(holder)) => format!("for a lock held by {}", name(holder)),
             (Action::Reacquire, None) => "to be notified".into(),
             (Action::TakeToken, None) => "to be unparked".into(),
             (Action::Yield, None) => "in a loop that yields".into(),
             (Action::ReadLock, None) => {
-                "to read a lock that it already reads, behind a writer that waits".into()
+                "for an RwLock that it already holds for reading, behind a writer that waits".into()
             }
             (action, None) => format!("at {}", action.name()),
         };

@@ -275,14 +275,19 @@ macro_rules! shared_methods {
                 *self.get_mut()
             }
 
-            /// The value, read as plain memory: no operation.
+            /// The value, read as plain memory: no operation, and a data race with atomic writes that are
+            /// not ordered before or after it.
             ///
             /// # Safety
             /// No thread may write at the same time.
             #[doc(hidden)]
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $type {
-                Self::unpack(peek(&self.slot, || self.initial()))
+                let value = peek(&self.slot, || self.initial());
+                if let Some(runtime) = rt::current() {
+                    rt::touch_atomic(runtime, &self.slot, Location::caller());
+                }
+                Self::unpack(value)
             }
         }
 
