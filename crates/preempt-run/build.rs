@@ -43,6 +43,8 @@ fn build(here: &Path, out: &Path) -> Result<PathBuf, String> {
         // A panic of ours inside somebody's program must end it, not unwind through it.
         .args(["--config", "profile.release.panic=\"abort\""])
         .args(["--config", "profile.release.debug=false"])
+        // Every step of a program crosses into the search: inlining across crates pays.
+        .args(["--config", "profile.release.lto=\"fat\""])
         .args(["--config", "profile.release.codegen-units=1"]);
     // Wrappers and flags are for the crates of this build: clippy would leave no library.
     for variable in [

@@ -38,6 +38,8 @@ struct Header {
 /// The regions.
 pub(crate) struct Arena {
     used: [usize; MOST + 1],
+    /// No thread from this one on has allocated anything in this execution.
+    silent: usize,
     /// What the main thread had allocated before `main`.
     before_main: usize,
 }
@@ -47,7 +49,7 @@ impl Arena {
     pub(crate) fn new() -> Self {
         raw::map_at(BASE, (MOST + 1) * REGION);
         raw::map_at(STATES, (MOST + 1) * REGION / UNIT);
-        Arena { used: [0; MOST + 1], before_main: 0 }
+        Arena { used: [0; MOST + 1], silent: 1, before_main: 0 }
     }
 
     /// What was allocated until now belongs to every execution.
@@ -62,13 +64,14 @@ impl Arena {
 
     /// A new execution begins.
     pub(crate) fn begin(&mut self) {
-        self.used[..OWN].fill(0);
+        self.used[..self.silent].fill(0);
+        self.silent = 1;
         self.used[0] = self.before_main;
     }
 
     /// Clears what an execution in this process has allocated.
     pub(crate) fn clear(&mut self) {
-        for (thread, &used) in self.used[..OWN].iter().enumerate() {
+        for (thread, &used) in self.used[..self.silent].iter().enumerate() {
             let kept = if thread == 0 { self.before_main } else { 0 };
             if used > kept {
                 let at = BASE + thread * REGION;
@@ -109,6 +112,9 @@ impl Arena {
             return None;
         }
         self.used[thread.index()] = end - region;
+        if thread.index() < OWN {
+            self.silent = self.silent.max(thread.index() + 1);
+        }
         let header = at - UNIT;
         // SAFETY: within the region, which is mapped and not in use from here on.
         unsafe {
@@ -122,7 +128,7 @@ impl Arena {
     /// Blocks of this execution that were never freed: how many, and where the first was made.
     pub(crate) fn leaks(&self) -> Option<(usize, usize)> {
         let mut found = None;
-        for (thread, &used) in self.used[..OWN].iter().enumerate() {
+        for (thread, &used) in self.used[..self.silent].iter().enumerate() {
             let kept = if thread == 0 { self.before_main } else { 0 };
             let region = BASE + thread * REGION;
             for at in (region + kept..region + used).step_by(UNIT) {

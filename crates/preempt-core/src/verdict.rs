@@ -22,6 +22,8 @@ pub enum Stop {
     Fault,
     /// The program does something that cannot be executed under control.
     Unsupported,
+    /// What was looked for is not there within the bound on preemptions.
+    Bound,
 }
 
 impl fmt::Display for Stop {
@@ -35,6 +37,7 @@ impl fmt::Display for Stop {
             Stop::Sampling => "the strategy samples executions",
             Stop::Fault => "a fault in the model stopped the search",
             Stop::Unsupported => "the program cannot be executed under control",
+            Stop::Bound => "the bound on preemptions was reached",
         })
     }
 }
@@ -215,7 +218,8 @@ pub struct Statistics {
     pub state_bytes: u64,
     /// Time of everything: reading, translating, searching, simplifying; of a bare search, its own.
     pub seconds: f64,
-    /// Time of the search alone; 0 where it is not known apart from the whole.
+    /// Time of the search alone, without the translation that it asked for; 0 where it is not known apart
+    /// from the whole.
     pub search_seconds: f64,
     /// Time of the translation to machine code.
     pub compile_seconds: f64,

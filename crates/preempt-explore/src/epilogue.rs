@@ -83,6 +83,8 @@ impl Run {
         self.world.panicked = None;
         self.world.urgent = None;
         self.world.clocks = None;
+        // The newest values are with the objects.
+        self.world.weak = None;
         self.world.rules.daemons = false;
     }
 

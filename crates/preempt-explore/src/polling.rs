@@ -18,6 +18,8 @@
 //! What is lost: executions in which a loop gives up after more rounds than that although others could
 //! still move.
 //!
+//! Under weak memory a thread may have read an outdated value; then there is something new to see at once.
+//!
 //! Invariant: whether a thread may leave its yield is a function of the happens-before graph, so
 //! states with equal graphs have equal moves.
 
@@ -74,6 +76,8 @@ pub(crate) const GIVES_UP: u32 = 8;
 const MOST_LOOPS: usize = 64;
 /// For so many rounds any thread at a yield may be next where nothing else can move; then in turns.
 const ANY_ORDER: u32 = 3;
+/// Counter of a watch that has news from the beginning.
+const OUTDATED: u32 = u32::MAX;
 
 impl World {
     /// Whether the thread, which stands before a yield, may go on.
@@ -247,6 +251,15 @@ impl World {
                         self.watch(id, object, Kind::Change);
                     }
                 }
+            }
+        }
+    }
+
+    /// What the thread has read is outdated already.
+    pub(crate) fn has_outdated(&mut self, id: ThreadId, object: ObjectId) {
+        for watch in &mut self.watches {
+            if watch.thread == id && watch.object == object && watch.kind == Kind::Change {
+                watch.counter = OUTDATED;
             }
         }
     }

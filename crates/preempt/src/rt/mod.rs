@@ -582,6 +582,22 @@ pub(crate) fn fence(runtime: &mut Runtime, order: Order) {
     }
 }
 
+/// The current thread uses a memory order, for an access to an atomic or a fence.
+pub(crate) fn weaken(runtime: &mut Runtime, order: Order, fence: bool, site: Site) {
+    if order != Order::SequentiallyConsistent {
+        runtime.weak_ordering.get_or_insert(site);
+    }
+    if !runtime.closing {
+        runtime.run().weaken(order, fence);
+    }
+}
+
+/// Whether the comparison that the current thread has just made failed for no reason.
+pub(crate) fn has_failed() -> bool {
+    let Some(runtime) = current().filter(|runtime| !runtime.closing) else { return false };
+    runtime.run().world.source().is_some_and(|source| source.fails)
+}
+
 /// Lets other threads run. A thread that has looked at the clock since it last did so waits for time
 /// to pass: it passes, in larger and larger steps, so that every limit is reached soon.
 pub(crate) fn yield_now(runtime: &mut Runtime, site: Site) {
