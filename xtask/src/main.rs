@@ -3,6 +3,7 @@
 //! **Invariant:** continuous integration runs `cargo xtask test` and nothing else, so what a
 //! contributor runs is what guards the main branch.
 
+mod imports;
 mod setup;
 mod tidy;
 

@@ -80,10 +80,12 @@ const SETTINGS: [&str; 9] = [
 /// Builds the tests; returns the executables with the names of their targets.
 pub(crate) fn build(workspace: &Workspace, target: &Target<'_>) -> Result<Vec<(String, PathBuf)>> {
     let mut command = Command::new("cargo");
-    command.args(["test", "--no-run", "--message-format", "json"]);
-    if target.keep_going {
-        command.arg("--keep-going");
-    }
+    match target.keep_going {
+        // `cargo test` has no such option.
+        true => command.args(["build", "--keep-going"]),
+        false => command.args(["test", "--no-run"]),
+    };
+    command.args(["--message-format", "json"]);
     if target.release {
         command.arg("--release");
     }
@@ -120,7 +122,7 @@ pub(crate) fn build(workspace: &Workspace, target: &Target<'_>) -> Result<Vec<(S
         }
     }
     if !output.status.success() && target.keep_going {
-        eprintln!("{errors}");
+        eprintln!("{errors}{}", String::from_utf8_lossy(&output.stderr));
     } else if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let tail: Vec<&str> = stderr.lines().rev().take(8).collect();

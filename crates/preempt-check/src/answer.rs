@@ -317,6 +317,7 @@ fn way_on(stop: Stop) -> &'static str {
         Stop::Time => "; more time covers more",
         Stop::Depth => "; a higher depth limit covers more",
         Stop::Interrupted => "; let it run on to cover more",
+        Stop::Bound => "; a higher bound covers more",
         Stop::LossyStore | Stop::Sampling | Stop::Fault | Stop::Unsupported => "",
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::budget::{available_memory_beside, threads_that_fit};
 use crate::search::{
-    bounded, breadth_first, depth_first, iterative_depth, parallel, random_walk, simplify, swarm,
+    bounded, breadth_first, by_buckets, depth_first, iterative_depth, needs_stack, parallel,
+    random_walk, simplify, swarm,
 };
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
@@ -136,13 +137,22 @@ impl<'a> Check<'a> {
     /// Searches, and says what was found.
     pub fn run(self) -> Answer {
         let system = self.system;
-        self.run_compiled_for(system)
+        self.run_by(&|options, budget| search(system, options, budget))
     }
 
-    /// As [`Check::run`], with a search that is compiled for the type of `system`, which must be the
+    /// As [`Check::run`], with the usual searches compiled for the type of `system`, which must be the
     /// one that the check was made with. It pays where a step takes less time than a few indirect
     /// calls; every such type makes the program larger and slower to build.
-    pub fn run_compiled_for<S: System + ?Sized>(mut self, system: &S) -> Answer {
+    pub fn run_compiled_for<S: System + ?Sized>(self, system: &S) -> Answer {
+        let plain = self.system;
+        self.run_by(&|options, budget| match is_usual(options) {
+            true => usual(system, options, budget),
+            false => search(plain, options, budget),
+        })
+    }
+
+    fn run_by(mut self, search: &dyn Fn(&Options, &mut Budget) -> Finding) -> Answer {
+        let system = self.system;
         let useful = useful_threads().min(threads_that_fit().unwrap_or(usize::MAX));
         let wanted = std::mem::replace(&mut self.options.threads, 1);
         self.options.threads = wanted.clamp(1, useful);
@@ -158,7 +168,7 @@ impl<'a> Check<'a> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
-        let mut finding = search(system, &self.options, &mut budget);
+        let mut finding = search(&self.options, &mut budget);
         if finding.counterexample.is_some() {
             budget.announce(Phase::Simplify);
         }
@@ -195,7 +205,40 @@ const AT_LEAST_USEFUL: usize = 8;
 /// the search that found one.
 const SIMPLEST_AT_LEAST: Duration = Duration::from_secs(10);
 
-fn search<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
+/// Whether a search is one of those that most checks are made by. Others are compiled once, for
+/// systems of any type: each takes seconds to compile.
+fn is_usual(options: &Options) -> bool {
+    let ordered = matches!(options.search, Search::Auto | Search::Depth | Search::Breadth);
+    let stored = match options.storage {
+        Storage::Auto => !is_bounded(options) || !needs_stack(options),
+        Storage::Tree | Storage::Bitstate { .. } => !is_bounded(options),
+        Storage::Exact | Storage::Compact => false,
+    };
+    let threads = options.threads <= 1 || why_not_parallel(options).is_none();
+    let ours = options.compatibility == Compatibility::None && options.swarm.is_none();
+    ordered && stored && threads && ours
+}
+
+/// The [usual](is_usual) searches.
+fn usual<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
+    if options.threads > 1 && !is_bounded(options) {
+        return search_in_parallel(system, options, budget);
+    }
+    let limit = budget.memory_limit();
+    match options.storage {
+        Storage::Tree => unbounded(system, &mut Tree::new(limit), options, budget),
+        Storage::Bitstate { bits, hashes } => in_bits((bits, hashes), limit, options, |store| {
+            unbounded(system, store, options, budget)
+        }),
+        _ => adaptive(limit, |store| match is_bounded(options) {
+            true => by_buckets(system, store, options, budget),
+            false => unbounded(system, store, options, budget),
+        }),
+    }
+}
+
+/// Every search.
+fn search(system: &dyn System, options: &Options, budget: &mut Budget) -> Finding {
     if let Some(seed) = options.swarm {
         return swarm(system, seed, options, budget);
     }
@@ -268,23 +311,14 @@ fn search_in_parallel<S: System + ?Sized>(
     finding
 }
 
-fn search_alone<S: System + ?Sized>(
-    system: &S,
+fn search_alone(
+    system: &dyn System,
     options: &Options,
     limit: usize,
     budget: &mut Budget,
 ) -> Finding {
     match options.storage {
-        Storage::Auto => {
-            let mut store = Adaptive::new(limit);
-            let mut finding = search_with(system, &mut store, options, budget);
-            if let Some(states) = store.switched_at() {
-                finding.notes.push(format!(
-                    "memory got tight after {states} states: from there on states were kept compressed (tree)"
-                ));
-            }
-            finding
-        }
+        Storage::Auto => adaptive(limit, |store| search_with(system, store, options, budget)),
         Storage::Exact => search_with(system, &mut Exact::new(limit), options, budget),
         Storage::Tree => search_with(system, &mut Tree::new(limit), options, budget),
         Storage::Compact => {
@@ -304,24 +338,46 @@ fn search_alone<S: System + ?Sized>(
             finding.notes.push(note.into());
             finding
         }
-        Storage::Bitstate { bits, hashes } => {
-            // Half of the memory is left to the stack.
-            let field = limit / 2;
-            let field = if options.memory.is_some() { field } else { field.min(1 << 30) };
-            let bits = bits.unwrap_or(Bitstate::bits_for(field));
-            if bits > Bitstate::bits_for(limit) {
-                return Finding { stop: Some(Stop::Memory), ..Finding::default() };
-            }
-            let mut store = Bitstate::new(bits, hashes);
-            let mut finding = search_with(system, &mut store, options, budget);
-            finding.coverage = Some(format!(
-                "expected coverage {:.4} % at best, about {:.0} states missed and with them all that only they lead to",
-                100.0 * store.expected_coverage(),
-                store.expected_misses()
-            ));
-            weaken(finding)
-        }
+        Storage::Bitstate { bits, hashes } => in_bits((bits, hashes), limit, options, |store| {
+            search_with(system, store, options, budget)
+        }),
     }
+}
+
+/// A search with a store that adapts to the memory there is.
+fn adaptive(limit: usize, search: impl FnOnce(&mut Adaptive) -> Finding) -> Finding {
+    let mut store = Adaptive::new(limit);
+    let mut finding = search(&mut store);
+    if let Some(states) = store.switched_at() {
+        finding.notes.push(format!(
+            "memory got tight after {states} states: from there on states were kept compressed (tree)"
+        ));
+    }
+    finding
+}
+
+/// A search with a store that keeps a few bits of each state.
+fn in_bits(
+    (bits, hashes): (Option<u32>, u32),
+    limit: usize,
+    options: &Options,
+    search: impl FnOnce(&mut Bitstate) -> Finding,
+) -> Finding {
+    // Half of the memory is left to the stack.
+    let field = limit / 2;
+    let field = if options.memory.is_some() { field } else { field.min(1 << 30) };
+    let bits = bits.unwrap_or(Bitstate::bits_for(field));
+    if bits > Bitstate::bits_for(limit) {
+        return Finding { stop: Some(Stop::Memory), ..Finding::default() };
+    }
+    let mut store = Bitstate::new(bits, hashes);
+    let mut finding = search(&mut store);
+    finding.coverage = Some(format!(
+        "expected coverage {:.4} % at best, about {:.0} states missed and with them all that only they lead to",
+        100.0 * store.expected_coverage(),
+        store.expected_misses()
+    ));
+    weaken(finding)
 }
 
 /// What a lossy store permits to say.
@@ -331,8 +387,8 @@ fn weaken(mut finding: Finding) -> Finding {
     finding
 }
 
-fn search_with<S: System + ?Sized, T: Store>(
-    system: &S,
+fn search_with<T: Store>(
+    system: &dyn System,
     store: &mut T,
     options: &Options,
     budget: &mut Budget,
@@ -343,6 +399,16 @@ fn search_with<S: System + ?Sized, T: Store>(
     if is_bounded(options) {
         return bounded(system, store, options, budget);
     }
+    unbounded(system, store, options, budget)
+}
+
+/// A search of all executions, however many preemptions they need.
+fn unbounded<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
     let depth = match options.search {
         Search::Depth => true,
         Search::Breadth | Search::Random { .. } | Search::IterativeDepth { .. } => false,

@@ -284,11 +284,6 @@ impl CheckArguments {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.time.and_then(|limit| self.given.start.checked_add(limit))
     }
-
-    /// How much of the time limit is left.
-    pub(crate) fn time_left(&self) -> Option<Duration> {
-        self.deadline().map(|deadline| deadline.saturating_duration_since(Instant::now()))
-    }
 }
 
 /// Which options stand on the command line, as opposed to those that have their default value, and

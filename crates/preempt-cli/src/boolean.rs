@@ -1,29 +1,22 @@
 //! Boolean programs and pushdown systems: `preempt check program.bp`, `preempt check system.pds` and
 //! `preempt sequentialize`.
 
-use crate::arguments::{CheckArguments, Method, SequentializeArguments, Switch, Translation};
+use crate::arguments::{CheckArguments, Method, SequentializeArguments, Translation};
 use crate::deadline;
 use crate::failure::Failure;
 use crate::output::{self, Report, print};
-use crate::terminal::{self, INTERRUPTED};
+use crate::request::{self, Watcher};
+use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use preempt_bool::{
-    Diagnostic, Dialect, Limits, Machine, Options, Program, Severity, Switches, check, parse,
-    parse_pushdown,
-};
-use preempt_check::{Check, Preemptions, Reduction};
+use preempt_bool::{Diagnostic, Dialect, Program, Severity, Switches, parse, parse_pushdown};
 use preempt_report::Source;
-use std::io::{IsTerminal, Write};
+use preempt_verify::boolean::{Settings, check};
+use preempt_verify::{Error, Event, Preemptions, Request};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Calls in progress that a search over states follows per thread.
-const MOST_FRAMES: usize = 64;
 /// How many switches are tried when nothing is said.
 const DEFAULT_SWITCHES: u32 = 8;
-
-/// Recursion over diagrams is as deep as there are bits.
-const STACK: usize = 256 << 20;
 
 /// Whether a file is read here.
 pub(crate) fn reads(path: &Path) -> bool {
@@ -37,17 +30,6 @@ fn is_pushdown(path: &Path) -> bool {
 /// Checks a program, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     deadline::start(arguments);
-    std::thread::scope(|scope| {
-        let work = std::thread::Builder::new().stack_size(STACK);
-        match work.spawn_scoped(scope, || run_here(arguments)) {
-            Ok(running) => running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // No room for such a stack: the one we have.
-            Err(_) => run_here(arguments),
-        }
-    })
-}
-
-fn run_here(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let file = &arguments.model.file;
     let (program, text) = if is_pushdown(file) {
         if arguments.dialect.is_some() {
@@ -58,10 +40,34 @@ fn run_here(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     } else {
         load(file, arguments.dialect.as_deref(), arguments.quiet)?
     };
-    let mut claim = match arguments.bound {
-        Some(bound) => within_bound(&program, arguments, bound, &text)?,
-        None => within_switches(&program, arguments, &text)?,
+    let settings = Settings {
+        method: arguments.method.map(method),
+        switches: match (arguments.switches, arguments.iterate) {
+            _ if arguments.rounds.is_some() => Switches::Rounds(arguments.rounds.unwrap_or(1)),
+            (Some(most), None) => Switches::AtMost(most),
+            (most, Some(last)) => Switches::Iterate(last.or(most).unwrap_or(DEFAULT_SWITCHES)),
+            (None, None) => Switches::Iterate(DEFAULT_SWITCHES),
+        },
+        // Of a pushdown system, the target is part of the program.
+        target: arguments.target.as_deref().filter(|_| !is_pushdown(file)),
     };
+    let request = Request {
+        // Without a bound on preemptions, `--iterate` counts switches.
+        preemptions: arguments.bound.map_or(Preemptions::Any, Preemptions::AtMost),
+        ..request::request(arguments)
+    };
+    let watcher = Watcher::new(arguments.quiet);
+    let listener = |event: Event<'_>| watcher.see(event);
+    let control = request::control(arguments, &listener);
+    let answer = check(&program, &settings, &request, &control);
+    let mut claim = answer.map_err(|error| match error {
+        Error::Boolean(diagnostics) => {
+            show_all(&diagnostics, &text);
+            Failure::Reported
+        }
+        Error::Bug(message) => Failure::Bug(message),
+        other => Failure::Input(other.to_string()),
+    })?;
     output::account_for_time(arguments, &mut claim, 0.0);
     deadline::answer();
     let sources = [Source { file: file.to_string_lossy().into_owned(), text }];
@@ -73,97 +79,6 @@ fn run_here(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         selectors: &[],
         trail: None,
     })
-}
-
-/// LMP09's question: at most so many context switches of any kind.
-fn within_switches(
-    program: &Program,
-    arguments: &CheckArguments,
-    text: &str,
-) -> Result<preempt_core::Claim, Failure> {
-    let show = |progress: &preempt_bool::Progress| {
-        if std::io::stderr().is_terminal() && !arguments.quiet {
-            let _ = write!(
-                std::io::stderr(),
-                "\r{}: {} switches, {} in memory, {:.0} s\x1b[K",
-                progress.method,
-                progress.switches,
-                preempt_core::grouped(progress.size),
-                progress.seconds
-            );
-        }
-    };
-    let translation = matches!(arguments.method, Some(Method::Lazy | Method::Eager));
-    if arguments.rounds.is_some() && translation {
-        let message = "--rounds needs --method direct or explicit: the translations know no rounds";
-        return Err(Failure::Input(message.into()));
-    }
-    let switches = match (arguments.switches, arguments.iterate) {
-        _ if arguments.rounds.is_some() => Switches::Rounds(arguments.rounds.unwrap_or(1)),
-        (Some(most), None) => Switches::AtMost(most),
-        (most, Some(last)) => Switches::Iterate(last.or(most).unwrap_or(DEFAULT_SWITCHES)),
-        (None, None) => Switches::Iterate(DEFAULT_SWITCHES),
-    };
-    let options = Options {
-        method: arguments.method.map(method),
-        switches,
-        // Of a pushdown system, the target is part of the program.
-        target: arguments.target.as_deref().filter(|_| !is_pushdown(&arguments.model.file)),
-        limits: Limits {
-            memory_bytes: arguments.memory,
-            time: arguments.time_left(),
-            interrupt: Some(&INTERRUPTED),
-            progress: Some(&show),
-        },
-        ..Options::default()
-    };
-    let answer = check(program, &options);
-    if std::io::stderr().is_terminal() {
-        let _ = write!(std::io::stderr(), "\r\x1b[K");
-    }
-    let report = answer.map_err(|diagnostic| {
-        show_all(&[diagnostic], text);
-        Failure::Reported
-    })?;
-    let mut claim = report.claim;
-    claim.notes.insert(0, format!("method {}: {}", report.method.name(), report.why));
-    if arguments.threads > 1 {
-        claim.notes.push("one thread was used: only --bound uses several here".into());
-    }
-    Ok(claim)
-}
-
-/// At most so many preemptions: a search over states with their stacks.
-fn within_bound(
-    program: &Program,
-    arguments: &CheckArguments,
-    bound: u32,
-    text: &str,
-) -> Result<preempt_core::Claim, Failure> {
-    if arguments.switches.is_some() || !matches!(arguments.method, None | Some(Method::Explicit)) {
-        let message = "--bound counts preemptions, and states are listed one by one for it: it \
-                       goes with neither --switches nor another --method than explicit";
-        return Err(Failure::Input(message.into()));
-    }
-    let target = arguments.target.as_deref().filter(|_| !is_pushdown(&arguments.model.file));
-    let machine = Machine::new(program, target, MOST_FRAMES).map_err(|diagnostic| {
-        show_all(&[diagnostic], text);
-        Failure::Reported
-    })?;
-    let options = preempt_check::Options {
-        property: "no target reached, no assertion violated".into(),
-        preemptions: Preemptions::AtMost(bound),
-        deadlocks: false,
-        reduction: match arguments.por {
-            Some(Switch::Off) => Reduction::None,
-            _ => Reduction::Full,
-        },
-        memory: arguments.memory.map(|bytes| bytes as usize),
-        time: arguments.time_left(),
-        threads: arguments.threads,
-        ..preempt_check::Options::default()
-    };
-    Ok(Check::new(&machine).options(options).interrupt(&INTERRUPTED).run().claim)
 }
 
 fn method(method: Method) -> preempt_bool::Method {

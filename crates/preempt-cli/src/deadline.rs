@@ -1,19 +1,20 @@
-//! The last resort of a time limit and of Ctrl-C: an answer that comes even if nobody looks at the
-//! clock.
+//! The last resort of a time limit, of Ctrl-C and of memory: an answer that comes even if nobody looks
+//! at the clock.
 //!
 //! Searches poll their limits and end with what they have. Some work cannot be interrupted, such as a
 //! single step that runs for minutes, or the translation of a huge formula. A thread waits until the
 //! limit has passed by [`GRACE`]; if the command has not answered by then, the thread gives the
 //! inconclusive answer, with the claims that were finished and what the last report of progress said,
-//! and ends the process. Once a counterexample was found the command is left alone, for it only has to
-//! be shown.
+//! and ends the process. It does so at once when the system has refused memory. Once a counterexample was
+//! found the command is left alone, for it only has to be shown.
 
+use crate::allocation;
 use crate::arguments::CheckArguments;
 use crate::output::{self, Report};
 use crate::terminal::INTERRUPTED;
-use preempt_check::{Phase, Progress};
 use preempt_core::{Claim, Statistics, Stop, Verdict, grouped};
 use preempt_report::json;
+use preempt_verify::{Phase, Progress};
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -135,10 +136,16 @@ fn wait(arguments: &CheckArguments, run: u64) {
         }
         let late = deadline.is_some_and(|deadline| now >= deadline);
         let ignored = interrupted.is_some_and(|since| now - since >= GRACE);
-        if state.phase == Work::Searching && (late || ignored) {
-            let stop = if ignored { Stop::Interrupted } else { Stop::Time };
+        let refused = allocation::refused();
+        if refused || (state.phase == Work::Searching && (late || ignored)) {
+            let stop = match (refused, ignored) {
+                (true, _) => Stop::Memory,
+                (false, true) => Stop::Interrupted,
+                (false, false) => Stop::Time,
+            };
+            let found = state.phase == Work::Found;
             state.phase = Work::GivenUp;
-            let mut claims = last_claims(&mut state, stop);
+            let mut claims = last_claims(&mut state, stop, found);
             if let Some((last, others)) = claims.split_last_mut() {
                 let before = others.iter().map(|claim| claim.statistics.seconds).sum();
                 output::account_for_time(arguments, last, before);
@@ -153,25 +160,26 @@ fn wait(arguments: &CheckArguments, run: u64) {
 }
 
 /// The claims that are finished, and an inconclusive one for each of the others.
-fn last_claims(state: &mut State, stop: Stop) -> Vec<Claim> {
+fn last_claims(state: &mut State, stop: Stop, found: bool) -> Vec<Claim> {
     let mut claims = std::mem::take(&mut state.claims);
     if state.properties.is_empty() {
         state.properties.push(String::new());
     }
     let done = claims.len();
     for (at, property) in state.properties.iter().enumerate().skip(done) {
-        let reached = match at == done && state.progress.states > 0 {
-            true => format!(
-                "no violation in the first {} states explored",
-                grouped(state.progress.states)
-            ),
-            false => "nothing was explored".into(),
+        let reached = match (at == done, found, state.progress.states) {
+            (true, true, _) => "a violation was found, but could not be shown".into(),
+            (false, ..) | (.., 0) => "nothing was explored".into(),
+            (true, false, states) => {
+                format!("no violation in the first {} states explored", grouped(states))
+            }
         };
+        let more = if stop == Stop::Memory { "memory" } else { "time" };
         let progress = if at == done { state.progress } else { Progress::default() };
         claims.push(Claim {
             property: property.clone(),
             verdict: Verdict::Inconclusive(stop),
-            sentence: format!("inconclusive: {stop}; {reached}; more time covers more"),
+            sentence: format!("inconclusive: {stop}; {reached}; more {more} covers more"),
             violation: None,
             statistics: Statistics {
                 states: progress.states,
@@ -193,7 +201,7 @@ fn give_up(arguments: &CheckArguments, claims: &[Claim]) -> ! {
     let code = match output::report(&report) {
         Ok(_) => json::worst(claims).exit_code(),
         Err(failure) => {
-            failure.tell();
+            output::tell(&failure);
             2
         }
     };

@@ -1,8 +1,6 @@
 //! Why a command ends without a verdict.
 
-use crate::output;
 use std::fmt;
-use std::process::ExitCode;
 
 /// A command that could not do its job.
 #[derive(Debug)]
@@ -19,21 +17,6 @@ impl Failure {
     /// A file that cannot be read or written.
     pub(crate) fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         Failure::Input(format!("cannot {action} {}: {error}", path.display()))
-    }
-
-    /// Says what is wrong, and gives the exit code.
-    pub(crate) fn tell(&self) -> ExitCode {
-        match self {
-            Failure::Input(message) => {
-                output::complain(&format!("error: {message}"));
-                ExitCode::from(2)
-            }
-            Failure::Reported => ExitCode::from(2),
-            Failure::Bug(message) => {
-                output::complain(&format!("bug in preempt, please report it: {message}"));
-                ExitCode::from(101)
-            }
-        }
     }
 }
 

@@ -3,10 +3,10 @@
 //! **Invariant:** a process that ends by itself ends with one of the documented exit codes; a panic
 //! is a bug in preempt and ends with 101.
 
+mod allocation;
 mod applicability;
 mod arguments;
 mod boolean;
-mod cancel;
 mod cc;
 mod deadline;
 mod explain;
@@ -16,6 +16,7 @@ mod ltl;
 mod output;
 mod promela;
 mod replay;
+mod request;
 mod run;
 mod simulate;
 mod spin_flags;
@@ -34,6 +35,7 @@ const BUG: u8 = 101;
 const LOST: u8 = 2;
 
 fn main() -> ExitCode {
+    allocation::reserve();
     terminal::listen_for_interrupts();
     stack::with_room(|| {
         // A panic is a bug in preempt; the default message stays, the exit code says so.
@@ -50,7 +52,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> ExitCode {
-    dispatch(cli.command).unwrap_or_else(|failure| failure.tell())
+    dispatch(cli.command).unwrap_or_else(|failure| output::tell(&failure))
 }
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {

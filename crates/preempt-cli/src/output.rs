@@ -180,6 +180,21 @@ pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// Says why a command ends without a verdict, and gives the exit code.
+pub(crate) fn tell(failure: &Failure) -> ExitCode {
+    match failure {
+        Failure::Input(message) => {
+            complain(&format!("error: {message}"));
+            ExitCode::from(2)
+        }
+        Failure::Reported => ExitCode::from(2),
+        Failure::Bug(message) => {
+            complain(&format!("bug in preempt, please report it: {message}"));
+            ExitCode::from(101)
+        }
+    }
+}
+
 /// Whether a part of the answer could not be printed.
 pub(crate) fn is_lost() -> bool {
     LOST.load(Ordering::Relaxed)

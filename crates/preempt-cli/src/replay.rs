@@ -8,6 +8,7 @@ use crate::arguments::{self, CheckArguments, Command, ModelArguments, ReplayArgu
 use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly, write};
 use crate::promela;
+use crate::request::{interruptible, settings};
 use crate::simulate::interactive;
 use crate::terminal;
 use preempt_core::{
@@ -16,6 +17,7 @@ use preempt_core::{
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::interpret::trail::{has_claim, is_trail};
 use preempt_report::{Page, SavedTrace, lanes, page};
+use preempt_verify::promela::{observed, truncations_along};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -41,7 +43,8 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     }
     let check = as_saved(arguments, &saved)?;
     let mut model = promela::load(&check.model, true)?;
-    let interpreter = promela::observed(&model, &check.model)?;
+    let interpreter =
+        observed(&model, &settings(&check), &interruptible()).map_err(promela::failed)?;
     if is_trail(&text) {
         let trail = interpreter
             .read_trail(&text)
@@ -64,7 +67,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         interactive::run(&interpreter, steps, 1);
         return Ok(ExitCode::SUCCESS);
     }
-    for truncation in promela::truncations_along(&interpreter, &steps) {
+    for truncation in truncations_along(&interpreter, &steps) {
         complain(&truncation);
     }
     trace.cycle_start = cycle_start(&saved).filter(|_| steps.len() == saved_steps);

@@ -7,10 +7,12 @@ use crate::arguments::SimulateArguments;
 use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly};
 use crate::promela;
+use crate::request::{interruptible, model_settings};
 use execution::Execution;
 use preempt_core::{Step, System, replay};
 use preempt_promela::interpret::Interpreter;
 use preempt_report::SavedTrace;
+use preempt_verify::promela::observed;
 use std::process::ExitCode;
 
 /// xorshift64*: small, and the same on every machine for the same seed.
@@ -41,7 +43,8 @@ enum End {
 /// Runs `preempt simulate`.
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let model = promela::load(&arguments.model, arguments.json)?;
-    let interpreter = promela::observed(&model, &arguments.model)?;
+    let settings = model_settings(&arguments.model);
+    let interpreter = observed(&model, &settings, &interruptible()).map_err(promela::failed)?;
     if arguments.interactive {
         interactive::run(&interpreter, Vec::new(), arguments.seed.unwrap_or(1));
         return Ok(ExitCode::SUCCESS);

@@ -1,21 +1,22 @@
 //! What the terminal can do, how progress is shown on it, and Ctrl-C.
 
-use crate::deadline;
-use preempt_check::{Phase, Progress};
 use preempt_core::grouped;
 use preempt_report::Look;
+use preempt_verify::{Phase, Progress};
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 /// Set by Ctrl-C. Searches end with what they have; a second Ctrl-C ends the process.
-pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+pub(crate) static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Exit code of a process that was interrupted twice: a partial answer was not awaited.
 const INCONCLUSIVE: i32 = 3;
 
 /// Starts listening for Ctrl-C.
 pub(crate) fn listen_for_interrupts() {
+    LazyLock::force(&INTERRUPTED);
     // Without a handler Ctrl-C just ends the process, which is fine.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
@@ -62,7 +63,6 @@ impl ProgressLine {
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
-        deadline::note(progress);
         if self.silent || (!self.terminal && self.last.elapsed() < PLAIN_EVERY) {
             return;
         }
@@ -88,11 +88,28 @@ impl ProgressLine {
         self.shown |= written.is_ok();
     }
 
-    /// Removes the line from the terminal.
+    /// The same of a symbolic search, on a terminal only.
+    pub(crate) fn show_symbolic(&mut self, progress: &preempt_bool::Progress) {
+        if self.silent || !self.terminal {
+            return;
+        }
+        let written = write!(
+            std::io::stderr(),
+            "\r{}: {} switches, {} in memory, {:.0} s\x1b[K",
+            progress.method,
+            progress.switches,
+            grouped(progress.size),
+            progress.seconds
+        );
+        self.shown |= written.is_ok();
+    }
+
+    /// Removes the line from the terminal. Another search may follow.
     pub(crate) fn clear(&mut self) {
         if self.shown && self.terminal {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
         self.shown = false;
+        self.last = Instant::now();
     }
 }

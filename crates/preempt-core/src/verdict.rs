@@ -22,6 +22,8 @@ pub enum Stop {
     Fault,
     /// The program does something that cannot be executed under control.
     Unsupported,
+    /// What was looked for is not there within the bound on preemptions.
+    Bound,
 }
 
 impl fmt::Display for Stop {
@@ -35,6 +37,7 @@ impl fmt::Display for Stop {
             Stop::Sampling => "the strategy samples executions",
             Stop::Fault => "a fault in the model stopped the search",
             Stop::Unsupported => "the program cannot be executed under control",
+            Stop::Bound => "the bound on preemptions was reached",
         })
     }
 }

@@ -120,6 +120,7 @@ pub fn execute<P: Program>(session: &mut Session<'_, P>, path: Vec<Move>) -> Run
         ending: ending.clone(),
         schedule: Schedule::of(&session.run),
         preemptions: session.run.preemptions,
+        stale: session.run.stale,
     });
     RunReport { path, lessons, ending, finding }
 }

@@ -4,6 +4,10 @@
 //! gets one state more, in front of all others: there a process of its own, which does nothing
 //! afterwards, picks where to start. So no start is a preemption.
 //!
+//! For temporal properties ([`Encoded::temporal`]) actions that lead outside the model's limits lead to one
+//! more state, where [a proposition](Encoded::cut_proposition) of its own is true: an execution that is
+//! cut there is neither one that ends nor one that goes on for ever.
+//!
 //! **Invariant:** actions are numbered by their place in what [`Model::actions`] adds, so a step means
 //! the same wherever the same state is met. The first states are asked twice; a model that answers
 //! differently, loses parts of its state in serialisation or names a process that does not exist ends
@@ -24,6 +28,17 @@ const MISUSE: u32 = 1 << 30;
 
 const ROOT: u8 = 0;
 const STATE: u8 = 1;
+const CUT: u8 = 2;
+
+/// What a state of the system stands for.
+enum Place<'b> {
+    /// Nothing was picked yet.
+    Start,
+    /// Outside the model's limits.
+    Cut,
+    /// The encoding of a state of the model.
+    At(&'b [u8]),
+}
 
 /// A model that searches can explore.
 pub struct Encoded<'a, M: Model> {
@@ -31,17 +46,20 @@ pub struct Encoded<'a, M: Model> {
     properties: Vec<Property<M>>,
     processes: Vec<String>,
     several: bool,
+    /// Whether executions are judged by temporal properties, rather than states by conditions.
+    temporal: bool,
     examined: AtomicUsize,
     misuse: Mutex<Option<String>>,
     /// By property: whether a state satisfied it. Only kept for [`Expectation::Sometimes`].
     seen: Vec<AtomicBool>,
 }
 
-/// A possible action: who acts, its number, and the state that it leads to.
+/// A possible action: who acts, its number, and the state that it leads to; `None` outside the model's
+/// limits.
 struct Move<S> {
     process: ProcessId,
     number: u32,
-    next: S,
+    next: Option<S>,
 }
 
 impl<'a, M: Model> Encoded<'a, M> {
@@ -53,10 +71,26 @@ impl<'a, M: Model> Encoded<'a, M> {
             properties,
             processes: model.processes(),
             several: model.initial_states().len() > 1,
+            temporal: false,
             examined: AtomicUsize::new(0),
             misuse: Mutex::new(None),
             model,
         }
+    }
+
+    /// Prepares a model for the search of temporal properties: what is expected of states is ignored.
+    pub fn temporal(model: &'a M) -> Self {
+        Encoded { temporal: true, ..Self::new(model) }
+    }
+
+    /// Whether an execution begins with a step that picks one of several initial states.
+    pub fn picks_its_start(&self) -> bool {
+        self.several
+    }
+
+    /// The proposition that is true where an execution was cut, of a [temporal](Encoded::temporal) system.
+    pub fn cut_proposition(&self) -> usize {
+        self.properties.iter().map(|property| property.propositions.len()).sum()
     }
 
     /// What is expected of the model.
@@ -75,12 +109,26 @@ impl<'a, M: Model> Encoded<'a, M> {
         self.properties[..property].iter().map(|p| p.propositions.len()).sum()
     }
 
-    /// The state of the model behind a state of the system; `None` before one was picked.
+    fn place<'b>(&self, bytes: &'b [u8]) -> Place<'b> {
+        match (self.is_tagged(), bytes) {
+            (false, bytes) => Place::At(bytes),
+            (true, [STATE, state @ ..]) => Place::At(state),
+            (true, [CUT, ..]) => Place::Cut,
+            (true, _) => Place::Start,
+        }
+    }
+
+    /// Whether a byte in front says what the others mean.
+    fn is_tagged(&self) -> bool {
+        self.several || self.temporal
+    }
+
+    /// The state of the model behind a state of the system; `None` before one was picked, and outside the
+    /// model's limits.
     pub fn decode(&self, bytes: &[u8]) -> Option<Result<M::State, String>> {
-        match (self.several, bytes) {
-            (false, bytes) => Some(decode(bytes)),
-            (true, [ROOT, ..]) => None,
-            (true, bytes) => Some(decode(&bytes[1..])),
+        match self.place(bytes) {
+            Place::At(state) => Some(decode(state)),
+            Place::Start | Place::Cut => None,
         }
     }
 
@@ -91,7 +139,7 @@ impl<'a, M: Model> Encoded<'a, M> {
     }
 
     fn encode(&self, state: &M::State, bytes: &mut Vec<u8>) -> Result<(), String> {
-        if self.several {
+        if self.is_tagged() {
             bytes.push(STATE);
         }
         encode(state, bytes)
@@ -103,14 +151,19 @@ impl<'a, M: Model> Encoded<'a, M> {
 
     /// The possible moves of a state, process by process.
     fn moves(&self, bytes: &[u8]) -> Result<Vec<Move<M::State>>, String> {
-        let Some(state) = self.decode(bytes) else {
-            let process = self.start_process();
-            let states = self.model.initial_states().into_iter().zip(0..);
-            return Ok(states.map(|(next, number)| Move { process, number, next }).collect());
-        };
-        let mut moves = self.moves_of(&state?)?;
-        moves.sort_by_key(|found| found.process);
-        Ok(moves)
+        match self.place(bytes) {
+            Place::Cut => Ok(Vec::new()),
+            Place::Start => {
+                let process = self.start_process();
+                let states = self.model.initial_states().into_iter().map(Some).zip(0..);
+                Ok(states.map(|(next, number)| Move { process, number, next }).collect())
+            }
+            Place::At(state) => {
+                let mut moves = self.moves_of(&decode(state)?)?;
+                moves.sort_by_key(|found| found.process);
+                Ok(moves)
+            }
+        }
     }
 
     fn moves_of(&self, state: &M::State) -> Result<Vec<Move<M::State>>, String> {
@@ -118,8 +171,11 @@ impl<'a, M: Model> Encoded<'a, M> {
         self.model.actions(state, &mut actions);
         let mut moves = Vec::with_capacity(actions.len());
         for (action, number) in actions.iter().zip(0..) {
-            let next = self.model.next(state, action);
-            let Some(next) = next.filter(|next| self.model.is_within(next)) else { continue };
+            let Some(next) = self.model.next(state, action) else { continue };
+            let next = Some(next).filter(|next| self.model.is_within(next));
+            if next.is_none() && !self.temporal {
+                continue;
+            }
             let process = self.model.process(action);
             if process >= self.processes.len() {
                 return Err(format!(
@@ -140,10 +196,10 @@ impl<'a, M: Model> Encoded<'a, M> {
         }
         self.examined.fetch_add(1, Ordering::Relaxed);
         let mut encoding = Vec::new();
-        for found in moves {
+        for next in moves.iter().filter_map(|found| found.next.as_ref()) {
             encoding.clear();
-            encode(&found.next, &mut encoding)?;
-            check(&found.next, &encoding)?;
+            encode(next, &mut encoding)?;
+            check(next, &encoding)?;
         }
         let again = self.moves(bytes)?;
         let same = moves.len() == again.len()
@@ -173,11 +229,18 @@ impl<'a, M: Model> Encoded<'a, M> {
     }
 
     /// Writes a state, and says which property it violates.
-    fn arrive(&self, state: &M::State, bytes: &mut Vec<u8>) -> Outcome {
+    fn arrive(&self, state: Option<&M::State>, bytes: &mut Vec<u8>) -> Outcome {
+        let Some(state) = state else {
+            bytes.push(CUT);
+            return Outcome::Done;
+        };
         if let Err(message) = self.encode(state, bytes) {
             return Outcome::Broken(self.note_misuse(message));
         }
         let mut outcome = Outcome::Done;
+        if self.temporal {
+            return outcome;
+        }
         for (property, number) in self.properties.iter().zip(0..) {
             let holds = || (property.propositions[0].holds)(self.model, state);
             match property.expectation {
@@ -194,6 +257,13 @@ impl<'a, M: Model> Encoded<'a, M> {
             }
         }
         outcome
+    }
+
+    /// Whether something could happen in a state, but only outside the model's limits.
+    fn is_cut(&self, state: &M::State) -> bool {
+        let mut actions = Vec::new();
+        self.model.actions(state, &mut actions);
+        actions.iter().any(|action| self.model.next(state, action).is_some())
     }
 
     fn proposition_at(&self, index: usize) -> Option<&crate::Proposition<M>> {
@@ -213,7 +283,7 @@ impl<M: Model> System for Encoded<'_, M> {
             return Outcome::Done;
         }
         match self.model.initial_states().first() {
-            Some(first) => self.arrive(first, state),
+            Some(first) => self.arrive(Some(first), state),
             None => Outcome::Broken(self.note_misuse("the model has no initial state".into())),
         }
     }
@@ -249,7 +319,7 @@ impl<M: Model> System for Encoded<'_, M> {
             return Outcome::Broken(self.note_misuse(message));
         };
         state.clear();
-        self.arrive(&found.next, state)
+        self.arrive(found.next.as_ref(), state)
     }
 
     fn expand(
@@ -268,21 +338,24 @@ impl<M: Model> System for Encoded<'_, M> {
         };
         for found in moves {
             let start = out.bytes.len();
-            let outcome = self.arrive(&found.next, &mut out.bytes);
+            let outcome = self.arrive(found.next.as_ref(), &mut out.bytes);
             let step = Step::new(found.process, found.number);
             out.list.push((step, outcome, start..out.bytes.len()));
         }
     }
 
     fn is_valid_end(&self, state: &[u8]) -> bool {
-        self.known(state).is_none_or(|state| self.model.may_end(&state))
+        self.known(state).is_none_or(|state| self.model.may_end(&state) || self.is_cut(&state))
     }
 
     fn proposition_count(&self) -> usize {
-        self.properties.iter().map(|property| property.propositions.len()).sum()
+        self.cut_proposition() + usize::from(self.temporal)
     }
 
     fn proposition(&self, state: &[u8], index: usize) -> bool {
+        if index == self.cut_proposition() {
+            return matches!(self.place(state), Place::Cut);
+        }
         match (self.known(state), self.proposition_at(index)) {
             (Some(state), Some(proposition)) => (proposition.holds)(self.model, &state),
             _ => false,

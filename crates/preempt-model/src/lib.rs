@@ -83,9 +83,7 @@
 mod codec;
 mod encoded;
 mod model;
-mod property;
 mod variables;
 
 pub use encoded::Encoded;
-pub use model::Model;
-pub use property::{Expectation, Property, Proposition};
+pub use model::{Expectation, Model, Property, Proposition};

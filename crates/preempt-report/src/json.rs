@@ -152,6 +152,7 @@ fn stop_name(stop: Stop) -> &'static str {
         Stop::Sampling => "sampling",
         Stop::Fault => "fault",
         Stop::Unsupported => "unsupported",
+        Stop::Bound => "bound",
     }
 }
 

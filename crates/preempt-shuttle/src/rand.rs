@@ -1,13 +1,14 @@
 //! Random numbers that a schedule repeats.
 //!
 //! The first number that a thread draws is a choice of the strategy, recorded in the schedule; all
-//! others follow from it. So an exhaustive exploration sees 256 streams per thread, a sampler one of
-//! them, and a replay the same one again.
+//! others follow from it. So a sampler sees one of 65,536 streams per thread, and a replay the same one
+//! again. As in shuttle an exhaustive exploration has one stream per thread, or refuses.
 
 pub use rand::{Rng, RngCore};
 
 /// Generators.
 pub mod rngs {
+    use crate::scheduler::Generator;
     use rand::{CryptoRng, RngCore};
     use std::cell::Cell;
 
@@ -15,6 +16,38 @@ pub mod rngs {
 
     preempt::thread_local! {
         static STREAM: Cell<Option<u64>> = Cell::new(None);
+    }
+
+    std::thread_local! {
+        static DATA: Cell<Data> = const { Cell::new(Data::Drawn) };
+    }
+
+    /// Where the numbers of an execution come from.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub(crate) enum Data {
+        /// From the strategy.
+        Drawn,
+        /// They are the same in every execution.
+        Fixed,
+        /// There are none.
+        Refused,
+    }
+
+    /// An execution begins, on this thread of the operating system.
+    pub(crate) fn begin(data: Data) {
+        DATA.set(data);
+    }
+
+    /// The first number of the stream of this thread, from which the others follow.
+    #[track_caller]
+    fn first() -> u64 {
+        let thread = preempt::facade::thread_number().unwrap_or(0) as u64;
+        let drawn = match DATA.get() {
+            Data::Drawn => preempt::choose(STREAMS) * STREAMS + preempt::choose(STREAMS),
+            Data::Fixed => 0,
+            Data::Refused => panic!("requested random data from DFS scheduler"),
+        };
+        Generator(drawn as u64 ^ thread << 32).next()
     }
 
     /// The generator of the thread that uses it.
@@ -30,13 +63,10 @@ pub mod rngs {
 
         #[track_caller]
         fn next_u64(&mut self) -> u64 {
-            let state = STREAM.get().unwrap_or_else(|| 1 + preempt::choose(STREAMS) as u64);
-            // SplitMix64: any state gives a good stream.
-            let state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            STREAM.set(Some(state));
-            let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            mixed ^ (mixed >> 31)
+            let mut generator = Generator(STREAM.get().unwrap_or_else(first));
+            let number = generator.next();
+            STREAM.set(Some(generator.0));
+            number
         }
 
         fn fill_bytes(&mut self, bytes: &mut [u8]) {

@@ -3,9 +3,13 @@
 use crate::scheduler::{Native, Scheduler, Task, TaskId};
 use crate::{Config, FailurePersistence, MaxSteps};
 use preempt::facade::{self, Chooser};
-use preempt::{Check, FailureKind, Report, Strategy};
+use preempt::{Check, FailureKind, Outcome, Reason, Report, Strategy};
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
+
+/// How long schedules are explored when all partial orders were.
+const SCHEDULES: Duration = Duration::from_secs(5);
 
 /// Runs tests under one scheduler.
 #[derive(Debug)]
@@ -30,30 +34,50 @@ impl<S: Scheduler + 'static> Runner<S> {
         F: Fn() + Send + Sync + 'static,
     {
         let check = facade::with_environment(&self.config.to_check());
-        let (report, executions) = match self.scheduler.native() {
+        let native = self.scheduler.native();
+        let test = with_random_data(native.as_ref(), test);
+        let (report, executions) = match native {
             Some(Native::Replay(schedule)) => (check.replay(&schedule).run(test), 1),
-            Some(Native::Exhaustive(iterations)) => {
-                let check = match iterations {
-                    Some(iterations) => check.executions(iterations as u64),
-                    None => check.unbounded(),
-                };
-                let report = check.run(test);
-                let executions = report.executions;
-                (report, executions)
-            }
+            Some(Native::Exhaustive(iterations, _)) => self.exhaust(&check, iterations, &test),
             Some(Native::Strategy(strategy, iterations)) => {
                 self.sample(&check, strategy, iterations as u64, &test)
             }
             None => {
-                let mut asked = Asked(&mut self.scheduler);
-                let report = facade::drive(&check, &mut asked, test);
+                let report = facade::drive(&check, &mut Asked(&mut self.scheduler), test);
                 let executions = report.executions;
                 (report, executions)
             }
         };
         let failed = report.failure().is_some_and(|failure| !self.is_given_up(failure.kind));
         assert!(!failed, "{}", self.failure_text(&report));
+        if let Some(complaint) = self.scheduler.complaint() {
+            panic!("{complaint}");
+        }
         usize::try_from(executions).unwrap_or(usize::MAX)
+    }
+
+    /// Every partial order. Tests written for shuttle often share state through std, which it need not see
+    /// because it runs every schedule; so schedules follow, for as long as seems reasonable.
+    fn exhaust<F>(&self, check: &Check, iterations: Option<usize>, test: &F) -> (Report, u64)
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let orders = match iterations {
+            Some(iterations) => check.clone().executions(iterations as u64),
+            None => check.clone().unbounded(),
+        };
+        let report = orders.run(test);
+        let done = report.executions;
+        let left = iterations.map_or(u64::MAX, |most| (most as u64).saturating_sub(done));
+        let by_schedules = matches!(report.outcome, Outcome::Inconclusive(Reason::Unseen));
+        if report.failure().is_some() || by_schedules || left == 0 {
+            return (report, done);
+        }
+        let time = self.config.max_time.map_or(SCHEDULES, |time| time.min(SCHEDULES));
+        let schedules = check.clone().strategy(Strategy::ContextBoundedDfs);
+        let further = schedules.executions(left).time(time).run(test);
+        let done = done + further.executions;
+        (if further.failure().is_some() { further } else { report }, done)
     }
 
     /// Whether a failure only means that an execution was given up.
@@ -90,16 +114,56 @@ impl<S: Scheduler + 'static> Runner<S> {
     fn failure_text(&self, report: &Report) -> String {
         let Some(failure) = report.failure() else { return String::new() };
         let schedule = &failure.schedule;
+        let mut text = failure.to_string();
+        text.push_str(&in_shuttles_words(failure.kind, &failure.message, self.config.max_steps));
         let how = match &self.config.failure_persistence {
-            FailurePersistence::None => return failure.to_string(),
+            FailurePersistence::None => return text,
             FailurePersistence::Print => print_text(schedule),
             FailurePersistence::File(folder) => {
                 let folder = folder.as_deref().unwrap_or(Path::new("."));
                 write_file(folder, schedule).unwrap_or_else(|| print_text(schedule))
             }
         };
-        format!("{failure}\n{how}")
+        format!("{text}\n{how}")
     }
+}
+
+/// What tests that expect a failure look for.
+fn in_shuttles_words(kind: FailureKind, message: &str, steps: MaxSteps) -> String {
+    match (kind, steps) {
+        (FailureKind::StepLimit, MaxSteps::FailAfter(steps)) => {
+            format!("\nexceeded max_steps bound {steps}")
+        }
+        (FailureKind::Deadlock, _) => ["Mutex", "RwLock"]
+            .into_iter()
+            .filter(|lock| message.contains(&format!("{lock} that it already holds")))
+            .map(|lock| format!("\ntried to acquire a {lock} it already holds"))
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+/// The test, knowing where random numbers come from.
+#[cfg(feature = "rand")]
+fn with_random_data<F>(native: Option<&Native>, test: F) -> impl Fn() + Send + Sync + 'static
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    use crate::rand::rngs::{Data, begin};
+    let data = match native {
+        Some(Native::Exhaustive(_, true)) => Data::Fixed,
+        Some(Native::Exhaustive(_, false)) => Data::Refused,
+        _ => Data::Drawn,
+    };
+    move || {
+        begin(data);
+        test();
+    }
+}
+
+#[cfg(not(feature = "rand"))]
+fn with_random_data<F>(_: Option<&Native>, test: F) -> F {
+    test
 }
 
 fn print_text(schedule: &str) -> String {
@@ -161,6 +225,10 @@ impl<S: Scheduler> Chooser for Asked<'_, S> {
 
     fn number(&mut self) -> u64 {
         self.0.next_u64()
+    }
+
+    fn begin_again(&mut self) {
+        self.0.begin_again();
     }
 }
 

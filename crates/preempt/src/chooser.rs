@@ -15,6 +15,10 @@ pub trait Chooser {
 
     /// A random number, for choices that are not between threads.
     fn number(&mut self) -> u64;
+
+    /// The execution in progress does not count: something about the test was found out that must be
+    /// known from the beginning.
+    fn begin_again(&mut self) {}
 }
 
 struct Asking<'a>(&'a mut dyn Chooser);
@@ -41,7 +45,11 @@ pub(crate) fn explore(session: &mut Session<'_, Runtime>, chooser: &mut dyn Choo
     while chooser.begin() {
         let ending = session.execute(&mut Asking(chooser));
         session.tally.samples += 1;
-        if let Some(halt) = session.judge(ending).or_else(|| session.limit()) {
+        let halt = session.judge(ending).or_else(|| session.limit());
+        if halt == Some(Halt::Restart) {
+            chooser.begin_again();
+        }
+        if let Some(halt) = halt {
             return halt;
         }
     }

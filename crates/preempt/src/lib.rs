@@ -70,6 +70,8 @@ mod report_line;
 mod rt;
 #[cfg(feature = "check")]
 mod saved;
+#[cfg(feature = "check")]
+mod stale;
 mod statics;
 #[cfg(feature = "check")]
 pub mod sync;
@@ -77,12 +79,14 @@ pub mod sync;
 pub mod thread;
 #[cfg(feature = "check")]
 pub mod time;
+#[cfg(feature = "check")]
+mod unseen;
 
 #[cfg(feature = "check")]
 #[doc(hidden)]
 pub use check::Returned;
 #[cfg(feature = "check")]
-pub use check::{Check, Strategy, check};
+pub use check::{Check, Memory, Strategy, check, model};
 #[cfg(feature = "check")]
 pub use choice::{choose, choose_bool};
 #[cfg(not(feature = "check"))]

@@ -2,12 +2,12 @@
 //!
 //! Every state on the way is kept, so that going back and long runs cost nothing extra.
 
-use crate::promela::Truncations;
 use crate::terminal;
 use preempt_core::{Enabled, Outcome, Step, System, TraceStep, changes_between, classify, tell};
 use preempt_promela::interpret::Interpreter;
 use preempt_report::Cast;
 use preempt_report::lanes::Lanes;
+use preempt_verify::promela::Truncations;
 
 /// See the module's text.
 pub(super) struct Execution<'a> {

@@ -27,7 +27,8 @@ pub(crate) use panic::PanicNote;
 pub(crate) use registry::Knowledge;
 pub use registry::Static;
 pub(crate) use registry::{
-    Slot, counts, lend, local, now, pass, per_execution, raw_tags, take_back,
+    Local, Name, Slot, counts, has_ended, lend, local, now, pass, per_execution, raw_tags,
+    take_back,
 };
 
 use crate::pulse::Pulse;
@@ -37,7 +38,7 @@ use preempt_explore::{
 use registry::Registry;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
-use std::panic::catch_unwind;
+use std::panic::Location;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
@@ -74,6 +75,8 @@ pub(crate) struct Runtime {
     pub(crate) trouble: Option<Trouble>,
     pub(crate) require_join: bool,
     closing: bool,
+    /// A destructor of a static has panicked.
+    failed_closing: bool,
     /// The threads of an execution that is over run on unobserved.
     concluding: bool,
     /// A thread that ran on unobserved was left by force.
@@ -124,6 +127,7 @@ impl Runtime {
             trouble: None,
             require_join: false,
             closing: false,
+            failed_closing: false,
             concluding: false,
             broken: false,
             relearn: false,
@@ -196,23 +200,17 @@ impl Runtime {
             run.ending = Some(Ending::Panic);
         }
         if self.conclude() {
-            let panics = self.panics.len();
-            let dropped = self.drop_statics();
-            if self.run().ending == Some(Ending::Complete) {
-                let leaks = self.registry.leaks();
-                if dropped.is_err() {
-                    self.run().ending = Some(Ending::Panic);
-                } else if !leaks.is_empty() {
-                    self.trouble = Some(Trouble::Leak(leaks));
-                    self.run().ending = Some(Ending::Reported);
-                }
-            } else {
-                self.panics.truncate(panics);
+            self.drop_statics();
+            let leaks = self.registry.leaks();
+            if self.run().ending == Some(Ending::Complete) && !leaks.is_empty() {
+                self.trouble = Some(Trouble::Leak(leaks));
+                self.run().ending = Some(Ending::Reported);
             }
         } else {
             // Destructors could look at what the abandoned threads have left half-done.
             self.registry.abandon();
         }
+        self.run().end_epilogue();
         if self.relearn && self.run().may_run_on() {
             // Other executions will be explored, and these need to know.
             self.run().ending = Some(Ending::Restart);
@@ -223,7 +221,8 @@ impl Runtime {
     }
 
     /// Brings the threads of an execution that is over to their ends. Returns whether all have
-    /// ended; the others are abandoned, because they cannot go on or nobody would gain by it.
+    /// ended; the others are abandoned, because they cannot go on or nobody would gain by it. The
+    /// world stays as the threads have left it: destructors of statics look at it.
     fn conclude(&mut self) -> bool {
         if self.trouble_is_final() || !self.run().may_run_on() {
             return false;
@@ -241,18 +240,39 @@ impl Runtime {
         let left = unsafe { drive(this) };
         self.concluding = false;
         self.panics.truncate(panics);
-        self.run().end_epilogue() && left.is_none() && !self.broken
+        self.run().world.all_ended() && left.is_none() && !self.broken
     }
 
-    /// Drops what belongs to the execution but to none of its threads. Nothing is scheduled any
-    /// more, so operations in destructors take effect at once.
-    fn drop_statics(&mut self) -> std::thread::Result<()> {
+    /// Drops what belongs to the execution but to none of its threads, on a coroutine, because
+    /// destructors may panic as they like. Nothing is scheduled any more, so operations in
+    /// destructors take effect at once. What goes wrong matters only if the execution was complete.
+    fn drop_statics(&mut self) {
+        if !self.registry.has_values() {
+            return;
+        }
+        let (panics, current) = (self.panics.len(), self.run().current);
+        let trouble = self.trouble.take();
+        self.run().current = ThreadId::MAIN;
         self.closing = true;
-        let previous = CURRENT.replace(self);
-        let dropped = catch_unwind(registry::drop_values);
-        CURRENT.set(previous);
+        self.failed_closing = false;
+        self.fibers.recycle();
+        self.fibers.start(ThreadId::MAIN, 0, Box::new(registry::drop_values));
+        self.next = Command::Resume(ThreadId::MAIN, 0);
+        let this: *mut Runtime = self;
+        // SAFETY: `this` is valid and not borrowed.
+        let left = unsafe { drive(this) };
         self.closing = false;
-        dropped
+        self.run().current = current;
+        if self.run().ending != Some(Ending::Complete) {
+            self.trouble = trouble;
+            self.panics.truncate(panics);
+        } else if let Some(left) = left {
+            self.left(ThreadId::MAIN, left);
+        } else if self.trouble.is_some() {
+            self.run().ending = Some(Ending::Reported);
+        } else if self.failed_closing {
+            self.run().ending = Some(Ending::Panic);
+        }
     }
 
     /// Whether a coroutine was left by force, so that others may borrow from what leaked.
@@ -486,6 +506,10 @@ impl Runtime {
 
 /// The current thread touches a plain cell.
 pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site) {
+    if runtime.closing {
+        // After the last thread: ordered after everything.
+        return;
+    }
     let _paused = Paused::new();
     if !runtime.run().rules.clocks {
         runtime.run().rules.clocks = true;
@@ -494,6 +518,15 @@ pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site)
     runtime.before_operation();
     let object = cell.object(runtime, || 0);
     runtime.run().touch(object, write, site);
+}
+
+/// The current thread reads an atomic as plain memory.
+pub(crate) fn touch_atomic(runtime: &mut Runtime, atomic: &Slot, site: Site) {
+    if !runtime.run().rules.mixed {
+        runtime.run().rules.mixed = true;
+        runtime.stop(Ending::Restart);
+    }
+    touch(runtime, atomic, false, site);
 }
 
 /// A channel gets one more sender.
@@ -511,14 +544,34 @@ pub(crate) fn note_recursion(runtime: &mut Runtime, lock: ObjectId) {
     }
 }
 
-/// An access to a plain cell ends which began when the thread had done `steps` operations.
-pub(crate) fn touch_end(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site, steps: u32) {
-    if runtime.closing || steps == runtime.steps() || std::thread::panicking() {
+/// An access to a plain cell ends.
+pub(crate) fn touch_end(access: &Access) {
+    let Some(runtime) = current() else { return };
+    let Some(object) = access.cell.object(runtime) else { return };
+    if runtime.closing || access.steps == runtime.steps() || std::thread::panicking() {
         return;
     }
     let _paused = Paused::new();
-    let object = cell.object(runtime, || 0);
-    runtime.run().touch_end(object, write, site);
+    runtime.run().touch_end(object, access.write, access.site);
+}
+
+/// An access to a plain cell that lasts.
+pub(crate) struct Access {
+    cell: Name,
+    pub(crate) write: bool,
+    site: Site,
+    /// How many operations its thread had done when it began.
+    steps: u32,
+}
+
+impl Access {
+    /// Begins now; `None` if the caller does not run under control.
+    pub(crate) fn begin(cell: &Slot, write: bool, site: Site) -> Option<Self> {
+        let runtime = current()?;
+        touch(runtime, cell, write, site);
+        let name = cell.name(runtime);
+        Some(Access { cell: name, write, site, steps: runtime.steps() })
+    }
 }
 
 /// The current thread executes a fence.
@@ -527,6 +580,22 @@ pub(crate) fn fence(runtime: &mut Runtime, order: Order) {
         let _paused = Paused::new();
         runtime.run().fence(order);
     }
+}
+
+/// The current thread uses a memory order, for an access to an atomic or a fence.
+pub(crate) fn weaken(runtime: &mut Runtime, order: Order, fence: bool, site: Site) {
+    if order != Order::SequentiallyConsistent {
+        runtime.weak_ordering.get_or_insert(site);
+    }
+    if !runtime.closing {
+        runtime.run().weaken(order, fence);
+    }
+}
+
+/// Whether the comparison that the current thread has just made failed for no reason.
+pub(crate) fn has_failed() -> bool {
+    let Some(runtime) = current().filter(|runtime| !runtime.closing) else { return false };
+    runtime.run().world.source().is_some_and(|source| source.fails)
 }
 
 /// Lets other threads run. A thread that has looked at the clock since it last did so waits for time
@@ -569,6 +638,7 @@ pub(crate) fn spawn(
         }
         let (low, high) = (*runtime).fibers.start(child, stack, body);
         (*runtime).heap().set_stack(child, low, high);
+        (*runtime).announce(child);
         (*runtime).run().current = child;
         if let Err(left) = resume(runtime, child, 0) {
             (*runtime).left(child, left);
@@ -585,6 +655,15 @@ fn end_of_thread(result: Result<(), ()>) {
     let me = runtime.run().current;
     registry::drop_locals(me);
     leave_test();
+    let Some(runtime) = current() else { return };
+    if runtime.closing {
+        runtime.failed_closing |= result.is_err();
+        return;
+    }
+    if let Some(end) = runtime.end_of_current().filter(|_| result.is_ok()) {
+        operation(runtime, Action::Store, end, 1, 0, Location::caller());
+        leave_test();
+    }
     let Some(runtime) = current() else { return };
     let starting = runtime.is_starting(me);
     let next = if result.is_ok() { Next::End } else { Next::Panic };

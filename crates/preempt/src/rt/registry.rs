@@ -7,7 +7,7 @@
 
 use super::current;
 use super::heap::{Paused, inward, outward};
-use preempt_explore::{Ending, ObjectId, Run, Site, ThreadId};
+use preempt_explore::{Action, Ending, ObjectId, Run, Site, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -62,6 +62,11 @@ impl Slot {
         object
     }
 
+    /// The name of the object, for whoever may outlive it.
+    pub(crate) fn name(&self, runtime: &mut super::Runtime) -> Name {
+        Name { epoch: runtime.registry.epoch, object: self.object(runtime, || 0) }
+    }
+
     /// As [`current`]. A thread that is not under control must not use an object of an execution
     /// in progress: its operations would be invisible.
     #[inline]
@@ -84,6 +89,20 @@ impl Slot {
     }
 }
 
+/// The name of an object in one execution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name {
+    epoch: u32,
+    object: ObjectId,
+}
+
+impl Name {
+    /// The object, if its execution is still in progress.
+    pub(crate) fn object(self, runtime: &super::Runtime) -> Option<ObjectId> {
+        (self.epoch == runtime.registry.epoch).then_some(self.object)
+    }
+}
+
 /// How often an exploration may begin again because of objects made outside the test body.
 const MOST_EXTERNALS: usize = 256;
 
@@ -95,6 +114,8 @@ pub(crate) struct Knowledge {
     statics: Vec<&'static dyn Reset>,
     /// Where Arcs are made whose counts are visible.
     counted: FxHashSet<Site>,
+    /// Whether somebody looks whether threads have ended, so that ends are visible.
+    pub(super) ends: bool,
     /// Whether atomics hold addresses, so that allocations must be followed.
     pub(super) addresses: bool,
 }
@@ -107,9 +128,14 @@ pub(crate) struct Registry {
     pub(crate) knowledge: Knowledge,
     externals: FxHashMap<usize, ObjectId>,
     values: FxHashMap<usize, Box<dyn Any>>,
-    locals: FxHashMap<(ThreadId, usize), Box<dyn Any>>,
+    value_order: Vec<usize>,
+    /// `None` once the destructor of the value has begun.
+    locals: FxHashMap<(ThreadId, usize), Option<Box<dyn Any>>>,
+    /// Those with destructors.
     local_order: Vec<(ThreadId, usize)>,
     arcs: Vec<Option<Site>>,
+    /// Objects that are 1 when their threads have ended, if ends are visible.
+    ends: FxHashMap<ThreadId, ObjectId>,
     /// Tags of Arcs whose address was taken.
     raw_tags: FxHashMap<usize, Arc<dyn Any + Send + Sync>>,
     final_drop: Option<Site>,
@@ -176,6 +202,11 @@ impl Registry {
         self.knowledge.externals.len() >= MOST_EXTERNALS
     }
 
+    /// Whether the ends of threads are visible.
+    pub(crate) fn shows_ends(&self) -> bool {
+        self.knowledge.ends
+    }
+
     /// Whether objects are shared with the code outside the body.
     pub(crate) fn has_externals(&self) -> bool {
         !self.knowledge.externals.is_empty()
@@ -192,6 +223,10 @@ impl Registry {
         let run = unsafe { &mut *run };
         for &(address, value) in &self.knowledge.externals {
             self.externals.insert(address, run.create(value));
+        }
+        self.ends.clear();
+        if self.knowledge.ends {
+            self.ends.insert(ThreadId::MAIN, run.create(0));
         }
         self.arcs.clear();
         self.raw_tags.clear();
@@ -217,7 +252,13 @@ impl Registry {
     pub(super) fn abandon(&mut self) {
         std::mem::forget(std::mem::take(&mut self.values));
         std::mem::forget(std::mem::take(&mut self.locals));
+        self.value_order.clear();
         self.local_order.clear();
+    }
+
+    /// Whether there is something to be dropped at the end of the execution.
+    pub(super) fn has_values(&self) -> bool {
+        !self.values.is_empty() || !self.locals.is_empty()
     }
 
     pub(super) fn leaks(&self) -> Vec<Site> {
@@ -225,25 +266,58 @@ impl Registry {
     }
 }
 
-/// Drops the thread-locals of a thread, latest first; a destructor may make others.
+/// Drops the thread-locals of a thread, latest first; a destructor may make others. As in std a
+/// value is gone from the moment its destructor begins, unless it has none.
 pub(super) fn drop_locals(thread: ThreadId) {
     while let Some(registry) = current().map(|runtime| &mut runtime.registry) {
         let last = registry.local_order.iter().rposition(|key| key.0 == thread);
         let Some(position) = last else { break };
         let key = registry.local_order.remove(position);
-        let value = registry.locals.remove(&key);
+        let value = registry.locals.get_mut(&key).and_then(Option::take);
+        drop(value);
+    }
+    if let Some(runtime) = current().filter(|runtime| !runtime.registry.locals.is_empty()) {
+        runtime.registry.locals.retain(|key, _| key.0 != thread);
+    }
+}
+
+/// Drops what is left at the end of an execution: statics, latest first. A destructor may make
+/// others.
+pub(super) fn drop_values() {
+    while let Some(registry) = current().map(|runtime| &mut runtime.registry) {
+        let Some(key) = registry.value_order.pop() else { break };
+        let value = registry.values.remove(&key);
         drop(value);
     }
 }
 
-/// Drops what is left at the end of an execution: statics.
-pub(super) fn drop_values() {
-    let Some(runtime) = current() else { return };
-    let values = std::mem::take(&mut runtime.registry.values);
-    let locals = std::mem::take(&mut runtime.registry.locals);
-    runtime.registry.local_order.clear();
-    drop(values);
-    drop(locals);
+impl super::Runtime {
+    /// A thread is about to run for the first time; called by its parent.
+    pub(super) fn announce(&mut self, child: ThreadId) {
+        if self.registry.knowledge.ends {
+            let end = self.run().create(0);
+            self.registry.ends.insert(child, end);
+        }
+    }
+
+    /// What is to be set when the current thread ends, if ends are visible.
+    pub(super) fn end_of_current(&mut self) -> Option<ObjectId> {
+        let me = self.run().current;
+        self.registry.ends.get(&me).copied()
+    }
+}
+
+/// Whether a thread has ended. This makes ends visible: a thread that ends does one operation more.
+pub(crate) fn has_ended(runtime: &mut super::Runtime, thread: ThreadId, site: Site) -> bool {
+    match runtime.registry.ends.get(&thread) {
+        Some(&end) => super::operation(runtime, Action::Load, end, 0, 0, site) == 1,
+        None => {
+            let _paused = Paused::new();
+            runtime.registry.knowledge.ends = true;
+            runtime.stop(Ending::Restart);
+            runtime.run().world.thread(thread).status == preempt_explore::Status::Done
+        }
+    }
 }
 
 /// A static that begins every execution anew.
@@ -399,22 +473,36 @@ pub(super) fn wait_for_time(runtime: &mut super::Runtime) -> bool {
     true
 }
 
+/// A thread-local of the current thread.
+pub(crate) enum Local<T: 'static> {
+    /// The caller does not run under control.
+    Outside,
+    /// Its destructor has begun.
+    Gone,
+    /// The value.
+    Value(&'static T),
+}
+
 /// The value of a thread-local for the current thread, made on first use.
-pub(crate) fn local<T: 'static>(key: usize, init: fn() -> T) -> Option<&'static T> {
-    let runtime = current()?;
-    let me = runtime.run().current;
-    if !runtime.registry.locals.contains_key(&(me, key)) {
+pub(crate) fn local<T: 'static>(key: usize, init: fn() -> T) -> Local<T> {
+    let Some(runtime) = current() else { return Local::Outside };
+    let key = (runtime.run().current, key);
+    if !runtime.registry.locals.contains_key(&key) {
         let value: Box<dyn Any> = Box::new(init());
         let _paused = Paused::new();
-        let runtime = current()?;
-        runtime.registry.locals.insert((me, key), value);
-        runtime.registry.local_order.push((me, key));
+        let Some(runtime) = current() else { return Local::Outside };
+        runtime.registry.locals.insert(key, Some(value));
+        if std::mem::needs_drop::<T>() {
+            runtime.registry.local_order.push(key);
+        }
     }
-    let runtime = current()?;
-    let value = runtime.registry.locals.get(&(me, key))?.downcast_ref::<T>()?;
-    // SAFETY: the box is dropped only at the end of its thread; `LocalKey::with` shortens the
-    // lifetime to a call made by that thread.
-    Some(unsafe { &*std::ptr::from_ref(value) })
+    let value = current().and_then(|runtime| runtime.registry.locals.get(&key)?.as_ref());
+    match value.and_then(|value| value.downcast_ref::<T>()) {
+        // SAFETY: the box is dropped only at the end of its thread; `LocalKey::with` shortens the
+        // lifetime to a call made by that thread.
+        Some(value) => Local::Value(unsafe { &*std::ptr::from_ref(value) }),
+        None => Local::Gone,
+    }
 }
 
 /// A value per execution, by address of its owner, made on first use.
@@ -426,7 +514,9 @@ pub(crate) fn per_execution<T: 'static>(
     if !runtime.registry.values.contains_key(&key) {
         let value: Box<dyn Any> = Box::new(init());
         let _paused = Paused::new();
-        current()?.registry.values.insert(key, value);
+        let registry = &mut current()?.registry;
+        registry.values.insert(key, value);
+        registry.value_order.push(key);
     }
     let value = current()?.registry.values.get(&key)?.downcast_ref::<T>()?;
     // SAFETY: the box is dropped only at the end of the execution, when no code of the program

@@ -1,6 +1,6 @@
 //! Thread-locals: one value per thread of the program under test, dropped when that thread ends.
 
-use crate::rt;
+use crate::rt::{self, Local};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
@@ -29,18 +29,26 @@ impl<T: 'static> LocalKey<T> {
     }
 
     /// Calls a closure with the value of this thread.
+    ///
+    /// # Panics
+    /// If the value is gone: its destructor has begun.
+    #[track_caller]
     pub fn with<R>(&'static self, function: impl FnOnce(&T) -> R) -> R {
         match rt::local((&raw const *self).addr(), self.init) {
-            Some(value) => function(value),
-            None => self.outside.with(function),
+            Local::Value(value) => function(value),
+            Local::Outside => self.outside.with(function),
+            Local::Gone => panic!(
+                "cannot access a Thread Local Storage value during or after destruction: AccessError"
+            ),
         }
     }
 
     /// Calls a closure with the value of this thread, unless it is gone.
     pub fn try_with<R>(&'static self, function: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         match rt::local((&raw const *self).addr(), self.init) {
-            Some(value) => Ok(function(value)),
-            None => self.outside.try_with(function).map_err(|_| AccessError),
+            Local::Value(value) => Ok(function(value)),
+            Local::Outside => self.outside.try_with(function).map_err(|_| AccessError),
+            Local::Gone => Err(AccessError),
         }
     }
 }

@@ -1,0 +1,134 @@
+//! The options of `check` as a request to the engines.
+
+use crate::arguments::{
+    Backend, CheckArguments, Compat, ModelArguments, SearchOrder, StoreKind, Switch,
+};
+use crate::deadline;
+use crate::terminal::{INTERRUPTED, ProgressLine};
+use preempt_verify::promela::{self, Selection, Settings};
+use preempt_verify::{
+    Compatibility, Control, Event, Preemptions, Reduction, Request, Search, Storage,
+};
+use std::sync::{Mutex, PoisonError};
+
+/// The first depth of iterative depth bounding, and by how much it grows.
+const DEPTH_STEP: u64 = 20;
+
+/// What is asked of a Promela model.
+pub(crate) fn request(arguments: &CheckArguments) -> Request {
+    Request {
+        preemptions: match (arguments.bound, arguments.iterate) {
+            (Some(bound), _) => Preemptions::AtMost(bound),
+            (None, Some(last)) => Preemptions::Iterate { last, extra: arguments.csb },
+            (None, None) => Preemptions::Any,
+        },
+        free_cycles: arguments.free_cycles,
+        shorten: arguments.shorten,
+        search: match arguments.search {
+            SearchOrder::Auto => Search::Auto,
+            SearchOrder::Dfs => Search::Depth,
+            SearchOrder::Bfs => Search::Breadth,
+            SearchOrder::Random => Search::Random { seed: arguments.seed },
+            SearchOrder::Idfs => Search::IterativeDepth { step: DEPTH_STEP },
+        },
+        storage: match arguments.store {
+            None => Storage::Auto,
+            Some(StoreKind::Exact) => Storage::Exact,
+            Some(StoreKind::Tree) => Storage::Tree,
+            Some(StoreKind::Compact) => Storage::Compact,
+            Some(StoreKind::Bitstate) => {
+                Storage::Bitstate { bits: arguments.bits, hashes: arguments.hashes }
+            }
+        },
+        reduction: match (arguments.por, arguments.compat) {
+            (Some(Switch::Off), _) => Reduction::None,
+            (_, Some(Compat::Spin)) => Reduction::Spin,
+            _ => Reduction::Full,
+        },
+        compatibility: match arguments.compat {
+            Some(Compat::Spin) => Compatibility::Spin,
+            None => Compatibility::None,
+        },
+        swarm: arguments.swarm.then_some(arguments.seed),
+        first: arguments.first,
+        max_errors: arguments.max_errors,
+        depth: arguments.depth,
+        assertions: !arguments.no_assert,
+        deadlocks: !arguments.no_deadlock,
+        fair: arguments.fair,
+        memory: arguments.memory,
+        threads: arguments.threads,
+    }
+}
+
+/// How a model is made runnable.
+pub(crate) fn settings(arguments: &CheckArguments) -> Settings {
+    Settings {
+        empty_channels: arguments.empty_channels,
+        backend: match arguments.backend {
+            Backend::Native => promela::Backend::Native,
+            Backend::Interp => promela::Backend::Interpreter,
+        },
+        ..model_settings(&arguments.model)
+    }
+}
+
+/// The same for commands that take no options of `check`.
+pub(crate) fn model_settings(model: &ModelArguments) -> Settings {
+    Settings {
+        merge: !model.no_merge,
+        reset_dead: !model.no_reset,
+        hide_unread: !model.no_hide,
+        ..Settings::default()
+    }
+}
+
+/// Which properties are meant.
+pub(crate) fn selection(arguments: &CheckArguments) -> Selection {
+    Selection {
+        formula: arguments.formula.clone(),
+        ltl: arguments.ltl.clone(),
+        claim: arguments.claim.clone(),
+        no_claim: arguments.no_claim,
+        acceptance: arguments.acceptance,
+        non_progress: arguments.non_progress,
+    }
+}
+
+/// Shows what happens on the way to an answer, and keeps what the last resort will need.
+pub(crate) struct Watcher {
+    line: Mutex<ProgressLine>,
+}
+
+impl Watcher {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Watcher { line: Mutex::new(ProgressLine::new(quiet)) }
+    }
+
+    pub(crate) fn see(&self, event: Event<'_>) {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            Event::Progress(progress) => {
+                deadline::note(progress);
+                line.show(progress);
+            }
+            Event::Symbolic(progress) => line.show_symbolic(progress),
+            Event::Found => deadline::found(),
+            Event::SearchEnded => line.clear(),
+            _ => {}
+        }
+    }
+}
+
+/// The deadline of the command, Ctrl-C, and who is told about progress.
+pub(crate) fn control<'a>(
+    arguments: &CheckArguments,
+    listener: &'a (dyn Fn(Event<'_>) + Sync),
+) -> Control<'a> {
+    interruptible().deadline(arguments.deadline()).listener(listener)
+}
+
+/// Ctrl-C alone.
+pub(crate) fn interruptible() -> Control<'static> {
+    Control::new().interrupt(INTERRUPTED.clone())
+}

@@ -1,0 +1,104 @@
+//! Boolean programs and pushdown systems.
+
+use crate::{Control, Error, Event, Request};
+use preempt_bool::{Limits, Machine, Method, Options, Program, Switches};
+use preempt_check::{Check, Preemptions};
+use preempt_core::Claim;
+
+/// Calls in progress that a search over states follows per thread.
+const MOST_FRAMES: usize = 64;
+
+/// Recursion over diagrams is as deep as there are bits.
+const STACK: usize = 256 << 20;
+
+/// What is asked of a program beyond the request.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings<'a> {
+    /// How; `None` chooses.
+    pub method: Option<Method>,
+    /// How many context switches, where the request bounds no preemptions.
+    pub switches: Switches,
+    /// The label to reach; `None` means `Target` and `SLIC_ERROR`. Assertions always count.
+    pub target: Option<&'a str>,
+}
+
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        let Options { method, switches, target, .. } = Options::default();
+        Settings { method, switches, target }
+    }
+}
+
+/// Checks that no target is reached and no assertion violated.
+pub fn check(
+    program: &Program,
+    settings: &Settings<'_>,
+    request: &Request,
+    control: &Control<'_>,
+) -> Result<Claim, Error> {
+    let work = || match request.preemptions {
+        Preemptions::Any => within_switches(program, settings, request, control),
+        _ => within_preemptions(program, settings, request, control),
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        match thread.spawn_scoped(scope, work) {
+            Ok(running) => running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No room for such a stack: the one we have.
+            Err(_) => work(),
+        }
+    })
+}
+
+/// LMP09's question: at most so many context switches of any kind.
+fn within_switches(
+    program: &Program,
+    settings: &Settings<'_>,
+    request: &Request,
+    control: &Control<'_>,
+) -> Result<Claim, Error> {
+    let show = |progress: &preempt_bool::Progress| control.announce(Event::Symbolic(progress));
+    let options = Options {
+        method: settings.method,
+        switches: settings.switches,
+        target: settings.target,
+        limits: Limits {
+            memory_bytes: request.memory,
+            time: control.time_left(),
+            interrupt: Some(control.flag()),
+            progress: Some(&show),
+        },
+        ..Options::default()
+    };
+    let answer = preempt_bool::check(program, &options);
+    control.announce(Event::SearchEnded);
+    let report = answer.map_err(|diagnostic| Error::Boolean(vec![diagnostic]))?;
+    let mut claim = report.claim;
+    claim.notes.insert(0, format!("method {}: {}", report.method.name(), report.why));
+    if request.threads > 1 {
+        claim.notes.push("one thread was used: only --bound uses several here".into());
+    }
+    Ok(claim)
+}
+
+/// At most so many preemptions: a search over states with their stacks.
+fn within_preemptions(
+    program: &Program,
+    settings: &Settings<'_>,
+    request: &Request,
+    control: &Control<'_>,
+) -> Result<Claim, Error> {
+    let machine = Machine::new(program, settings.target, MOST_FRAMES)
+        .map_err(|diagnostic| Error::Boolean(vec![diagnostic]))?;
+    let property = "no target reached, no assertion violated".into();
+    let options = preempt_check::Options {
+        deadlocks: false,
+        time: control.time_left(),
+        ..request.options(property, false)
+    };
+    let answer = control.watch(|listener| {
+        let check = Check::new(&machine).options(options);
+        check.interrupt(control.flag()).progress(listener).run()
+    });
+    Ok(answer.claim)
+}

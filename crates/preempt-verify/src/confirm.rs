@@ -1,0 +1,86 @@
+//! The independent check of every counterexample, on the reference interpreter.
+
+use crate::Error;
+use preempt_check::Counterexample;
+use preempt_core::{Enabled, Label, Outcome, System, ViolationKind, replay};
+
+/// Replays `found` on `reference`: each step is enabled where it is taken, and the end is as bad as
+/// was claimed.
+pub(crate) fn confirm(reference: &dyn System, found: &Counterexample) -> Result<(), Error> {
+    let bug = |message: String| Error::Bug(format!("the counterexample does not hold: {message}"));
+    let (_, mut state, outcome) = match replay(reference, &found.steps) {
+        Ok(replayed) => replayed,
+        // Nobody will call it a violation then, see `conclude`.
+        Err(error) if error.stopped.is_some() => return Ok(()),
+        Err(error) => return Err(bug(error.to_string())),
+    };
+    if let Some(fault) = found.fault {
+        return match outcome {
+            Outcome::Violated(seen) | Outcome::Broken(seen) if seen == fault => Ok(()),
+            _ => Err(bug(format!("the last step ends in {outcome:?}, not in fault {fault}"))),
+        };
+    }
+    if let Some(start) = found.cycle_start {
+        return confirm_cycle(reference, found, start).map_err(bug);
+    }
+    let mut enabled = Enabled::new();
+    reference.enabled(&mut state, &mut enabled);
+    match found.kind {
+        ViolationKind::InvalidEnd if !enabled.is_empty() => {
+            Err(bug("a process can still move at its end".into()))
+        }
+        ViolationKind::InvalidEnd if reference.is_valid_end(&state) => {
+            Err(bug("its end is valid".into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Replays an execution that ends in a circle inside an indivisible sequence. What is seen of it was
+/// confirmed before.
+pub(crate) fn confirm_circle(reference: &dyn System, found: &Counterexample) -> Result<(), Error> {
+    let bug = |message: String| Error::Bug(format!("the counterexample does not hold: {message}"));
+    replay(reference, &found.steps).map_err(|error| bug(error.to_string()))?;
+    let start = found.cycle_start.unwrap_or(found.steps.len());
+    close_cycle(reference, found, start).map(|_| ()).map_err(bug)
+}
+
+/// The part from `start` on returns to where it began, and accepts on the way.
+fn confirm_cycle(
+    reference: &dyn System,
+    found: &Counterexample,
+    start: usize,
+) -> Result<(), String> {
+    match close_cycle(reference, found, start)? {
+        true => Ok(()),
+        false => Err("its cycle does not accept".into()),
+    }
+}
+
+/// The part from `start` on returns to where it began; says whether it accepts on the way.
+fn close_cycle(
+    reference: &dyn System,
+    found: &Counterexample,
+    start: usize,
+) -> Result<bool, String> {
+    let mut state = Vec::new();
+    reference.initial(&mut state);
+    let mut enabled = Enabled::new();
+    let mut first = None;
+    let mut accepts = false;
+    for (at, step) in found.steps.iter().enumerate() {
+        enabled.clear();
+        reference.enabled(&mut state, &mut enabled);
+        if at == start {
+            first = Some(state.clone());
+        }
+        accepts |= at >= start && reference.has_label(&state, Label::Accept);
+        reference.apply(&mut state, *step);
+    }
+    enabled.clear();
+    reference.enabled(&mut state, &mut enabled);
+    match first {
+        Some(first) if first == state => Ok(accepts),
+        _ => Err("its cycle does not close".into()),
+    }
+}

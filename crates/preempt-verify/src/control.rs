@@ -1,0 +1,111 @@
+//! How a caller follows work that is under way, limits its time and ends it.
+
+use preempt_check::{Budget, Progress};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Something that happens on the way to an answer.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// How far a search over states is, about ten times a second.
+    Progress(&'a Progress),
+    /// How far a symbolic search is, a few times a second.
+    #[cfg(feature = "boolean")]
+    Symbolic(&'a preempt_bool::Progress),
+    /// There is a counterexample; a simpler one may follow.
+    Found,
+    /// A search is over; another one may follow.
+    SearchEnded,
+}
+
+/// The caller's hand on the work: a deadline, a flag that ends it, a listener.
+///
+/// Both limits end a search with a partial answer, which is inconclusive.
+#[derive(Clone)]
+pub struct Control<'a> {
+    deadline: Option<Instant>,
+    interrupt: Arc<AtomicBool>,
+    listener: &'a (dyn Fn(Event<'_>) + Sync),
+}
+
+impl Default for Control<'_> {
+    fn default() -> Self {
+        Control { deadline: None, interrupt: Arc::default(), listener: &|_| {} }
+    }
+}
+
+impl<'a> Control<'a> {
+    /// Work that takes as long as it needs, and that nobody watches.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Everything has to be over by then.
+    pub fn deadline(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Everything may take this long from now on.
+    pub fn time(self, limit: Duration) -> Self {
+        self.deadline(Instant::now().checked_add(limit))
+    }
+
+    /// Ends with a partial answer once the flag is set.
+    pub fn interrupt(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.interrupt = flag;
+        self
+    }
+
+    /// Calls `listener` for each [`Event`].
+    pub fn listener(mut self, listener: &'a (dyn Fn(Event<'_>) + Sync)) -> Self {
+        self.listener = listener;
+        self
+    }
+
+    pub(crate) fn announce(&self, event: Event<'_>) {
+        (self.listener)(event);
+    }
+
+    pub(crate) fn flag(&self) -> &Arc<AtomicBool> {
+        &self.interrupt
+    }
+
+    pub(crate) fn end(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Whether there is nothing left to be done in.
+    pub(crate) fn is_late(&self) -> bool {
+        self.time_left() == Some(Duration::ZERO)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.interrupt.load(Ordering::Relaxed) || self.is_late()
+    }
+
+    /// A budget that ends when the caller wants it to.
+    pub(crate) fn budget(&self) -> Budget<'_> {
+        let budget = Budget::unlimited().interrupt(&self.interrupt);
+        match self.time_left() {
+            Some(left) => budget.time(left),
+            None => budget,
+        }
+    }
+
+    /// Runs a search that reports its progress.
+    pub(crate) fn watch<R>(
+        &self,
+        search: impl FnOnce(&mut (dyn FnMut(&Progress) + Send)) -> R,
+    ) -> R {
+        let result = search(&mut |progress| self.announce(Event::Progress(progress)));
+        self.announce(Event::SearchEnded);
+        result
+    }
+}

@@ -1,0 +1,296 @@
+//! Searches for infinite executions: acceptance cycles, non-progress cycles, LTL.
+
+use crate::confirm::{confirm, confirm_circle};
+use crate::engine::Engine;
+use crate::question::Question;
+use crate::{Error, Event, assertions, endless};
+use preempt_check::property::{Endless, Fair, Product, Property, Watched, WithinBound};
+use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
+use preempt_check::search::nested::{NestedOptions, Scheme, nested};
+use preempt_check::store::{Compact, Exact, Store, Tree};
+use preempt_check::{Budget, Finding, Preemptions, Storage, available_memory, conclude};
+use preempt_core::{BoundRow, Claim, Label, ProcessId, Step, System, Verdict, ViolationKind};
+use std::time::Duration;
+
+/// The least time that the search for a shorter counterexample gets.
+const SHORTEN: Duration = Duration::from_secs(10);
+
+/// Runs the property beside the system; what is found is confirmed on `reference`, another
+/// implementation of the same.
+pub(crate) fn check(
+    engine: Engine<'_>,
+    reference: &dyn System,
+    property: &dyn Property,
+    question: Question<'_>,
+) -> Result<Claim, Error> {
+    let product = Product::new(engine.system(), property, question.stutter);
+    let question = &question;
+    let mut finding = match question.request.fair {
+        true => Job { system: &Watched::new(&product, Fair), shared: None, question }.run(),
+        false => {
+            let search = |budget: &mut Budget, options| {
+                engine.nested_shared(property, question.stutter, budget, options)
+            };
+            let shared: Option<SharedSearch<'_>> =
+                can_share(property, question.scheme).then_some(&search);
+            Job { system: &product, shared, question }.run()
+        }
+    };
+    finding.cut |= product.is_cut();
+    match assertions::complete(engine, reference, question, &mut finding)? {
+        Some(violated) => Ok(violated),
+        None => answer(reference, property, question, finding),
+    }
+}
+
+/// The search whose product states share their system states; `None` when it cannot tell.
+type SharedSearch<'a> = &'a dyn Fn(&mut Budget, NestedOptions) -> Option<Finding>;
+
+/// Whether the search whose product states share their system states is an option: it reduces only
+/// where the automaton is in SI normal form.
+fn can_share(property: &dyn Property, scheme: Scheme) -> bool {
+    let reader = property.reader();
+    match scheme {
+        Scheme::Full => reader.is_some(),
+        Scheme::SourceState(_) => reader.is_some_and(|reader| reader.is_normal_form()),
+        Scheme::IntermediateState => false,
+    }
+}
+
+/// As [`check`], where a state expression may have no value: in SI normal form every letter leads
+/// elsewhere, so that whether a missing value matters does not show in the automaton's moves. `None` when
+/// one is missing somewhere, or the search that would notice is no option.
+#[cfg(feature = "promela")]
+pub(crate) fn check_if_evaluable(
+    engine: Engine<'_>,
+    reference: &dyn System,
+    normal: &dyn Property,
+    question: Question<'_>,
+) -> Result<Option<Claim>, Error> {
+    let request = question.request;
+    let exact = matches!(request.storage, Storage::Auto | Storage::Exact);
+    if request.fair || request.is_bounded() || !exact {
+        return Ok(None);
+    }
+    let product = Product::new(engine.system(), normal, question.stutter);
+    let question = &question;
+    let job = Job { system: &product, shared: None, question };
+    let memory = job.memory();
+    let found = job.with_budget(memory, |budget, options| {
+        engine.nested_shared(normal, question.stutter, budget, options)
+    });
+    let Some(mut finding) = found else { return Ok(None) };
+    job.shorten(&product, &mut finding);
+    match assertions::complete(engine, reference, question, &mut finding)? {
+        Some(violated) => Ok(Some(violated)),
+        None => answer(reference, normal, question, finding).map(Some),
+    }
+}
+
+/// A system to be searched for accepting cycles.
+struct Job<'a> {
+    system: &'a dyn System,
+    shared: Option<SharedSearch<'a>>,
+    question: &'a Question<'a>,
+}
+
+/// The automaton's state after a step, for the reports of a search.
+fn target(step: Step) -> u32 {
+    Product::<dyn System, dyn Property>::target(step)
+}
+
+impl Job<'_> {
+    fn run(&self) -> Finding {
+        match self.question.request.preemptions {
+            Preemptions::AtMost(bound) => {
+                let mut finding = self.within(bound);
+                finding.statistics.per_bound = vec![row(bound, &finding)];
+                finding
+            }
+            Preemptions::Iterate { last, .. } => self.iterate(last),
+            Preemptions::Any => self.search(self.system, self.shared),
+        }
+    }
+
+    fn within(&self, bound: u32) -> Finding {
+        let watch = WithinBound(u16::try_from(bound).unwrap_or(u16::MAX));
+        let mut finding = self.search(&Watched::new(self.system, watch), None);
+        finding.bound = Some(bound);
+        finding
+    }
+
+    /// One bound after the other. The search without a bound comes first: if it finds nothing, no
+    /// bound will.
+    fn iterate(&self, last: Option<u32>) -> Finding {
+        let mut unbounded = self.search(self.system, self.shared);
+        if unbounded.counterexample.is_none() && unbounded.stop.is_none() {
+            return unbounded;
+        }
+        let enough = unbounded.counterexample.is_some().then(|| self.enough()).flatten();
+        let mut rows = Vec::new();
+        for bound in 0..=last.unwrap_or(u32::from(u16::MAX)) {
+            let mut finding = self.within(bound);
+            rows.push(row(bound, &finding));
+            let late = self.question.control.is_late();
+            if late && finding.counterexample.is_none() && finding.stop.is_none() {
+                finding.notes.push("higher bounds were not explored: the time is over".into());
+            }
+            let over = late || finding.counterexample.is_some() || finding.stop.is_some();
+            if over || Some(bound) == last {
+                finding.statistics.per_bound = rows;
+                return finding;
+            }
+            if enough.is_some_and(|enough| bound >= enough) {
+                unbounded.notes.push("every violation preempts again and again, for ever".into());
+                break;
+            }
+        }
+        unbounded.statistics.per_bound = rows;
+        unbounded
+    }
+
+    /// The bound that everything can be reached within.
+    fn enough(&self) -> Option<u32> {
+        preemptions_to_everywhere(self.system, &mut self.question.control.budget())
+    }
+
+    fn search(&self, system: &dyn System, shared: Option<SharedSearch<'_>>) -> Finding {
+        let memory = self.memory();
+        let mut finding = match self.question.request.storage {
+            Storage::Tree => self.nested(system, &mut Tree::new(memory)),
+            Storage::Compact => {
+                let mut store = Compact::new(memory, true);
+                let mut finding = self.nested(system, &mut store);
+                finding.coverage = Some(format!(
+                    "about {:.1e} states are expected to have been taken for others",
+                    store.expected_omissions()
+                ));
+                finding
+            }
+            storage => {
+                let found = shared.and_then(|search| self.with_budget(memory, search));
+                let mut finding =
+                    found.unwrap_or_else(|| self.nested(system, &mut Exact::new(memory)));
+                if matches!(storage, Storage::Bitstate { .. }) {
+                    finding.notes.push(
+                        "states were stored exactly: bitstate hashing is not used for cycles"
+                            .into(),
+                    );
+                }
+                finding
+            }
+        };
+        self.shorten(system, &mut finding);
+        finding
+    }
+
+    fn memory(&self) -> usize {
+        let wanted = self.question.request.memory;
+        wanted.map_or_else(|| available_memory() / 8 * 7, |m| m as usize)
+    }
+
+    /// Looks for a simpler counterexample.
+    fn shorten(&self, system: &dyn System, finding: &mut Finding) {
+        let control = self.question.control;
+        if !self.question.request.first
+            && let Some(found) = &finding.counterexample
+        {
+            control.announce(Event::Found);
+            let limit = SHORTEN.max(Duration::from_secs_f64(finding.statistics.seconds));
+            let memory = self.memory() / 2;
+            let shorter = control.watch(|listener| {
+                let mut budget = control.budget().memory(memory).listener(listener);
+                shorten_cycle(system, found, &mut budget.simplify(limit))
+            });
+            if let Some(shorter) = shorter {
+                finding.counterexample = Some(shorter);
+            }
+        }
+    }
+
+    fn nested<T: Store>(&self, system: &dyn System, store: &mut T) -> Finding {
+        let memory = self.question.request.memory.map_or(usize::MAX, |m| m as usize);
+        self.with_budget(memory, |budget, options| nested(system, store, budget, options, target))
+    }
+
+    /// Runs a search within what the user allows.
+    fn with_budget<R>(
+        &self,
+        memory: usize,
+        search: impl FnOnce(&mut Budget, NestedOptions) -> R,
+    ) -> R {
+        let (request, control) = (self.question.request, self.question.control);
+        let options = NestedOptions {
+            scheme: self.question.scheme,
+            kind: self.question.kind,
+            assertions: request.assertions,
+            deadlocks: false,
+            max_errors: request.max_errors,
+            depth: request.depth,
+        };
+        control.watch(|listener| {
+            let mut budget = control.budget().memory(memory).listener(listener);
+            search(&mut budget, options)
+        })
+    }
+}
+
+fn row(bound: u32, finding: &Finding) -> BoundRow {
+    let numbers = &finding.statistics;
+    let (states, transitions, errors) = (numbers.states, numbers.transitions, numbers.errors);
+    BoundRow { bound, states, transitions, errors }
+}
+
+fn answer(
+    reference: &dyn System,
+    property: &dyn Property,
+    question: &Question<'_>,
+    mut finding: Finding,
+) -> Result<Claim, Error> {
+    let plain = Product::new(reference, property, question.stutter);
+    let never = || false;
+    let none = Endless::new(reference, Vec::new(), &never);
+    let endless = question.endless.map_or(&none, |sequences| sequences.reference);
+    let with_endless = Product::new(endless, property, question.stutter);
+    let mut stays = false;
+    if let Some(found) = &mut finding.counterexample {
+        stays = found.steps.iter().any(|step| Endless::is_stay(*step));
+        if let Some(start) = found.cycle_start {
+            let ends = found.steps[start..].iter().all(|step| step.process == ProcessId::PROPERTY);
+            found.message = match (ends, stays) {
+                (true, _) => {
+                    format!("{}: it ends, and its last state repeats for ever", question.cycle)
+                }
+                (_, true) => {
+                    format!("{}: it stays inside an indivisible sequence for ever", question.cycle)
+                }
+                _ => question.cycle.clone(),
+            };
+        }
+        match stays {
+            true => confirm(&with_endless, found)?,
+            false => confirm(&plain, found)?,
+        }
+        let label = match question.kind {
+            ViolationKind::NonProgressCycle => Some(Label::Progress),
+            _ => property.counts_labels().then_some(Label::Accept),
+        };
+        if let Some(unfolded) = with_endless.unfold(found, label) {
+            confirm_circle(&plain, &unfolded)?;
+            *found = unfolded;
+            stays = false;
+        }
+    }
+    endless::weaken(question.endless, &mut finding);
+    finding.notes.splice(0..0, question.notes.iter().cloned());
+    let mut claim = match stays {
+        true => endless::shown(conclude(&with_endless, &question.property, finding).claim),
+        false => conclude(&plain, &question.property, finding).claim,
+    };
+    if let Verdict::HoldsWithinBound(bound) = claim.verdict {
+        claim.notes.push(format!(
+            "for infinite executions the bound counts all preemptions of the execution: those with more than {bound} in all, among them every one that preempts again and again, were not explored"
+        ));
+    }
+    Ok(claim)
+}

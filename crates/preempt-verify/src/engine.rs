@@ -1,0 +1,55 @@
+//! What a search runs on.
+
+use preempt_check::property::{Property, Stutter};
+use preempt_check::search::nested::NestedOptions;
+use preempt_check::search::nested_shared::nested_shared;
+use preempt_check::{Answer, Budget, Check, Finding};
+use preempt_core::System;
+#[cfg(all(feature = "promela", not(debug_assertions)))]
+use preempt_native::Native;
+
+/// A system to be searched. For machine code, whose steps take less time than a few indirect calls, the
+/// usual searches are compiled apart, but not in debug builds: it takes long and gains a few per cent.
+#[derive(Clone, Copy)]
+pub(crate) enum Engine<'a> {
+    /// Machine code.
+    #[cfg(all(feature = "promela", not(debug_assertions)))]
+    Native(&'a Native<'a>),
+    /// Any system.
+    Any(&'a dyn System),
+}
+
+impl<'a> Engine<'a> {
+    pub(crate) fn system(self) -> &'a dyn System {
+        match self {
+            #[cfg(all(feature = "promela", not(debug_assertions)))]
+            Engine::Native(native) => native,
+            Engine::Any(system) => system,
+        }
+    }
+
+    /// Runs a check of this system.
+    pub(crate) fn run(self, check: Check<'_>) -> Answer {
+        match self {
+            #[cfg(all(feature = "promela", not(debug_assertions)))]
+            Engine::Native(native) => check.run_compiled_for(native),
+            Engine::Any(_) => check.run(),
+        }
+    }
+
+    /// Looks for accepting cycles, with system states that product states share; `None` when that
+    /// cannot tell.
+    pub(crate) fn nested_shared(
+        self,
+        property: &dyn Property,
+        stutter: Stutter,
+        budget: &mut Budget,
+        options: NestedOptions,
+    ) -> Option<Finding> {
+        match self {
+            #[cfg(all(feature = "promela", not(debug_assertions)))]
+            Engine::Native(native) => nested_shared(native, property, stutter, budget, options),
+            Engine::Any(system) => nested_shared(system, property, stutter, budget, options),
+        }
+    }
+}

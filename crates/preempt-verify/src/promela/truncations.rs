@@ -1,0 +1,41 @@
+//! Values that did not fit where they were stored, told once per place in the source.
+
+use preempt_core::{Enabled, ProcessId, Step, System};
+use preempt_promela::interpret::Interpreter;
+use std::collections::BTreeSet;
+
+/// The places told so far.
+#[derive(Default)]
+pub struct Truncations {
+    told: BTreeSet<(String, u32)>,
+}
+
+impl Truncations {
+    /// What to say about a step that is about to be taken.
+    pub fn note(&mut self, system: &Interpreter, state: &[u8], step: Step) -> Vec<String> {
+        let found = system.truncations(state, step).into_iter();
+        found
+            .filter(|t| self.told.insert((t.file.clone(), t.line)))
+            .map(|t| format!("warning[P0084]: {}:{}: {t}", t.file, t.line))
+            .collect()
+    }
+}
+
+/// The same along a whole execution.
+pub fn along(system: &Interpreter, steps: &[Step]) -> Vec<String> {
+    let mut truncations = Truncations::default();
+    let mut said = Vec::new();
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    system.initial(&mut state);
+    for step in steps.iter().filter(|step| step.process != ProcessId::PROPERTY) {
+        let step = Step { choice: 0, ..*step };
+        enabled.clear();
+        system.enabled(&mut state, &mut enabled);
+        if !enabled.steps().contains(&step) {
+            break;
+        }
+        said.extend(truncations.note(system, &state, step));
+        system.apply(&mut state, step);
+    }
+    said
+}

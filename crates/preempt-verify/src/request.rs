@@ -1,0 +1,106 @@
+//! What to look for, how, and within which limits: plain data.
+
+use preempt_check::{Compatibility, Options, Preemptions, Reduction, Search, Storage};
+
+/// A request, with defaults that suit most models: all executions, every engine choice left to us.
+///
+/// Which property is meant depends on the subject and is chosen there. How long the answer may take is
+/// up to the [`Control`](crate::Control).
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Which executions are explored, by the preemptions they need.
+    pub preemptions: Preemptions,
+    /// Under a bound, a switch is free where the last mover can only go back to where it was.
+    pub free_cycles: bool,
+    /// Explore states again on shorter ways, and look for ever shorter counterexamples.
+    pub shorten: bool,
+    /// The order of exploration.
+    pub search: Search,
+    /// How visited states are remembered.
+    pub storage: Storage,
+    /// Which interleavings may be skipped.
+    pub reduction: Reduction,
+    /// Whose rules are followed where they differ.
+    pub compatibility: Compatibility,
+    /// Many searches with different bounds, orders and hash functions at once, from this seed.
+    pub swarm: Option<u64>,
+    /// Give the first violation as it was found, do not look for the simplest.
+    pub first: bool,
+    /// Stop after this many violations; 0 counts all.
+    pub max_errors: u64,
+    /// Cut executions at this depth.
+    pub depth: Option<u64>,
+    /// Report violated assertions.
+    pub assertions: bool,
+    /// Report states without steps that are no valid ends.
+    pub deadlocks: bool,
+    /// Only executions in which no process that can always move is ignored for ever.
+    pub fair: bool,
+    /// Memory limit in bytes; by default most of what is available.
+    pub memory: Option<u64>,
+    /// Worker threads.
+    pub threads: usize,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Request {
+            preemptions: Preemptions::Any,
+            free_cycles: false,
+            shorten: false,
+            search: Search::Auto,
+            storage: Storage::Auto,
+            reduction: Reduction::Full,
+            compatibility: Compatibility::None,
+            swarm: None,
+            first: false,
+            max_errors: 1,
+            depth: None,
+            assertions: true,
+            deadlocks: true,
+            fair: false,
+            memory: None,
+            threads: 1,
+        }
+    }
+}
+
+impl Request {
+    /// Whether executions are explored by their preemptions.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.preemptions != Preemptions::Any
+    }
+
+    /// Whether another tool is followed also where it is wrong.
+    pub(crate) fn imitates(&self) -> bool {
+        self.compatibility != Compatibility::None
+    }
+
+    /// The options of a search for what finite executions can show. `observed`: a property looks at the
+    /// propositions of the system.
+    pub(crate) fn options(&self, property: String, observed: bool) -> Options {
+        Options {
+            property,
+            search: match self.search {
+                Search::Auto if self.imitates() => Search::Depth,
+                search => search,
+            },
+            storage: self.storage,
+            reduction: self.reduction,
+            preemptions: self.preemptions,
+            compatibility: self.compatibility,
+            free_cycles: self.free_cycles,
+            shorten: self.shorten,
+            swarm: self.swarm,
+            first: self.first,
+            observed,
+            assertions: self.assertions,
+            deadlocks: self.deadlocks,
+            max_errors: self.max_errors,
+            depth: self.depth,
+            memory: self.memory.map(|bytes| bytes as usize),
+            time: None,
+            threads: self.threads,
+        }
+    }
+}
