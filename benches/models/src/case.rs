@@ -27,7 +27,7 @@ enum Source {
 use Source::{Example, Own};
 
 /// The models that every run measures.
-pub(crate) const CASES: [Case; 10] = [
+pub(crate) const CASES: [Case; 12] = [
     Case {
         name: "cambridge",
         source: Example("cambridge.pml"),
@@ -84,6 +84,22 @@ pub(crate) const CASES: [Case; 10] = [
         depth: 20000,
     },
     Case {
+        name: "dtp",
+        source: Example("dtp.pml"),
+        replace: &[],
+        defines: &[],
+        slots: 19,
+        depth: 200000,
+    },
+    Case {
+        name: "LTL/leader",
+        source: Example("LTL/leader.pml"),
+        replace: LEADER_OFF,
+        defines: &[],
+        slots: 21,
+        depth: 20000,
+    },
+    Case {
         name: "channels",
         source: Own("bench_channels.pml"),
         replace: &[],
@@ -115,6 +131,14 @@ pub(crate) const CASES: [Case; 10] = [
         slots: 24,
         depth: 12000000,
     },
+];
+
+/// The same of another model.
+const LEADER_OFF: &[(&str, &str)] = &[
+    ("ltl p0\t{ <> (nr_leaders > 0) }", ""),
+    ("ltl p1\t{ <>[] (nr_leaders == 1) }", ""),
+    ("ltl p2\t{ [] (nr_leaders == 0 U nr_leaders == 1) }", ""),
+    ("ltl p3\t{ ![] (nr_leaders == 0) }", ""),
 ];
 
 /// The benchmark is about safety: the formula would only switch statement merging off.

@@ -131,9 +131,10 @@ fn measure(case: &Case, folder: &Path) -> Result<Row> {
     });
     let mut ours: Vec<(Mode, Option<ours::Told>)> = ours.map(|mode| (mode, None)).collect();
     let mut forms = Vec::new();
-    for form in [spin::PLAIN, spin::O3, spin::FASTEST, spin::REDUCED, spin::BITSTATE, spin::BOUNDED]
-    {
-        let optional = [spin::O3, spin::BITSTATE, spin::BOUNDED].contains(&form);
+    let bounded = [spin::BOUNDED, spin::BOUNDED_REDUCED];
+    let optional = [spin::O3, spin::BITSTATE, bounded[0], bounded[1]];
+    for form in [spin::PLAIN, spin::FASTEST, spin::REDUCED].into_iter().chain(optional) {
+        let optional = optional.contains(&form);
         if !(is_long && optional) {
             forms.push((form, spin::prepare(case, folder, form)?, None::<spin::Told>));
         }
@@ -150,7 +151,7 @@ fn measure(case: &Case, folder: &Path) -> Result<Row> {
                 let told = match verifier.run(case, folder) {
                     Ok(told) => told,
                     // Not every model goes with Spin's own bound.
-                    Err(_) if *form == spin::BOUNDED => break,
+                    Err(_) if bounded.contains(form) => break,
                     Err(error) => return Err(error),
                 };
                 if best.as_ref().is_none_or(|best| told.seconds < best.seconds) {
@@ -179,6 +180,7 @@ fn measure(case: &Case, folder: &Path) -> Result<Row> {
         bitstate: ours(Mode::Bitstate),
         threads: ours(Mode::Threads).context(missing)?,
         bounded: ours(Mode::Bounded).context(missing)?,
+        bounded_reduced: ours(Mode::BoundedReduced).context(missing)?,
         spin: plain,
         spin_minimal: minimal,
         spin_o3: spin(spin::O3),
@@ -186,5 +188,6 @@ fn measure(case: &Case, folder: &Path) -> Result<Row> {
         spin_reduced: spin(spin::REDUCED).context(missing)?,
         spin_bitstate: spin(spin::BITSTATE),
         spin_bounded: spin(spin::BOUNDED),
+        spin_bounded_reduced: spin(spin::BOUNDED_REDUCED),
     })
 }

@@ -28,11 +28,13 @@ pub(crate) enum Mode {
     Threads,
     /// Every state that two preemptions reach.
     Bounded,
+    /// Within two preemptions with the default reduction.
+    BoundedReduced,
     /// Every state, by the reference interpreter.
     Interpreted,
 }
 
-pub(crate) const MODES: [(Mode, &str); 8] = [
+pub(crate) const MODES: [(Mode, &str); 9] = [
     (Mode::Plain, "plain"),
     (Mode::Reduced, "reduced"),
     (Mode::ReducedSearch, "reduced-search"),
@@ -40,6 +42,7 @@ pub(crate) const MODES: [(Mode, &str); 8] = [
     (Mode::Bitstate, "bitstate"),
     (Mode::Threads, "threads"),
     (Mode::Bounded, "bounded"),
+    (Mode::BoundedReduced, "bounded-reduced"),
     (Mode::Interpreted, "interpreted"),
 ];
 
@@ -167,5 +170,10 @@ fn options_for(mode: Mode) -> Options {
         },
         Mode::Threads => Options { threads: 2, ..plain },
         Mode::Bounded => Options { preemptions: Preemptions::AtMost(2), ..plain },
+        Mode::BoundedReduced => Options {
+            preemptions: Preemptions::AtMost(2),
+            reduction: Reduction::default(),
+            ..plain
+        },
     }
 }

@@ -40,6 +40,13 @@ pub(crate) const BOUNDED: Form = Form {
     huge_pages: false,
 };
 
+pub(crate) const BOUNDED_REDUCED: Form = Form {
+    name: "bounded-reduced",
+    compile: &["-O2", "-DSAFETY", "-DBCS"],
+    run: &["-L2"],
+    huge_pages: false,
+};
+
 const MINIMAL: Form = Form {
     name: "minimal",
     compile: &["-O2", "-DSAFETY", "-DNOREDUCE"],

@@ -121,8 +121,9 @@ const S: usize = 1;
 const X: usize = 2;
 const Y: usize = 3;
 const Z: usize = 4;
+const L: usize = 5;
 /// How many of them there are.
-const BITS: usize = 5;
+const BITS: usize = 6;
 /// How many originals there are.
 const ORIGINALS: usize = 10;
 
@@ -179,14 +180,20 @@ fn original(kind: usize) -> Vec<Vec<Vec<Move>>> {
             let other = || set(G, 0, to(8));
             let short = set(Y, 1, both(when(G, 1, to(7)), (Z, 1)));
             let mut long: Vec<Vec<Move>> = (0..6).map(|at| vec![other(), to(at + 1)]).collect();
-            long[0].insert(0, short);
-            long.push(vec![other(), set(Y, 1, to(7))]);
+            long[0] = vec![short, other(), set(L, 1, when(Z, 0, to(1)))];
+            long.push(vec![other(), Move { sets: vec![(Y, 1), (L, 0)], ..to(7) }]);
             long.extend([vec![], vec![other()]]);
             let goes_on = || set(S, 1, when(Y, 1, to(1)));
             let clears = Move { sets: vec![(S, 1), (Z, 0)], ..when(Y, 1, to(1)) };
             let receive = with(Contact::Receive(0, None), to(2));
             vec![
-                vec![vec![goes_on(), set(Z, 1, to(4))], vec![receive], last, vec![], vec![clears]],
+                vec![
+                    vec![goes_on(), set(Z, 1, when(L, 0, to(4)))],
+                    vec![receive],
+                    last,
+                    vec![],
+                    vec![clears],
+                ],
                 vec![vec![with(Contact::Send(0, 1), set(G, 1, to(1)))], vec![]],
                 long,
                 follower,

@@ -1,5 +1,5 @@
 //! Random Promela texts whose processes signal each other: promised channels, rendezvous, `atomic`,
-//! `d_step`, `run` and ends, `timeout`, `else`, `unless`, `provided`, `_nr_pr`; and texts like the known
+//! `d_step`, `run` and ends, `timeout`, `else`, `unless`, `provided`, `priority`, `_nr_pr`, `trace`; and texts like the known
 //! counterexamples to [HF] Theorem 2.
 
 #![allow(dead_code)] // Each test binary uses its own part.
@@ -146,7 +146,11 @@ pub(crate) fn random(seed: u64) -> String {
             true => format!(" provided (g{} == {})", w.r.below(3), w.bit()),
             false => String::new(),
         };
-        let _ = write!(out, "{active}proctype P{process}(){condition} {{ bit l; ");
+        let priority = match !runs && seed % 13 == 5 {
+            true => format!(" priority {}", 1 + w.r.below(3)),
+            false => String::new(),
+        };
+        let _ = write!(out, "{active}proctype P{process}(){priority}{condition} {{ bit l; ");
         for channel in 0..channels {
             if w.promised[channel] && w.ends[channel].0 == process {
                 let _ = write!(out, "xs c{channel}; ");
@@ -161,6 +165,11 @@ pub(crate) fn random(seed: u64) -> String {
             let _ = write!(out, "{label}{statement}; ");
         }
         let _ = writeln!(out, "skip }}");
+    }
+    match seed % 34 {
+        3 => out.push_str("notrace { c0!1; c0!0 }\n"),
+        20 => out.push_str("trace { c0!0; c0!1 }\n"),
+        _ => {}
     }
     if runs {
         // Some run at once, some one after the other; some twice, so that numbers are used again.
