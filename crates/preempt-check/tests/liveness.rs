@@ -184,7 +184,7 @@ fn infinite_executions_within_a_bound() {
         total += u32::from(unbounded);
         let mut before = false;
         for bound in 0..3 {
-            let watched = Watched::new(&product, WithinBound(bound));
+            let watched = Watched::new(&product, WithinBound::new(bound));
             let found = search(&watched, Scheme::Full).counterexample;
             if let Some(found) = &found {
                 let (trace, _, _) = replay(&product, &found.steps).unwrap();

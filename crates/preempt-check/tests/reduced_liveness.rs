@@ -1,7 +1,9 @@
 //! Reduction with liveness: what is lost without the SI normal form, and that nothing is with it.
 
 use cycles::{accepting_cycles, graph};
-use preempt_check::property::{Buchi, Fair, Product, Property, Stutter, StutterInvariant, Watched};
+use preempt_check::property::{
+    Buchi, Fair, Product, Property, Stutter, StutterInvariant, Watched, WithinBound,
+};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::store::Exact;
@@ -376,6 +378,55 @@ fn reduction_loses_nothing_where_local_steps_are_seen() {
     }
     assert!(found > cases / 10 && found < cases * 9 / 10, "{found}");
     assert!(reduced_states * 2 < full_states, "{reduced_states} of {full_states}");
+}
+
+/// Within a bound, strictly local steps that are passed over lose no violation; what they add is left to a search that
+/// counts every step.
+#[test]
+fn reduction_within_a_bound_loses_nothing() {
+    let mut random = Random(31);
+    let (mut found, mut added, mut full_states, mut reduced_states) = (0, 0, 0, 0);
+    for case in 0..cases() {
+        let system = Seen::random(&mut random);
+        let size = 1 + random.below(7);
+        let count = system.proposition_count();
+        let formula = random_formula(&mut random, count as u64, size);
+        let automaton = translate(&formula).unwrap();
+        let raw = Buchi::new(automaton.clone(), (0..count).collect());
+        let raw = Product::new(&system, &raw, Stutter::Extend);
+        let form = StutterInvariant::new(&automaton, (0..count).collect()).unwrap();
+        let normal = Product::new(&system, &form, Stutter::Extend);
+        for bound in 0..3 {
+            for fair in [false, true] {
+                let (fair_raw, fair_normal) =
+                    (Watched::new(&raw, Fair), Watched::new(&normal, Fair));
+                let (raw, normal): (&dyn System, &dyn System) = match fair {
+                    true => (&fair_raw, &fair_normal),
+                    false => (&raw, &normal),
+                };
+                let exact = Watched::new(raw, WithinBound::new(bound));
+                let full = run(&exact, Scheme::Full, |_| 0);
+                let lenient = Watched::new(normal, WithinBound::passing_over_local(bound));
+                let reduced = run(&lenient, V1, |_| 0);
+                let (truth, told) =
+                    (full.counterexample.is_some(), reduced.counterexample.is_some());
+                assert!(told || !truth, "{case}, {bound}, {fair}: {system:?} {formula:?}");
+                if !told {
+                    let counted = Watched::new(normal, WithinBound::new(bound));
+                    full_states += run(&counted, Scheme::Full, |_| 0).statistics.states;
+                    reduced_states += reduced.statistics.states;
+                }
+                found += u64::from(truth);
+                added += u64::from(told && !truth);
+            }
+        }
+    }
+    let all = 6 * cases();
+    println!("{all}: {found} violated, {added} added, {reduced_states} of {full_states} states");
+    assert!(found > all / 10 && found < all * 9 / 10, "{found} of {all}");
+    // Processes with local loops that take turns for ever, which would cost without end.
+    assert!(added * 5 < all, "{added} of {all}");
+    assert!(reduced_states < full_states, "{reduced_states} of {full_states}");
 }
 
 #[test]

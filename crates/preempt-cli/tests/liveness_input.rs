@@ -160,3 +160,22 @@ fn an_expression_without_a_value_is_a_violation_where_it_matters() {
         }
     }
 }
+
+/// Reduction relies on `xs` within a bound as it does without.
+#[test]
+fn a_broken_promise_is_reported_within_a_bound() {
+    let text = "chan c = [2] of { byte };\n\
+                active proctype S() { xs c; c!1 }\nactive proctype T() { c!2 }\n";
+    let path = file("promise.pml", text);
+    for arguments in [
+        &[][..],
+        &["--bound", "1"],
+        &["--iterate"],
+        &["--bound", "1", "--threads", "2"],
+        &["--bound", "1", "--search", "dfs"],
+    ] {
+        assert_eq!(report(&path, arguments)["verdict"], "violated", "{arguments:?}");
+        let off = report(&path, &[arguments, &["--por", "off"]].concat());
+        assert_ne!(off["verdict"], "violated", "{arguments:?}");
+    }
+}

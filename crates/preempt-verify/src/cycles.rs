@@ -9,8 +9,14 @@ use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{Budget, Finding, Preemptions, Storage, available_memory, conclude};
-use preempt_core::{BoundRow, Claim, Label, ProcessId, Step, System, Verdict, ViolationKind};
+use preempt_core::{
+    BoundRow, Claim, Label, Locality, ProcessId, Step, System, Verdict, ViolationKind,
+};
 use std::time::Duration;
+
+/// How infinite executions are reduced within a bound.
+const LOCAL_ONLY: &str =
+    "reduction: strictly local steps are taken alone (a property observes the others)";
 
 /// The least time that the search for a shorter counterexample gets.
 const SHORTEN: Duration = Duration::from_secs(10);
@@ -76,7 +82,7 @@ pub(crate) fn check_if_evaluable(
     let question = &question;
     let job = Job { system: &product, shared: None, question };
     let memory = job.memory();
-    let found = job.with_budget(memory, |budget, options| {
+    let found = job.with_budget(memory, question.scheme, |budget, options| {
         engine.nested_shared(normal, question.stutter, budget, options)
     });
     let Some(mut finding) = found else { return Ok(None) };
@@ -112,9 +118,24 @@ impl Job<'_> {
         }
     }
 
+    /// With reduction, strictly local steps are taken alone, which loses nothing; what is found so is looked for
+    /// again without, as it need not be within the bound.
     fn within(&self, bound: u32) -> Finding {
-        let watch = WithinBound(u16::try_from(bound).unwrap_or(u16::MAX));
-        let mut finding = self.search(&Watched::new(self.system, watch), None);
+        let most = u16::try_from(bound).unwrap_or(u16::MAX);
+        let mut scheme = self.question.scheme;
+        if let Scheme::SourceState(_) = scheme {
+            let watched = Watched::new(self.system, WithinBound::passing_over_local(most));
+            let mut finding = self.find(&watched, Scheme::SourceState(Locality::Local), None);
+            if finding.counterexample.is_none() {
+                finding.bound = Some(bound);
+                finding.notes.push(LOCAL_ONLY.into());
+                return finding;
+            }
+            scheme = Scheme::Full;
+        }
+        let watched = Watched::new(self.system, WithinBound::new(most));
+        let mut finding = self.find(&watched, scheme, None);
+        self.shorten(&watched, &mut finding);
         finding.bound = Some(bound);
         finding
     }
@@ -155,12 +176,24 @@ impl Job<'_> {
     }
 
     fn search(&self, system: &dyn System, shared: Option<SharedSearch<'_>>) -> Finding {
+        let mut finding = self.find(system, self.question.scheme, shared);
+        self.shorten(system, &mut finding);
+        finding
+    }
+
+    /// As [`Self::search`], with some reduction, and with the first counterexample.
+    fn find(
+        &self,
+        system: &dyn System,
+        scheme: Scheme,
+        shared: Option<SharedSearch<'_>>,
+    ) -> Finding {
         let memory = self.memory();
-        let mut finding = match self.question.request.storage {
-            Storage::Tree => self.nested(system, &mut Tree::new(memory)),
+        match self.question.request.storage {
+            Storage::Tree => self.nested(system, scheme, &mut Tree::new(memory)),
             Storage::Compact => {
                 let mut store = Compact::new(memory, true);
-                let mut finding = self.nested(system, &mut store);
+                let mut finding = self.nested(system, scheme, &mut store);
                 finding.coverage = Some(format!(
                     "about {:.1e} states are expected to have been taken for others",
                     store.expected_omissions()
@@ -168,9 +201,9 @@ impl Job<'_> {
                 finding
             }
             storage => {
-                let found = shared.and_then(|search| self.with_budget(memory, search));
+                let found = shared.and_then(|search| self.with_budget(memory, scheme, search));
                 let mut finding =
-                    found.unwrap_or_else(|| self.nested(system, &mut Exact::new(memory)));
+                    found.unwrap_or_else(|| self.nested(system, scheme, &mut Exact::new(memory)));
                 if matches!(storage, Storage::Bitstate { .. }) {
                     finding.notes.push(
                         "states were stored exactly: bitstate hashing is not used for cycles"
@@ -179,9 +212,7 @@ impl Job<'_> {
                 }
                 finding
             }
-        };
-        self.shorten(system, &mut finding);
-        finding
+        }
     }
 
     fn memory(&self) -> usize {
@@ -208,20 +239,23 @@ impl Job<'_> {
         }
     }
 
-    fn nested<T: Store>(&self, system: &dyn System, store: &mut T) -> Finding {
+    fn nested<T: Store>(&self, system: &dyn System, scheme: Scheme, store: &mut T) -> Finding {
         let memory = self.question.request.memory.map_or(usize::MAX, |m| m as usize);
-        self.with_budget(memory, |budget, options| nested(system, store, budget, options, target))
+        self.with_budget(memory, scheme, |budget, options| {
+            nested(system, store, budget, options, target)
+        })
     }
 
     /// Runs a search within what the user allows.
     fn with_budget<R>(
         &self,
         memory: usize,
+        scheme: Scheme,
         search: impl FnOnce(&mut Budget, NestedOptions) -> R,
     ) -> R {
         let (request, control) = (self.question.request, self.question.control);
         let options = NestedOptions {
-            scheme: self.question.scheme,
+            scheme,
             kind: self.question.kind,
             assertions: request.assertions,
             deadlocks: false,

@@ -69,9 +69,6 @@ impl<'a> Question<'a> {
             let note = "one thread was used: infinite executions are looked for depth-first";
             question.notes.push(note.into());
         }
-        if request.is_bounded() {
-            question.reduce_not("under a bound, a switch that is put off may become a preemption");
-        }
         question
     }
 

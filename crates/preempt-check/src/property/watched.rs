@@ -21,6 +21,11 @@ pub trait Watch: Sync {
     /// Called before a step is taken from a state that is accepting or not.
     fn advance(&self, processes: usize, accepting: bool, step: Step, memory: &mut [u8]);
 
+    /// Whether steps that touch nothing shared and that nobody observes are none of its business.
+    fn passes_over_local(&self) -> bool {
+        false
+    }
+
     /// Whether a state counts as accepting, given that it does without this memory.
     fn accepts(&self, accepting: bool, memory: &[u8]) -> bool;
 }
@@ -80,7 +85,14 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         // Searches look at no state inside an indivisible sequence, so none may be accepting for the watch.
         let is_stored = !self.system.is_transient(state);
         let accepting = is_stored && self.system.has_label(state, Label::Accept);
-        self.watch.advance(self.system.process_count(state), accepting, step, memory);
+        let passes = self.watch.passes_over_local()
+            && is_stored
+            && step.process != ProcessId::PROPERTY
+            && self.system.locality(state, step.process) == Locality::Local
+            && !self.system.is_visible(state, step.process);
+        if !passes {
+            self.watch.advance(self.system.process_count(state), accepting, step, memory);
+        }
         let outcome = self.system.apply(state, step);
         state.extend_from_slice(memory);
         outcome

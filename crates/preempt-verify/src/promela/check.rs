@@ -148,12 +148,11 @@ impl Checker<'_> {
         Job { model, request, control, interpreter, empty_channels, endless }
     }
 
-    /// Whether a reduction will rely on `xr` and `xs`: under a bound or fairness only steps that touch
-    /// nothing shared are taken alone.
+    /// Whether a reduction may rely on `xr` and `xs`: under fairness only steps that touch nothing shared are taken
+    /// alone.
     fn relies_on_promises(&self) -> bool {
         let request = self.request;
-        let local_only = request.fair || request.is_bounded();
-        request.reduction != Reduction::None && (!local_only || request.imitates())
+        request.reduction != Reduction::None && (!request.fair || request.imitates())
     }
 
     /// A search leaves out variables that are never read and resets those that are dead. What the steps
