@@ -1,43 +1,83 @@
 //! Builds the library that programs are linked with, so that the command carries it with itself.
 //!
 //! It is a library of its own kind (it defines `malloc`), optimised whatever the profile, and must
-//! not be linked with anything of ours: a second cargo builds it, in a folder of its own.
+//! not be linked with anything of ours: a second cargo builds it, in a folder of its own. Where its
+//! source is comes from the build script of `preempt-c-runtime`, so this also works from published
+//! packages: these are copied, because a cargo that builds a package writes into its folder.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs, io};
 
 const LIBRARY: &str = "libpreempt_c_runtime.so";
+/// The package, and the one of ours that it needs.
+const PACKAGES: [&str; 2] = ["preempt-c-runtime", "preempt-explore"];
 
 fn main() {
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let target = ["OS", "ARCH", "ENV"]
         .map(|part| env::var(format!("CARGO_CFG_TARGET_{part}")).unwrap_or_default());
     println!("cargo::rustc-check-cfg=cfg(has_runtime)");
-    for krate in ["preempt-c-runtime", "preempt-explore"] {
-        println!("cargo::rerun-if-changed={}", here.join("..").join(krate).join("src").display());
-    }
     println!("cargo::rerun-if-changed=build.rs");
     if target != ["linux", "x86_64", "gnu"] {
         return;
     }
-    match build(&here, &out) {
-        Ok(library) => {
-            println!("cargo::rustc-cfg=has_runtime");
-            println!("cargo::rustc-env=PREEMPT_C_RUNTIME={}", library.display());
+    match env::var_os("DEP_PREEMPT_C_RUNTIME_ROOT").map(PathBuf::from) {
+        Some(root) => {
+            for package in PACKAGES.map(|package| beside(&root, package)).into_iter().flatten() {
+                println!("cargo::rerun-if-changed={}", package.join("src").display());
+            }
+            match build(&root, &out) {
+                Ok(library) => {
+                    println!("cargo::rustc-cfg=has_runtime");
+                    println!("cargo::rustc-env=PREEMPT_C_RUNTIME={}", library.display());
+                }
+                Err(why) => complain(&why),
+            }
         }
-        Err(why) => println!("cargo::error=the runtime for C programs cannot be built: {why}"),
+        None => complain("its source is nowhere"),
     }
 }
 
-fn build(here: &Path, out: &Path) -> Result<PathBuf, String> {
+fn complain(why: &str) {
+    println!("cargo::error=the runtime for C programs cannot be built: {why}");
+}
+
+/// The folder of a package of ours that lies beside the runtime's: in the workspace by its name, in a
+/// registry with the version after it.
+fn beside(root: &Path, package: &str) -> Option<PathBuf> {
+    let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+    [package.to_string(), format!("{package}-{version}")]
+        .into_iter()
+        .map(|name| root.with_file_name(name))
+        .find(|folder| folder.join("Cargo.toml").is_file())
+}
+
+fn build(root: &Path, out: &Path) -> Result<PathBuf, String> {
     let folder = out.join("runtime");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
+    command.args(["rustc", "--release", "--quiet", "--lib", "--crate-type", "cdylib"]);
+    command.arg("--manifest-path");
+    if root.join("Cargo.toml.orig").is_file() {
+        let cannot = |error: io::Error| format!("its source cannot be copied: {error}");
+        let copies = out.join("source");
+        let _ = fs::remove_dir_all(&copies);
+        for package in PACKAGES {
+            let Some(from) = beside(root, package) else { continue };
+            copy(&from, &copies.join(package)).map_err(cannot)?;
+        }
+        command.arg(copies.join(PACKAGES[0]).join("Cargo.toml"));
+        let needed = copies.join(PACKAGES[1]);
+        if needed.is_dir() {
+            let path = needed.to_string_lossy().replace('\\', "/");
+            command.arg("--config");
+            command.arg(format!("patch.crates-io.{}.path=\"{path}\"", PACKAGES[1]));
+        }
+    } else {
+        command.arg(root.join("Cargo.toml"));
+    }
     command
-        .args(["build", "--release", "--quiet", "--lib", "--manifest-path"])
-        .arg(here.join("../preempt-c-runtime/Cargo.toml"))
         .arg("--target-dir")
         .arg(&folder)
         // A panic of ours inside somebody's program must end it, not unwind through it.
@@ -45,7 +85,9 @@ fn build(here: &Path, out: &Path) -> Result<PathBuf, String> {
         .args(["--config", "profile.release.debug=false"])
         // Every step of a program crosses into the search: inlining across crates pays.
         .args(["--config", "profile.release.lto=\"fat\""])
-        .args(["--config", "profile.release.codegen-units=1"]);
+        .args(["--config", "profile.release.codegen-units=1"])
+        // The name by which programs ask for it.
+        .args(["--", "-C", &format!("link-arg=-Wl,-soname,{LIBRARY}")]);
     // Wrappers and flags are for the crates of this build: clippy would leave no library.
     for variable in [
         "RUSTC_WRAPPER",
@@ -64,4 +106,19 @@ fn build(here: &Path, out: &Path) -> Result<PathBuf, String> {
     }
     let library = folder.join("release").join(LIBRARY);
     if library.is_file() { Ok(library) } else { Err(format!("no {LIBRARY}")) }
+}
+
+/// Copies a folder without what its own builds have left.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if !entry.file_type()?.is_dir() {
+            fs::copy(entry.path(), target)?;
+        } else if entry.file_name() != "target" {
+            copy(&entry.path(), &target)?;
+        }
+    }
+    Ok(())
 }

@@ -7,10 +7,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A command that tests use, and the Debian package that brings it.
-const PEERS: [(&str, &str); 6] = [
+const PEERS: [(&str, &str); 8] = [
     ("spin", "spin"),
     ("gcc", "gcc"),
     ("g++", "g++"),
+    ("cmake", "cmake"),
+    ("gdb", "gdb"),
     ("chromium", "chromium"),
     ("node", "nodejs"),
     ("npm", "npm"),

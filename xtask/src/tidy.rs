@@ -71,7 +71,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-shuttle", &["preempt"]),
     ("preempt-bool", &["preempt-core", "preempt-check"]),
     ("preempt-c-runtime", &["preempt-explore"]),
-    ("preempt-run", &["preempt-core", "preempt-report"]),
+    ("preempt-run", &["preempt-c-runtime", "preempt-core", "preempt-report"]),
     (
         "preempt-verify",
         &[

@@ -7,6 +7,7 @@
 use crate::control::{Place, Runtime, operation, urgently};
 use crate::entry::{entry, inside, is_program};
 use crate::shadow::{Learnt, Use};
+use crate::trouble::Trouble;
 use preempt_explore::{Action, Ending, ObjectId, POINTER};
 use std::panic::Location;
 
@@ -22,7 +23,9 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
     inside(|runtime| {
         runtime.arena.check(address, pc);
         if write {
-            runtime.me().writes += 1;
+            let me = runtime.me();
+            me.writes += 1;
+            me.spinning.wrote(address);
         }
         // Piece by piece, each within eight aligned bytes.
         let end = address.saturating_add(size);
@@ -53,9 +56,6 @@ fn piece(runtime: &mut Runtime, address: usize, size: usize, write: bool, pc: us
 
 /// Records an access for the strategy if it could race.
 pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use, pc: usize) {
-    if runtime.shadow.is_racy(pc) {
-        return;
-    }
     let me = runtime.current();
     match runtime.shadow.access(address, size, me.0, how) {
         Learnt::Nothing => return,
@@ -118,11 +118,18 @@ fn found(
     if runtime.options.races {
         runtime.end();
     }
-    let same = |&&(c, t, w, _): &&(ObjectId, _, bool, usize)| (c, t, w) == (cell, thread, write);
-    let earlier = runtime.touched.iter().rev().find(same).map(|&(.., pc)| pc);
+    let known = runtime.shadow.racy_places();
     runtime.shadow.add_racy(pc);
-    if let Some(earlier) = earlier {
-        runtime.shadow.add_racy(earlier);
+    // The thread may have touched the cell at several places, the last of which need not race.
+    let Runtime { touched, shadow, .. } = runtime;
+    for &(.., earlier) in touched.iter().filter(|&&(c, t, w, _)| (c, t, w) == (cell, thread, write))
+    {
+        shadow.add_racy(earlier);
+    }
+    if shadow.racy_places() == known {
+        let message = "a data race between accesses that are scheduling points already, which is a \
+                       mistake of preempt's: please report it";
+        runtime.stop(Trouble::unsupported(pc, message));
     }
     runtime.restart();
 }
@@ -137,7 +144,7 @@ enum Racy {
 }
 
 /// An access that was found to race: an operation on each of its cells, the first of which is a
-/// scheduling point.
+/// scheduling point. Accesses at other places may race with it and do not know yet.
 fn racy(address: usize, size: usize, how: Racy, pc: usize) {
     let cell = crate::control::runtime().shadow.cell_size(address, size);
     for (nth, at) in (address..address + size).step_by(cell).enumerate() {
@@ -157,9 +164,11 @@ fn racy(address: usize, size: usize, how: Racy, pc: usize) {
                 // The value is written after we return, and known at the next operation.
                 crate::control::runtime().me().stale.push(index);
             }
+            note(crate::control::runtime(), at, cell, Use::AtomicWrite, pc);
         } else {
             let seen = step(Action::Load, object, 0, 0, place);
             crate::control::runtime().me().spinning.read(pc, at, seen);
+            note(crate::control::runtime(), at, cell, Use::AtomicRead, pc);
         }
     }
 }

@@ -46,8 +46,9 @@ fn refuse_overlap(runtime: &mut Runtime, address: usize, size: u8, index: u32) {
 
 /// A thread that waits for a change in a loop lets others run first.
 pub(crate) fn before_read(pc: usize, address: usize, place: Place) {
-    if runtime().me().spinning.is_due(pc, address) {
-        runtime().me().spinning.clear();
+    let me = runtime().me();
+    if me.spinning.is_due(pc, address) {
+        me.spinning.clear();
         yield_now(place);
     }
 }
@@ -105,8 +106,8 @@ fn before(atomic: Atomic) {
             Action::Update(update, bits) => update.compute(seen, operands.0, bits) == seen,
             _ => false,
         };
-        let spinning = &mut runtime.me().spinning;
-        if unchanged { spinning.read(pc, address, seen) } else { spinning.clear() }
+        let me = runtime.me();
+        if unchanged { me.spinning.read(pc, address, seen) } else { me.spinning.clear() }
     });
 }
 

@@ -14,6 +14,7 @@ entry! {
     clock_nanosleep / 4 => sleep_on_clock;
     usleep / 1 => sleep_microseconds;
     sleep / 1 => sleep_seconds;
+    poll / 3 => poll_files;
     sched_yield / 0 => give_way;
     pthread_yield / 0 => give_way;
 }
@@ -159,6 +160,22 @@ unsafe extern "C" fn sleep_seconds(seconds: c_uint, pc: usize) -> c_uint {
     }
     sleep_under_control(u64::from(seconds) * SECOND, pc);
     0
+}
+
+/// `poll` of nothing is another way to sleep; of something, the kernel is asked (`kernel.rs`).
+unsafe extern "C" fn poll_files(
+    files: *mut libc::pollfd,
+    count: libc::nfds_t,
+    milliseconds: c_int,
+    pc: usize,
+) -> c_int {
+    if is_program() && count == 0 && milliseconds >= 0 {
+        sleep_under_control(milliseconds as u64 * 1_000_000, pc);
+        return 0;
+    }
+    let poll = real!(c"poll", fn(*mut libc::pollfd, libc::nfds_t, c_int) -> c_int);
+    // SAFETY: as the caller's.
+    unsafe { poll(files, count, milliseconds) }
 }
 
 unsafe extern "C" fn give_way(pc: usize) -> c_int {

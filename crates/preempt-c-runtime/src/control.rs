@@ -13,12 +13,15 @@ use crate::options::Options;
 use crate::shadow::Shadow;
 use crate::task::Task;
 use crate::trouble::Trouble;
+use crate::workers::Employment;
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Order, Program, Run, Status,
     ThreadId,
 };
 use std::panic::Location;
 use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Where an operation was called and what it is about, for reports.
 #[derive(Clone, Copy, Default)]
@@ -30,6 +33,8 @@ pub(crate) struct Place {
 /// Everything about the execution in progress and what is known from earlier ones.
 pub(crate) struct Runtime {
     pub(crate) options: Options,
+    /// Set when the search is asked to end with what it has.
+    pub(crate) stop: Arc<AtomicBool>,
     run: *mut Run,
     driver: *mut dyn Driver,
     pub(crate) backend: Backend,
@@ -41,6 +46,10 @@ pub(crate) struct Runtime {
     pub(crate) trouble: Option<Trouble>,
     /// Something was learnt that changes what is recorded: explore again.
     pub(crate) learnt: bool,
+    /// The same, from a worker: the next execution ends so.
+    pub(crate) learnt_elsewhere: bool,
+    /// What the next worker begins with.
+    pub(crate) employment: Option<Employment>,
     /// Why executions are not repeated in the process, if they could be.
     pub(crate) forked_because: Option<String>,
     /// Whether the execution came to an end that we know of.
@@ -102,6 +111,7 @@ impl Runtime {
         let backend = options.backend.unwrap_or(Backend::Restart);
         let runtime = Runtime {
             options,
+            stop: crate::signals::stop_flag(),
             run: null_mut(),
             driver: null_mut::<Nobody>(),
             backend,
@@ -112,6 +122,8 @@ impl Runtime {
             arena: Arena::new(),
             trouble: None,
             learnt: false,
+            learnt_elsewhere: false,
+            employment: None,
             forked_because: None,
             ended: false,
             alone: true,
@@ -157,7 +169,7 @@ impl Runtime {
 
     fn begin(&mut self) {
         self.trouble = None;
-        self.learnt = false;
+        self.learnt = std::mem::take(&mut self.learnt_elsewhere);
         self.ended = false;
         self.alone = true;
         self.exit_code = 0;
@@ -204,6 +216,20 @@ impl Runtime {
 
     /// Asks who goes next. `None` if the execution is over.
     fn schedule(&mut self) -> Option<ThreadId> {
+        if self.run().is_running_on() && !self.run().is_probing() {
+            // Whether the loop waits is known now.
+            return None;
+        }
+        match self.next() {
+            None if self.run().is_probe_due() => {
+                self.run().begin_epilogue();
+                self.next()
+            }
+            next => next,
+        }
+    }
+
+    fn next(&mut self) -> Option<ThreadId> {
         let driver = self.driver;
         // SAFETY: as in `reach`.
         match self.run().schedule(unsafe { &mut *driver }) {
@@ -236,6 +262,12 @@ impl Runtime {
     /// Leaves the program for good; nothing of this execution is continued.
     pub(crate) fn end(&mut self) -> ! {
         select(SEARCH);
+        if self.run().is_running_on() {
+            // Whatever was found while a loop was tried out will be found again.
+            self.trouble = None;
+            self.run().end_epilogue();
+            self.run().ending = Some(Ending::Restart);
+        }
         let changed = self.learnt && self.trouble.as_ref().is_none_or(Trouble::is_program_s);
         if changed {
             self.run().ending = Some(Ending::Restart);

@@ -22,6 +22,8 @@ entry! {
 
 /// The main thread, on a stack of its own.
 pub(crate) extern "C" fn main_thread() -> ! {
+    let frame = 0_usize;
+    runtime().me().spinning.begin(&raw const frame as usize);
     into_program();
     let code = start::call_main();
     end_program(code, 0)

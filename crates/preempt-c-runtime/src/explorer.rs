@@ -2,13 +2,15 @@
 
 use crate::control::{Runtime, runtime};
 use crate::launch::{self, Backend};
-use crate::options::Search;
+use crate::options::{Options, Search};
 use crate::report::{self, Evidence};
 use crate::trouble::Trouble;
+use crate::workers::Processes;
 use preempt_explore::{
-    Ending, Halt, Limits, Names, Program, Replay, Rules, Run, Schedule, Session, Tally, forward,
-    iterative, random,
+    Crew, Ending, Halt, Limits, Names, Program, Replay, Rules, Run, Schedule, Session, Tally,
+    forward, iterative, random,
 };
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// What an exploration keeps when it begins again.
@@ -29,7 +31,7 @@ pub(crate) extern "C" fn body() -> ! {
     launch::finish(runtime())
 }
 
-fn limits(begin: Instant) -> Limits {
+pub(crate) fn limits(begin: Instant) -> Limits {
     let options = &runtime().options;
     Limits {
         bound: options.bound,
@@ -37,6 +39,7 @@ fn limits(begin: Instant) -> Limits {
         executions: options.executions,
         steps: options.steps,
         states: options.states,
+        stop: Some(runtime().stop.clone()),
         ..Limits::default()
     }
 }
@@ -45,7 +48,9 @@ fn search(kept: &mut Kept, begin: Instant) {
     let mut restarts = 0;
     let (halt, tally) = loop {
         let (halt, tally) = attempt(kept, begin);
-        let late = limits(begin).deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let stopped = runtime().stop.load(Ordering::Relaxed);
+        let deadline = limits(begin).deadline;
+        let late = stopped || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         match halt {
             Halt::Restart if late => break (Halt::Time, tally),
             Halt::Restart => restarts += 1,
@@ -69,9 +74,13 @@ fn search(kept: &mut Kept, begin: Instant) {
 }
 
 fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Tally) {
-    let search = runtime().options.search;
+    let Options { search, workers, .. } = runtime().options;
     let mut session = Session::new(runtime(), limits(begin), kept.rules, kept.names.clone());
     let halt = match search {
+        Search::Orders if workers > 0 => {
+            let processes = Processes::new(workers, kept.rules, kept.names.clone());
+            forward::explore_with(&mut session, Some(Crew::of(workers, Box::new(processes))))
+        }
         Search::Orders => forward::explore(&mut session),
         Search::Schedules => iterative::explore(&mut session),
         Search::Random(seed) => random::explore(&mut session, seed),

@@ -103,6 +103,21 @@ unsafe impl GlobalAlloc for SharedHeap {
     }
 }
 
+/// Makes a copy of the heap for this process and its own children, in place. Nothing may use the
+/// original meanwhile, and the caller must not run on a stack in it.
+pub(crate) fn separate() {
+    let base = header() as *mut Header as usize;
+    let used = used();
+    let copy = raw::map(used, false);
+    // SAFETY: both are mapped, and the header stays where it was, with the same content.
+    unsafe {
+        std::ptr::copy_nonoverlapping(base as *const u8, copy, used);
+        raw::map_over(base, RESERVED);
+        std::ptr::copy_nonoverlapping(copy, base as *mut u8, used);
+    }
+    raw::unmap(copy as usize, used);
+}
+
 /// How much memory the search uses.
 pub(crate) fn used() -> usize {
     let header = header();

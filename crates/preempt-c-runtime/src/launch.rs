@@ -16,7 +16,7 @@
 use crate::context;
 use crate::control::Runtime;
 use crate::trouble::{Kind, Trouble};
-use crate::{ending, entry, kernel, raw, signals, snapshot, task, threads};
+use crate::{ending, entry, kernel, raw, signals, snapshot, task, threads, workers};
 use preempt_explore::{Ending, ThreadId};
 use std::ptr::addr_of_mut;
 
@@ -50,11 +50,21 @@ impl Backend {
     }
 }
 
-/// Set when the search has nothing left to execute.
-static mut OVER: bool = false;
 /// Whether this process was made for one execution. The runtime cannot say: it is shared, and the way
 /// to execute may change in the middle of an execution.
 static mut IS_CHILD: bool = false;
+
+/// What the search wants the launcher to do.
+static mut WANTED: Wanted = Wanted::Execution;
+/// The process of the worker that was made last.
+static mut WORKER: isize = 0;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Execution,
+    Worker,
+    Nothing,
+}
 
 /// Runs the search, which asks for executions, until it is over.
 pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !) {
@@ -65,10 +75,18 @@ pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !)
         // held across the switch. Only this function and `finish` touch the flag.
         unsafe {
             context::switch(addr_of_mut!((*runtime).launcher), (*runtime).explorer);
-            if OVER {
-                return;
+            match WANTED {
+                Wanted::Execution => one(runtime),
+                Wanted::Worker => {
+                    WORKER = raw::fork();
+                    if WORKER == 0 {
+                        workers::settle(runtime);
+                        WANTED = Wanted::Execution;
+                        (*runtime).explorer = context::prepare(context::stack(true), workers::body);
+                    }
+                }
+                Wanted::Nothing => return,
             }
-            one(runtime);
         }
     }
 }
@@ -77,7 +95,7 @@ pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !)
 pub(crate) fn finish(runtime: &mut Runtime) -> ! {
     // SAFETY: the launcher waits in `serve`.
     unsafe {
-        OVER = true;
+        WANTED = Wanted::Nothing;
         let mut unused = 0;
         context::switch(&raw mut unused, runtime.launcher);
     }
@@ -89,6 +107,21 @@ pub(crate) fn execute(runtime: &mut Runtime) {
     let runtime: *mut Runtime = runtime;
     // SAFETY: the launcher waits in `serve`; see there.
     unsafe { context::switch(addr_of_mut!((*runtime).explorer), (*runtime).launcher) };
+}
+
+/// Makes a worker: a process that executes paths for the search. Returns its id. Called by the search.
+pub(crate) fn make_worker(runtime: &mut Runtime) -> isize {
+    let runtime: *mut Runtime = runtime;
+    // SAFETY: as in `execute`; only this function, `serve` and `finish` touch the request.
+    unsafe {
+        WANTED = Wanted::Worker;
+        context::switch(addr_of_mut!((*runtime).explorer), (*runtime).launcher);
+        WANTED = Wanted::Execution;
+        if WORKER < 0 {
+            raw::fail("preempt: no process can be made\n");
+        }
+        WORKER
+    }
 }
 
 /// # Safety
@@ -119,9 +152,11 @@ unsafe fn one(runtime: *mut Runtime) {
             Backend::Here => begin(runtime),
             Backend::Fork | Backend::Threads => {
                 (*runtime).arena.begin();
+                snapshot::give_up();
                 let child = raw::fork();
                 if child == 0 {
                     IS_CHILD = true;
+                    raw::end_with_parent();
                     kernel::watch_this_process((*runtime).options.patience);
                     begin(runtime);
                     raw::exit(0);

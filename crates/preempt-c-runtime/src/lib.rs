@@ -52,3 +52,4 @@ mod strings;
 mod task;
 mod threads;
 mod trouble;
+mod workers;

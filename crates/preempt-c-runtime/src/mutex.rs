@@ -140,18 +140,18 @@ fn acquire(mutex: *mut pthread_mutex_t, action: Action, timed: u64, pc: usize) -
         }
         let id = crate::control::runtime().objects.id(index);
         let acquired = operation(action, id, 0, timed, place) == 1;
-        let spinning = &mut crate::control::runtime().me().spinning;
+        let me = crate::control::runtime().me();
         match (acquired, action) {
             (true, _) => {
                 if action == Action::TryLock {
-                    spinning.clear();
+                    me.spinning.clear();
                 }
                 let runtime = crate::control::runtime();
                 runtime.objects.details(index).writes = runtime.me().writes;
                 0
             }
             (false, Action::TryLock) => {
-                spinning.read(pc, mutex as usize, 0);
+                me.spinning.read(pc, mutex as usize, 0);
                 libc::EBUSY
             }
             _ => libc::ETIMEDOUT,

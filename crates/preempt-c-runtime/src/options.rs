@@ -39,6 +39,8 @@ pub(crate) struct Options {
     pub(crate) search: Search,
     /// Execute this schedule instead of searching.
     pub(crate) replay: Option<String>,
+    /// Processes that execute for the search, besides itself.
+    pub(crate) workers: usize,
     /// Seconds without an operation after which a thread is taken to compute without end.
     pub(crate) patience: u64,
 }
@@ -60,6 +62,7 @@ impl Options {
             output: false,
             search: Search::Orders,
             replay: None,
+            workers: 0,
             patience: 10,
         };
         for line in text.lines() {
@@ -73,6 +76,7 @@ impl Options {
                 "steps" => options.steps = value.parse().ok()?,
                 "states" => options.states = value.parse().ok()?,
                 "backend" => options.backend = Some(Backend::named(value)?),
+                "workers" => options.workers = value.parse().ok()?,
                 "races" => options.races = on,
                 "leaks" => options.leaks = on,
                 "exit_code" => options.exit_code = on,

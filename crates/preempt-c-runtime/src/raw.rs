@@ -50,6 +50,27 @@ pub(crate) fn map_at(address: usize, length: usize) -> *mut u8 {
     at as *mut u8
 }
 
+/// Replaces a mapping by fresh memory that forked children share.
+///
+/// # Safety
+/// Nothing in the range is used any more.
+pub(crate) unsafe fn map_over(address: usize, length: usize) {
+    let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let arguments = [address, length, protection, flags as usize, usize::MAX, 0];
+    // SAFETY: as the caller's.
+    let at = unsafe { syscall(libc::SYS_mmap, arguments) };
+    if at as usize != address {
+        fail("preempt: out of address space\n");
+    }
+}
+
+/// Gives memory back.
+pub(crate) fn unmap(address: usize, length: usize) {
+    // SAFETY: the caller owns these pages and does not use them any more.
+    unsafe { syscall(libc::SYS_munmap, [address, length, 0, 0, 0, 0]) };
+}
+
 /// Changes the protection of whole pages.
 pub(crate) fn protect(address: usize, length: usize, protection: i32) {
     // SAFETY: the caller owns these pages.
@@ -92,6 +113,17 @@ pub(crate) fn futex_wait(word: *const u32, value: u32) {
     unsafe { syscall(libc::SYS_futex, [word as usize, 0, value as usize, 0, 0, 0]) };
 }
 
+/// As [`futex_wait`], for a while.
+pub(crate) fn futex_wait_for(word: *const u32, value: u32, patience: std::time::Duration) {
+    let time = libc::timespec {
+        tv_sec: patience.as_secs() as i64,
+        tv_nsec: i64::from(patience.subsec_nanos()),
+    };
+    let arguments = [word as usize, 0, value as usize, &raw const time as usize, 0, 0];
+    // SAFETY: as above; the structure is valid for reading.
+    unsafe { syscall(libc::SYS_futex, arguments) };
+}
+
 /// Wakes everybody who waits for a word.
 pub(crate) fn futex_wake(word: *const u32) {
     // SAFETY: as above.
@@ -102,6 +134,31 @@ pub(crate) fn futex_wake(word: *const u32) {
 pub(crate) fn fork() -> isize {
     // SAFETY: this process has one thread.
     unsafe { syscall(libc::SYS_fork, [0; 6]) }
+}
+
+/// Has this process killed when its parent ends.
+pub(crate) fn end_with_parent() {
+    let arguments = [libc::PR_SET_PDEATHSIG as usize, libc::SIGKILL as usize, 0, 0, 0, 0];
+    // SAFETY: concerns this process only.
+    unsafe { syscall(libc::SYS_prctl, arguments) };
+}
+
+/// Kills a child.
+pub(crate) fn kill(child: isize) {
+    // SAFETY: a child that was not waited for.
+    unsafe { syscall(libc::SYS_kill, [child as usize, libc::SIGKILL as usize, 0, 0, 0, 0]) };
+}
+
+/// Whether a child has ended; it can still be waited for.
+pub(crate) fn has_ended(child: isize) -> bool {
+    // SAFETY: the structure is plain data and valid for writing.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        let at = &raw mut info as usize;
+        let arguments = [libc::P_PID as usize, child as usize, at, options as usize, 0, 0];
+        syscall(libc::SYS_waitid, arguments) < 0 || info.si_pid() != 0
+    }
 }
 
 /// Waits for a child; its status as `waitpid` gives it.

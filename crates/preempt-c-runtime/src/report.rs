@@ -8,6 +8,7 @@ use crate::snapshot;
 use crate::trouble::Trouble;
 use preempt_explore::{Action, Ending, Event, Halt, ObjectId, Run, Schedule, Status, Tally};
 use std::fmt::Write;
+use std::sync::atomic::Ordering;
 
 /// Everything to tell.
 pub(crate) struct Results<'a> {
@@ -136,6 +137,7 @@ fn halt_name(halt: Halt) -> &'static str {
     match halt {
         Halt::Done => "done",
         Halt::Failure => "failure",
+        Halt::Time if runtime().stop.load(Ordering::Relaxed) => "interrupted",
         Halt::Time => "time",
         Halt::Executions => "executions",
         Halt::States => "states",

@@ -78,14 +78,14 @@ fn acquire(lock: *mut pthread_rwlock_t, action: Action, timed: u64, pc: usize) -
         }
         let id = crate::control::runtime().objects.id(index);
         let acquired = operation(action, id, 0, timed, place) == 1;
-        let spinning = &mut crate::control::runtime().me().spinning;
+        let me = crate::control::runtime().me();
         match (acquired, tries) {
             (true, _) => {
-                spinning.clear();
+                me.spinning.clear();
                 0
             }
             (false, true) => {
-                spinning.read(pc, lock as usize, 0);
+                me.spinning.read(pc, lock as usize, 0);
                 libc::EBUSY
             }
             (false, false) => libc::ETIMEDOUT,

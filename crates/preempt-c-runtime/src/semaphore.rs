@@ -58,10 +58,10 @@ fn take(semaphore: *mut sem_t, action: Action, timed: u64, pc: usize) -> c_int {
         }
         let id = crate::control::runtime().objects.id(index);
         let result = operation(action, id, 0, timed, place);
-        let spinning = &mut crate::control::runtime().me().spinning;
+        let me = crate::control::runtime().me();
         match result {
-            1 => spinning.read(pc, semaphore as usize, 0),
-            _ => spinning.clear(),
+            1 => me.spinning.read(pc, semaphore as usize, 0),
+            _ => me.spinning.clear(),
         }
         result
     });

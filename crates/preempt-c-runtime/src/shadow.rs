@@ -66,6 +66,15 @@ impl Granule {
     }
 }
 
+/// An access that has changed the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fact {
+    pub(crate) address: usize,
+    pub(crate) size: u8,
+    pub(crate) by: u32,
+    pub(crate) how: Use,
+}
+
 /// The table.
 #[derive(Default)]
 pub(crate) struct Shadow {
@@ -75,6 +84,8 @@ pub(crate) struct Shadow {
     writers: FxHashMap<(u32, usize), Vec<(u32, u32)>>,
     writer_count: u32,
     segment: u32,
+    /// What has changed the table since somebody asked, if anybody does.
+    facts: Option<Vec<Fact>>,
     /// Places of accesses that were found to race, when races are no errors.
     racy: FxHashSet<usize>,
 }
@@ -98,6 +109,16 @@ impl Shadow {
                 granule.stamps = [0; 8];
             }
         }
+    }
+
+    /// From now on, what changes the table is kept for [`Shadow::take_facts`].
+    pub(crate) fn log_facts(&mut self) {
+        self.facts = Some(Vec::new());
+    }
+
+    /// What has changed the table since the last call.
+    pub(crate) fn take_facts(&mut self) -> Vec<Fact> {
+        self.facts.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     fn granule(&mut self, address: usize) -> u32 {
@@ -126,7 +147,7 @@ impl Shadow {
     pub(crate) fn access(&mut self, address: usize, size: usize, by: u32, how: Use) -> Learnt {
         let index = self.granule(address);
         let granule = &mut self.granules[index as usize];
-        let mut new = false;
+        let (mut new, mut changed) = (false, false);
         let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
         let write = matches!(how, Use::Write | Use::AtomicWrite);
         // Cells must divide every access.
@@ -135,9 +156,11 @@ impl Shadow {
             |cell: u8| offset.is_multiple_of(cell.into()) && size.is_multiple_of(cell.into());
         while !divides(granule.cell) {
             granule.cell /= 2;
+            changed = true;
             new |= granule.user == SEVERAL;
         }
         if granule.user != by + 1 && granule.user != SEVERAL {
+            changed = true;
             if granule.user == NOBODY {
                 granule.user = by + 1;
             } else {
@@ -147,18 +170,22 @@ impl Shadow {
         }
         if write && !granule.written {
             granule.written = true;
+            changed = true;
             new |= granule.user == SEVERAL;
         }
         if atomic && !granule.atomic {
             granule.atomic = true;
+            changed = true;
             new |= granule.plain;
         }
         if !atomic && !granule.plain {
             granule.plain = true;
+            changed = true;
             new |= granule.atomic;
         }
         if how == Use::Read && !granule.plain_read {
             granule.plain_read = true;
+            changed = true;
             new |= granule.atomic;
         }
         if how == Use::AtomicWrite {
@@ -167,9 +194,13 @@ impl Shadow {
                 if !writers.iter().any(|&(thread, _)| thread == by) {
                     writers.push((by, self.writer_count));
                     self.writer_count += 1;
+                    changed = true;
                     new |= granule.plain_read;
                 }
             }
+        }
+        if changed && let Some(facts) = &mut self.facts {
+            facts.push(Fact { address, size: size as u8, by, how });
         }
         if new {
             return Learnt::New;

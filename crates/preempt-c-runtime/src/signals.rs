@@ -5,7 +5,8 @@ use crate::entry::{SEARCH, is_program, select};
 use crate::trouble::{Kind, Trouble};
 use crate::{context, kernel, raw, snapshot};
 use std::arch::{asm, naked_asm};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 /// As the kernel has it.
 #[repr(C)]
@@ -28,6 +29,20 @@ unsafe extern "C" fn restore() {
 const FATAL: [i32; 6] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGTRAP];
 
+/// Asks the search to end with what it has. The last signal that there is: programs use others.
+const STOP: i32 = 64;
+
+/// What [`STOP`] sets.
+static STOPPED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
+
+/// A flag that is set when the search is asked to end.
+pub(crate) fn stop_flag() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    // Never freed: the signal may come at any time.
+    STOPPED.store(Arc::into_raw(flag.clone()).cast_mut(), Ordering::Release);
+    flag
+}
+
 /// Sets our handlers, on a stack of their own.
 pub(crate) fn install() {
     const SIZE: usize = 256 << 10;
@@ -35,7 +50,7 @@ pub(crate) fn install() {
     // SAFETY: the stack lives as long as the process; handlers do not allocate from the C library.
     unsafe {
         raw::syscall(libc::SYS_sigaltstack, [&raw const stack as usize, 0, 0, 0, 0, 0]);
-        for signal in FATAL.into_iter().chain([libc::SIGSYS, libc::SIGALRM]) {
+        for signal in FATAL.into_iter().chain([libc::SIGSYS, libc::SIGALRM, STOP]) {
             let action = KernelAction {
                 handler: handle as *const () as usize,
                 flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER) as u64
@@ -51,7 +66,7 @@ pub(crate) fn install() {
 
 /// Whether the program may not have a handler of its own for this signal.
 pub(crate) fn is_ours(signal: i32) -> bool {
-    FATAL.contains(&signal) || signal == libc::SIGSYS || signal == libc::SIGALRM
+    FATAL.contains(&signal) || [libc::SIGSYS, libc::SIGALRM, STOP].contains(&signal)
 }
 
 unsafe extern "C" fn handle(
@@ -83,6 +98,12 @@ unsafe extern "C" fn handle(
             registers[libc::REG_RAX as usize] = result as i64;
         }
         libc::SIGALRM => watch(whose, pc, sp),
+        STOP => {
+            // SAFETY: null or a flag that is never freed.
+            if let Some(flag) = unsafe { STOPPED.load(Ordering::Acquire).as_ref() } {
+                flag.store(true, Ordering::Relaxed);
+            }
+        }
         _ if whose == SEARCH => {
             raw::write(2, b"preempt: ");
             raw::write(2, name(signal).as_bytes());

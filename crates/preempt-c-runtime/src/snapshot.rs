@@ -197,6 +197,15 @@ pub(crate) fn is_first_write(address: usize) -> bool {
     true
 }
 
+/// Executions do not take place in this process any more: nothing is watched or put back. A child must
+/// not note what it writes, because its notes would be in memory that it shares with the next child.
+pub(crate) fn give_up() {
+    for segment in memory().segments.drain(..).filter(|segment| segment.changed.is_some()) {
+        let all = libc::PROT_READ | libc::PROT_WRITE;
+        raw::protect(segment.start, segment.end - segment.start, all);
+    }
+}
+
 /// Puts everything back but thread-local blocks.
 pub(crate) fn restore(arena: &mut Arena) {
     let memory = memory();

@@ -1,37 +1,87 @@
 //! Loops that wait for another thread without saying so.
 //!
 //! `while (!atomic_load(&ready)) ;` never ends if the thread that would set `ready` does not run. A
-//! thread that reads the same value at the same place again, with no change of its own in between,
-//! yields first: it goes on when something that it has read is changed. Whether it does so is a
-//! function of what it has observed, so executions stay repeatable.
+//! thread that reads the same value at the same place again, and has made no progress in between,
+//! yields first: it goes on when something that it has read is changed. Progress is any write to
+//! memory but those that leave its own stack as it was in the round before. A loop that gives up soon
+//! does not wait: the search tries it out (`control.rs`). Whether a thread yields is a function of
+//! what it has observed, so executions stay repeatable.
+//!
+//! What is lost: executions in which a loop that makes no progress gives up after some twenty rounds
+//! although others could still move. A loop that waits and counts its rounds in memory is not
+//! recognised; it ends at the limit on steps, without a verdict.
+
+use crate::context::STACK;
 
 /// Reads since the thread's last change.
 #[derive(Default)]
 pub(crate) struct Spinning {
-    seen: Vec<(usize, usize, u64, u32)>,
+    seen: Vec<Read>,
+    /// Writes beyond the own stack, or too many to it, in this execution.
+    progress: u64,
+    /// Words of the own stack that were written to since the last read.
+    locals: Vec<usize>,
+    /// An address in the thread's outermost frame.
+    frame: usize,
+}
+
+struct Read {
+    pc: usize,
+    address: usize,
+    value: u64,
+    /// What the thread had written since the read before.
+    written: u64,
+    times: u32,
 }
 
 /// How often the same read is repeated before the thread yields.
 const PATIENCE: u32 = 2;
 /// A loop that reads more places than that is not recognised.
 const LONGEST: usize = 64;
+/// A loop that writes to more words of its stack makes progress.
+const MOST_LOCALS: usize = 16;
 
 impl Spinning {
+    /// The thread begins, with this address in its outermost frame.
+    pub(crate) fn begin(&mut self, frame: usize) {
+        self.seen.clear();
+        self.locals.clear();
+        self.progress = 0;
+        self.frame = frame;
+    }
+
+    /// The thread is about to write.
+    #[inline]
+    pub(crate) fn wrote(&mut self, address: usize) {
+        let word = address & !7;
+        let own = self.frame.wrapping_sub(address) < STACK;
+        if own && self.locals.contains(&word) {
+            return;
+        }
+        if own && self.locals.len() < MOST_LOCALS {
+            self.locals.push(word);
+        } else {
+            self.progress += 1;
+        }
+    }
+
     /// Whether the read at `pc` of `address` has been repeated so often that the thread spins.
     pub(crate) fn is_due(&self, pc: usize, address: usize) -> bool {
-        self.seen.iter().any(|&(p, a, _, times)| (p, a) == (pc, address) && times >= PATIENCE)
+        let same = |read: &&Read| (read.pc, read.address) == (pc, address);
+        let often = self.seen.iter().find(same).filter(|read| read.times >= PATIENCE);
+        often.is_some_and(|read| read.written == self.written())
     }
 
     /// The read was executed and saw `value`.
     pub(crate) fn read(&mut self, pc: usize, address: usize, value: u64) {
+        let written = self.written();
+        self.locals.clear();
         let room = self.seen.len() < LONGEST;
-        match self.seen.iter_mut().find(|(p, a, ..)| (*p, *a) == (pc, address)) {
-            Some(known) if known.2 == value => known.3 += 1,
-            Some(known) => {
-                known.2 = value;
-                known.3 = 1;
-            }
-            None if room => self.seen.push((pc, address, value, 1)),
+        let same = |read: &&mut Read| (read.pc, read.address) == (pc, address);
+        match self.seen.iter_mut().find(same) {
+            Some(known) if (known.value, known.written) == (value, written) => known.times += 1,
+            Some(known) => *known = Read { pc, address, value, written, times: 1 },
+            None if room => self.seen.push(Read { pc, address, value, written, times: 1 }),
             None => {}
         }
     }
@@ -39,5 +89,16 @@ impl Spinning {
     /// The thread has changed something, or has yielded.
     pub(crate) fn clear(&mut self) {
         self.seen.clear();
+    }
+
+    /// What was written since the last read, and what is there now.
+    fn written(&self) -> u64 {
+        let mix =
+            |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.locals.iter().fold(self.progress, |hash, &word| {
+            // SAFETY: a word of the thread's own stack, which it has written to.
+            let now = unsafe { (word as *const u64).read_volatile() };
+            mix(mix(hash, word as u64), now)
+        })
     }
 }

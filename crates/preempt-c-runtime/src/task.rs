@@ -2,6 +2,7 @@
 
 use crate::context;
 use crate::control::{Place, Runtime};
+use crate::launch::Backend;
 use crate::spinning::Spinning;
 use crate::trouble::Trouble;
 use preempt_explore::ThreadId;
@@ -76,11 +77,14 @@ impl Task {
     /// Forgets the last execution, keeping what is expensive to make.
     pub(crate) fn clear(&mut self) {
         let kept = (self.stack, self.block);
-        let (mut keys, mut stale) =
-            (std::mem::take(&mut self.keys), std::mem::take(&mut self.stale));
+        let (mut keys, mut stale, spinning) = (
+            std::mem::take(&mut self.keys),
+            std::mem::take(&mut self.stale),
+            std::mem::take(&mut self.spinning),
+        );
         keys.clear();
         stale.clear();
-        *self = Task { keys, stale, ..Task::new() };
+        *self = Task { keys, stale, spinning, ..Task::new() };
         (self.stack, self.block) = kept;
     }
 }
@@ -112,7 +116,8 @@ pub(crate) fn equip(runtime: &mut Runtime, thread: ThreadId) {
                 runtime.stop(Trouble::unsupported(0, message));
             }
         }
-        let block = runtime.tasks[thread.index()].block;
-        crate::snapshot::keep_block(block);
+        if runtime.backend == Backend::Restart {
+            crate::snapshot::keep_block(runtime.tasks[thread.index()].block);
+        }
     }
 }

@@ -74,6 +74,7 @@ extern "C" fn thread_body() -> ! {
     let me = runtime.me();
     let (start, argument) = (me.start, me.argument);
     let Some(start) = start else { raw::fail("preempt: a thread without a function\n") };
+    me.spinning.begin(&raw const start as usize);
     into_program();
     // SAFETY: the program's own function with the argument that it gave.
     let value = unsafe { start(argument) };

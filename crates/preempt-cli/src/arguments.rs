@@ -437,6 +437,9 @@ pub(crate) struct RunArguments {
     /// on real threads
     #[arg(long, value_enum, default_value = "auto", help_heading = "Search")]
     pub(crate) backend: RunBackend,
+    /// Processes that search together, with --search orders; `auto`: one per processor
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_threads, help_heading = "Search")]
+    pub(crate) threads: usize,
     /// Seconds without a scheduling point after which a thread is taken to compute without end
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Search")]
     pub(crate) patience: u64,
@@ -445,7 +448,7 @@ pub(crate) struct RunArguments {
     #[arg(
         long,
         value_name = "SCHEDULE",
-        conflicts_with_all = ["bound", "iterate", "executions", "search", "seed"],
+        conflicts_with_all = ["bound", "iterate", "executions", "search", "seed", "threads"],
         help_heading = "Replay"
     )]
     pub(crate) replay: Option<String>,

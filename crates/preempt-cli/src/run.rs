@@ -22,6 +22,17 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     if arguments.seed.is_some() && arguments.search != RunSearch::Random {
         return Err(Failure::Input("--seed needs --search random".into()));
     }
+    if arguments.threads > 1 && arguments.search != RunSearch::Orders {
+        return Err(Failure::Input(
+            "--threads is for --search orders; for more random schedules at a time start the \
+             command several times, each with its own --seed"
+                .into(),
+        ));
+    }
+    if arguments.threads > preempt_run::MOST_THREADS {
+        let most = preempt_run::MOST_THREADS;
+        return Err(Failure::Input(format!("at most {most} processes can search together")));
+    }
     let options = options(arguments);
     let found = preempt_run::run(&options, &INTERRUPTED).map_err(|failure| match failure {
         preempt_run::Failure::Input(message) => Failure::Input(message),
@@ -80,6 +91,7 @@ fn options(arguments: &RunArguments) -> Options {
             RunSearch::Schedules => Search::Schedules,
             RunSearch::Random => Search::Random(arguments.seed.unwrap_or(1)),
         },
+        threads: arguments.threads,
         races: arguments.races == Switch::On,
         leaks: arguments.leaks,
         exit_code: arguments.exit_code,

@@ -1,84 +1,13 @@
 //! C and C++ programs as they are: every program in `models/native/` has the verdict in its first
-//! comment, in all three ways to execute it, with the same counts; the twins of an algorithm need the
-//! same number of preemptions; what cannot be executed ends with a sentence.
+//! comment, in all three ways to execute it, with the same counts; what cannot be executed ends with
+//! a sentence.
 
-use serde_json::Value;
+mod c_programs;
+
+use c_programs::{compile, folder, has, preempt, program, root, run, run_plain};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-const PREEMPT: &str = env!("CARGO_BIN_EXE_preempt");
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native");
-    std::fs::create_dir_all(&folder).expect("a folder for programs");
-    folder
-}
-
-fn is_installed(command: &str) -> bool {
-    Command::new(command).arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-/// Whether there is a compiler to test with; says so once if not.
-fn has(compiler: &str) -> bool {
-    static SAID: Once = Once::new();
-    let supported = cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"));
-    let has = supported && is_installed(compiler);
-    if !has {
-        SAID.call_once(|| eprintln!("{compiler} cannot be used here: skipped"));
-    }
-    has
-}
-
-fn preempt() -> Command {
-    let mut command = Command::new(PREEMPT);
-    command.env("PREEMPT_RUNTIME_DIR", folder().join("runtime"));
-    command
-}
-
-/// Compiles a program and returns where it is.
-fn compile(source: &Path, options: &[&str], compilers: [&str; 2]) -> PathBuf {
-    let [c, cxx] = compilers;
-    let is_cxx = source.extension() == Some(OsStr::new("cc"));
-    let stem = source.file_stem().expect("a name").to_string_lossy();
-    // Tests run at the same time, and some compile the same source.
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let program = folder().join(format!("{stem}-{c}-{count}"));
-    let output = preempt()
-        .arg(if is_cxx { "c++" } else { "cc" })
-        .args(options)
-        .arg(source)
-        .arg("-o")
-        .arg(&program)
-        .env("PREEMPT_C_COMPILER", c)
-        .env("PREEMPT_CXX_COMPILER", cxx)
-        .output()
-        .expect("preempt runs");
-    assert!(output.status.success(), "{source:?}: {}", String::from_utf8_lossy(&output.stderr));
-    program
-}
-
-fn run(program: &Path, options: &[&str]) -> (Option<i32>, Value) {
-    let output = run_plain(program, options, &["--json"]);
-    let text = String::from_utf8_lossy(&output.stdout);
-    let report = serde_json::from_str(&text).unwrap_or_else(|error| {
-        panic!("{program:?}: {error}: {text} {}", String::from_utf8_lossy(&output.stderr))
-    });
-    (output.status.code(), report)
-}
-
-fn run_plain(program: &Path, options: &[&str], more: &[&str]) -> Output {
-    let mut command = preempt();
-    command.arg("run").args(options).args(more).arg("--").arg(program);
-    command.output().expect("preempt runs")
-}
+use std::process::Command;
 
 /// A program with what its first comment says.
 struct Model {
@@ -247,36 +176,6 @@ fn optimised_programs_have_the_same_verdicts() {
     }
 }
 
-/// The same algorithm in Promela and in C needs the same number of preemptions.
-#[test]
-fn promela_twins_need_as_many_preemptions() {
-    if !has("gcc") {
-        return;
-    }
-    for name in ["bluetooth", "wsq_bug1", "wsq_bug2", "wsq_bug3", "lost_update", "philosophers"] {
-        let model = root().join(format!("models/{name}.pml"));
-        let output = preempt().arg("check").arg(&model).args(["--iterate", "--json"]).output();
-        let output = output.expect("preempt runs").stdout;
-        let promela: Value = serde_json::from_slice(&output).expect("a report");
-        let program = compile(&root().join(format!("models/native/{name}.c")), &[], ["gcc", "g++"]);
-        let (_, native) = run(&program, &["--races", "off"]);
-        let preemptions = |report: &Value| report["violation"]["preemptions"].as_u64();
-        assert!(preemptions(&promela).is_some(), "{name}: {promela}");
-        assert_eq!(preemptions(&promela), preemptions(&native), "{name}");
-    }
-}
-
-/// A small program with something in it.
-fn program(name: &str, text: &str) -> PathBuf {
-    let source = folder().join(format!("{name}.c"));
-    let text = format!(
-        "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n\
-         #include <assert.h>\n{text}"
-    );
-    std::fs::write(&source, text).expect("a program");
-    compile(&source, &[], ["gcc", "g++"])
-}
-
 #[test]
 fn what_is_not_modelled_ends_with_a_sentence() {
     if !has("gcc") {
@@ -328,6 +227,27 @@ fn files_and_output_need_a_process_each() {
     // By itself it is an ordinary program.
     let alone = Command::new(&program).output().expect("the program runs");
     assert_eq!(String::from_utf8_lossy(&alone.stdout), "both\n");
+}
+
+/// The library of C keeps data of its own. What an execution in a forked process does to it is
+/// nothing to the next one, with however many threads.
+#[test]
+fn forked_executions_do_not_know_of_each_other() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static int n;\n\
+        static void *work(void *p) { pthread_mutex_lock(&m); n += rand() != -1;\n\
+        pthread_mutex_unlock(&m); return p; }\n\
+        int main(void) { pthread_t t[4]; fclose(fopen(\"/dev/null\", \"w\")); srand(7);\n\
+        setenv(\"SOME\", \"thing\", 1);\n\
+        for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, work, 0);\n\
+        for (int i = 0; i < 4; i++) pthread_join(t[i], 0); assert(n == 4); return 0; }\n";
+    let program = program("forks_after_a_file", text);
+    let (code, report) = run(&program, &["--bound", "0", "--time", "60s"]);
+    assert_eq!(code, Some(0), "{report}");
+    assert_eq!(report["states"], 24, "{report}");
+    assert!(report["notes"].to_string().contains("its own process"), "{report}");
 }
 
 #[test]

@@ -12,20 +12,54 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What an execution showed.
-pub(crate) struct RunReport {
-    pub(crate) path: Vec<Move>,
-    pub(crate) lessons: Lessons,
-    pub(crate) ending: Ending,
+pub struct RunReport {
+    /// The path that was handed out.
+    pub path: Vec<Move>,
+    /// What threads did on it.
+    pub lessons: Lessons,
+    /// How it ended. [`Ending::Restart`] asks the search to execute the path itself.
+    pub ending: Ending,
     /// Set if the execution failed.
-    pub(crate) finding: Option<Finding>,
+    pub finding: Option<Finding>,
+}
+
+/// No worker is left.
+#[derive(Debug)]
+pub struct WorkersLost;
+
+/// How paths get to the workers, and reports back: by channels between threads, or otherwise.
+pub trait Workers {
+    /// Gives a path to some worker. If nobody is left to take it, `report` says so.
+    fn hand_out(&mut self, path: Vec<Move>);
+
+    /// A report, if there is one within this time.
+    fn report(&mut self, patience: Duration) -> Result<Option<RunReport>, WorkersLost>;
 }
 
 /// The search's end: where it hands out paths.
 pub struct Crew {
+    workers: Box<dyn Workers>,
+    count: usize,
+    pub(crate) outstanding: usize,
+}
+
+struct Channels {
     paths: Sender<Vec<Move>>,
     reports: Receiver<RunReport>,
-    workers: usize,
-    pub(crate) outstanding: usize,
+}
+
+impl Workers for Channels {
+    fn hand_out(&mut self, path: Vec<Move>) {
+        let _ = self.paths.send(path);
+    }
+
+    fn report(&mut self, patience: Duration) -> Result<Option<RunReport>, WorkersLost> {
+        match self.reports.recv_timeout(patience) {
+            Ok(report) => Ok(Some(report)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(WorkersLost),
+        }
+    }
 }
 
 /// A worker's end.
@@ -36,35 +70,33 @@ pub struct Employer {
 }
 
 impl Crew {
-    /// Both ends, for this many workers.
+    /// Both ends, for this many workers on threads.
     pub fn new(workers: usize) -> (Crew, Employer) {
         let (paths, taken) = channel();
         let (given, reports) = channel();
-        let crew = Crew { paths, reports, workers, outstanding: 0 };
+        let crew = Crew::of(workers, Box::new(Channels { paths, reports }));
         (crew, Employer { paths: Arc::new(Mutex::new(taken)), reports: given })
+    }
+
+    /// This many workers, wherever they are. At most two paths each are handed out at a time.
+    pub fn of(count: usize, workers: Box<dyn Workers>) -> Crew {
+        Crew { workers, count, outstanding: 0 }
     }
 
     /// Whether every worker has something to do and something to do next.
     pub(crate) fn is_busy(&self) -> bool {
-        self.outstanding >= 2 * self.workers
+        self.outstanding >= 2 * self.count
     }
 
     pub(crate) fn hand_out(&mut self, path: Vec<Move>) {
-        // If nobody is left to take it, `report` says so.
-        let _ = self.paths.send(path);
+        self.workers.hand_out(path);
         self.outstanding += 1;
     }
 
-    /// A report, if there is one within this time. `Err` if no worker is left.
-    pub(crate) fn report(&mut self, patience: Duration) -> Result<Option<RunReport>, ()> {
-        match self.reports.recv_timeout(patience) {
-            Ok(report) => {
-                self.outstanding -= 1;
-                Ok(Some(report))
-            }
-            Err(RecvTimeoutError::Timeout) => Ok(None),
-            Err(RecvTimeoutError::Disconnected) => Err(()),
-        }
+    pub(crate) fn report(&mut self, patience: Duration) -> Result<Option<RunReport>, WorkersLost> {
+        let report = self.workers.report(patience)?;
+        self.outstanding -= usize::from(report.is_some());
+        Ok(report)
     }
 }
 
@@ -73,27 +105,33 @@ pub fn serve<P: Program>(session: &mut Session<'_, P>, employer: Employer) {
     loop {
         let path = employer.paths.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(path) = path else { return };
-        let mut lessons = Lessons::default();
-        let ending = follow(session, &path, &mut lessons);
-        let fails = !matches!(ending, Ending::Complete | Ending::Abandoned | Ending::Restart);
-        let finding = fails.then(|| Finding {
-            ending: ending.clone(),
-            schedule: Schedule::of(&session.run),
-            preemptions: session.run.preemptions,
-            stale: session.run.stale,
-        });
-        let report = RunReport { path, lessons, ending, finding };
-        if employer.reports.send(report).is_err() {
+        if employer.reports.send(execute(session, path)).is_err() {
             return;
         }
     }
 }
 
+/// What a worker does with a path.
+pub fn execute<P: Program>(session: &mut Session<'_, P>, path: Vec<Move>) -> RunReport {
+    let mut lessons = Lessons::default();
+    let ending = follow(session, &path, &mut lessons);
+    let fails = !matches!(ending, Ending::Complete | Ending::Abandoned | Ending::Restart);
+    let finding = fails.then(|| Finding {
+        ending: ending.clone(),
+        schedule: Schedule::of(&session.run),
+        preemptions: session.run.preemptions,
+        stale: session.run.stale,
+    });
+    RunReport { path, lessons, ending, finding }
+}
+
 /// What a worker has learnt, to be told to the search.
 #[derive(Default)]
-pub(crate) struct Lessons {
-    pub(crate) segments: Vec<(ThreadId, u64, Box<[Effect]>, Next)>,
-    pub(crate) compared: Vec<(u64, bool)>,
+pub struct Lessons {
+    /// By thread and history: what the thread did, and where it stands.
+    pub segments: Vec<(ThreadId, u64, Box<[Effect]>, Next)>,
+    /// Outcomes of comparisons of pointers, by history.
+    pub compared: Vec<(u64, bool)>,
 }
 
 impl Learner for Lessons {

@@ -480,11 +480,15 @@ impl World {
             );
             if acquires && !(attempt && done.result == 0) {
                 clocks.acquire(id, operation.object);
+                if !matches!(operation.action, Action::ReadLock | Action::TryReadLock) {
+                    clocks.acquire_from_readers(id, operation.object);
+                }
             }
             match publish {
                 Publish::Nothing => {}
                 Publish::Replace => clocks.release(id, operation.object, true),
-                Publish::Append | Publish::Reader => clocks.release(id, operation.object, false),
+                Publish::Append => clocks.release(id, operation.object, false),
+                Publish::Reader => clocks.release_by_reader(id, operation.object),
             }
         }
         clocks.tick(id);

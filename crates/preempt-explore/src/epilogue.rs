@@ -88,6 +88,21 @@ impl Run {
         self.world.rules.daemons = false;
     }
 
+    /// Whether the execution was stopped so that a loop can be tried out: its thread has to run on.
+    pub fn is_probe_due(&self) -> bool {
+        self.probe.is_some() && self.epilogue.is_none()
+    }
+
+    /// Whether threads run on after the end of the execution.
+    pub fn is_running_on(&self) -> bool {
+        self.epilogue.is_some()
+    }
+
+    /// Whether they do to try out a loop that is not known yet.
+    pub fn is_probing(&self) -> bool {
+        self.epilogue.as_ref().is_some_and(|epilogue| epilogue.probe.is_some())
+    }
+
     /// Puts the final state back. Returns whether every thread has ended.
     pub fn end_epilogue(&mut self) -> bool {
         let finished = self.world.all_ended();

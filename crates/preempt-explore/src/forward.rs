@@ -61,6 +61,12 @@ pub(crate) fn explore_reduced<P: Program>(session: &mut Session<'_, P>) -> Halt 
     Forward { reduce: true, ..Forward::default() }.explore(session)
 }
 
+/// As [`explore_reduced`], with workers.
+#[cfg(test)]
+pub(crate) fn explore_reduced_with<P: Program>(session: &mut Session<'_, P>, crew: Crew) -> Halt {
+    Forward { reduce: true, crew: Some(crew), ..Forward::default() }.explore(session)
+}
+
 /// As [`explore`], with a memory of few histories.
 #[cfg(test)]
 pub(crate) fn explore_forgetful<P: Program>(session: &mut Session<'_, P>) -> Halt {
@@ -180,8 +186,15 @@ impl Forward {
 
     /// Forgets the search but not what is known about the program.
     fn begin_again<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
+        // What workers are still about to report is worth knowing, but nobody waits for it.
+        self.suspended.clear();
         while self.crew.as_ref().is_some_and(|crew| crew.outstanding > 0) {
-            self.hear(session, PATIENCE, 0)?;
+            match self.hear(session, PATIENCE, 0) {
+                Err(Halt::Restart)
+                    if self.recorded.contradicted
+                        && session.run.ending != Some(Ending::Restart) => {}
+                result => result?,
+            }
         }
         self.recorded.contradicted = false;
         self.stale = 0;
@@ -260,14 +273,16 @@ impl Forward {
         let Some(crew) = &mut self.crew else { return Ok(()) };
         let Ok(report) = crew.report(patience) else { return Err(lost(session)) };
         let Some(report) = report else { return Ok(()) };
-        session.tally.executions += 1;
         if report.ending == Ending::Restart {
             // The rules are to be extended: this thread has to see it for itself.
-            let path = report.path;
-            return self.recorded.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(&path));
-        }
-        if let Err(mismatch) = self.recorded.absorb(&report) {
-            return Err(session.check(Ending::Nondeterminism(mismatch)).unwrap_or(Halt::Failure));
+            let path = &report.path;
+            self.recorded.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(path))?;
+        } else {
+            session.tally.executions += 1;
+            if let Err(mismatch) = self.recorded.absorb(&report) {
+                let ending = Ending::Nondeterminism(mismatch);
+                return Err(session.check(ending).unwrap_or(Halt::Failure));
+            }
         }
         if let Some(finding) = report.finding {
             let fewer = |f: &Finding| f.cost() > finding.cost();

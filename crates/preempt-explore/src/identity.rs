@@ -80,6 +80,12 @@ impl Names {
         Arc::make_mut(&mut shared.loops).insert(key, waits);
     }
 
+    /// How many threads and objects have names.
+    pub fn count(&self) -> usize {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.threads.numbers.len() + shared.objects.numbers.len()
+    }
+
     /// The `index`-th thread spawned by `parent`.
     pub fn thread(&mut self, parent: ThreadId, index: u32) -> ThreadId {
         let known = row(&mut self.threads, parent);

@@ -43,9 +43,11 @@ mod world;
 #[cfg(test)]
 mod litmus;
 #[cfg(test)]
+mod random_crews;
+#[cfg(test)]
 mod random_programs;
 
-pub use crew::{Crew, Employer, serve};
+pub use crew::{Crew, Employer, Lessons, RunReport, Workers, WorkersLost, execute, serve};
 pub use identity::{Names, ObjectId, ThreadId};
 pub use operation::{Action, Move, Operation, Order, Site, Update};
 pub use race::{Access, Race};

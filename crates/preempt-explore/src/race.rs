@@ -64,6 +64,9 @@ pub(crate) struct Clocks {
     /// The own component is the time of the thread's next event, from 1 on.
     threads: Vec<Vec<u32>>,
     objects: Vec<Vec<u32>>,
+    /// By lock: what its readers have released, which orders them before writers but not before each
+    /// other.
+    readers: Vec<Vec<u32>>,
     /// By thread: its clock at its last release fence.
     released: Vec<Vec<u32>>,
     /// By thread: what relaxed loads have read from since its last acquire fence.
@@ -83,6 +86,7 @@ impl Clone for Clocks {
     fn clone_from(&mut self, source: &Self) {
         self.threads.clone_from(&source.threads);
         self.objects.clone_from(&source.objects);
+        self.readers.clone_from(&source.readers);
         self.released.clone_from(&source.released);
         self.unacquired.clone_from(&source.unacquired);
         self.cells.clone_from(&source.cells);
@@ -94,9 +98,8 @@ impl Clone for Clocks {
 impl Clocks {
     /// Back to the beginning of another execution, keeping allocations.
     pub(crate) fn reset(&mut self) {
-        for clocks in
-            [&mut self.threads, &mut self.objects, &mut self.released, &mut self.unacquired]
-        {
+        let Clocks { threads, objects, readers, released, unacquired, .. } = self;
+        for clocks in [threads, objects, readers, released, unacquired] {
             clocks.iter_mut().for_each(Vec::clear);
         }
         self.execution += 1;
@@ -129,6 +132,25 @@ impl Clocks {
             merge(self.thread(thread), &clock);
             self.objects[object.index()] = clock;
         }
+    }
+
+    /// As [`Clocks::acquire`], by somebody who excludes readers: comes after all of them.
+    pub(crate) fn acquire_from_readers(&mut self, thread: ThreadId, object: ObjectId) {
+        if let Some(clock) = self.readers.get_mut(object.index()) {
+            let clock = std::mem::take(clock);
+            merge(self.thread(thread), &clock);
+            self.readers[object.index()] = clock;
+        }
+    }
+
+    /// A reader lets go of a lock.
+    pub(crate) fn release_by_reader(&mut self, thread: ThreadId, object: ObjectId) {
+        if self.readers.len() <= object.index() {
+            self.readers.resize(object.index() + 1, Vec::new());
+        }
+        let clock = std::mem::take(self.thread(thread));
+        merge(&mut self.readers[object.index()], &clock);
+        *self.thread(thread) = clock;
     }
 
     pub(crate) fn release(&mut self, thread: ThreadId, object: ObjectId, replace: bool) {
@@ -304,7 +326,7 @@ fn entry(clocks: &mut Vec<Vec<u32>>, thread: ThreadId) -> &mut Vec<u32> {
     &mut clocks[thread.index()]
 }
 
-fn merge(target: &mut Vec<u32>, other: &[u32]) {
+pub(crate) fn merge(target: &mut Vec<u32>, other: &[u32]) {
     if target.len() < other.len() {
         target.resize(other.len(), 0);
     }

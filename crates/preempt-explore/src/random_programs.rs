@@ -63,7 +63,7 @@ enum Instruction {
     Plain,
 }
 
-struct Interpreter {
+pub(crate) struct Interpreter {
     bodies: Vec<Vec<Instruction>>,
     threads: Vec<Interpreted>,
     objects: Vec<ObjectId>,
@@ -398,32 +398,59 @@ fn tally_with(
     bound: Option<u32>,
     explore: impl FnMut(&mut Session<'_, Interpreter>) -> Halt,
 ) -> (Halt, Tally) {
-    let rules = Rules { watch: true, patience: 5, ..Rules::default() };
-    tally_under(seed, bound, rules, explore)
+    Setting::new(bound).tally(seed, explore)
 }
 
 fn tally_under(
     seed: u64,
     bound: Option<u32>,
     rules: Rules,
-    mut explore: impl FnMut(&mut Session<'_, Interpreter>) -> Halt,
+    explore: impl FnMut(&mut Session<'_, Interpreter>) -> Halt,
 ) -> (Halt, Tally) {
-    let mut interpreter =
-        Interpreter { bodies: program(seed), threads: Vec::new(), objects: Vec::new(), plain: 0 };
-    let limits = Limits {
-        bound,
-        executions: if ACTIVE.get().is_some() { 2_000 } else { 20_000 },
-        states: 200_000,
-        steps: 500,
-        keep_going: true,
-        ..Limits::default()
-    };
-    let names = Names::default();
-    loop {
-        let mut session = Session::new(&mut interpreter, limits.clone(), rules, names.clone());
-        let halt = explore(&mut session);
-        if halt != Halt::Restart {
-            return (halt, session.tally);
+    Setting { rules, ..Setting::new(bound) }.tally(seed, explore)
+}
+
+impl Interpreter {
+    /// The random program of this seed.
+    pub(crate) fn new(seed: u64) -> Self {
+        Interpreter { bodies: program(seed), threads: Vec::new(), objects: Vec::new(), plain: 0 }
+    }
+}
+
+/// How a program is explored.
+#[derive(Clone)]
+pub(crate) struct Setting {
+    pub(crate) limits: Limits,
+    pub(crate) rules: Rules,
+}
+
+impl Setting {
+    pub(crate) fn new(bound: Option<u32>) -> Self {
+        let limits = Limits {
+            bound,
+            executions: if ACTIVE.get().is_some() { 2_000 } else { 20_000 },
+            states: 200_000,
+            steps: 500,
+            keep_going: true,
+            ..Limits::default()
+        };
+        Setting { limits, rules: Rules { watch: true, patience: 5, ..Rules::default() } }
+    }
+
+    pub(crate) fn tally(
+        &self,
+        seed: u64,
+        mut explore: impl FnMut(&mut Session<'_, Interpreter>) -> Halt,
+    ) -> (Halt, Tally) {
+        let mut interpreter = Interpreter::new(seed);
+        let names = Names::default();
+        loop {
+            let (limits, rules) = (self.limits.clone(), self.rules);
+            let mut session = Session::new(&mut interpreter, limits, rules, names.clone());
+            let halt = explore(&mut session);
+            if halt != Halt::Restart {
+                return (halt, session.tally);
+            }
         }
     }
 }
@@ -523,7 +550,7 @@ fn campaign(seeds: std::ops::Range<u64>) -> (usize, usize, Vec<String>) {
     (compared, skipped, wrong)
 }
 
-fn seeds(default: u64) -> u64 {
+pub(crate) fn seeds(default: u64) -> u64 {
     std::env::var("PREEMPT_RANDOM_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 

@@ -22,8 +22,8 @@
 
 use crate::mix::term;
 use crate::mutation::{self, Mutation};
-use crate::psc::Log;
-use crate::race::Clocks;
+use crate::psc::{Log, Logged};
+use crate::race::{Clocks, merge};
 use crate::{Action, Move, Object, ObjectId, Operation, Order, Status, ThreadId, World};
 use std::sync::Arc;
 use std::time::Duration;
@@ -319,9 +319,19 @@ impl World {
         if step.choice == Move::FAILURE {
             return true;
         }
-        let mut after = self.clone();
-        after.apply_access(step);
-        after.weak.as_ref().is_none_or(|weak| weak.is_psc_acyclic())
+        let (Some(weak), Some(clocks)) = (&self.weak, &self.clocks) else { return true };
+        let plan = self.plan(step);
+        let object = self.threads[step.thread.index()].operation.object;
+        let source = plan.reads.map(|at| &weak.writes(object)[at]);
+        let mut clock = clocks.of(step.thread).to_vec();
+        if let Some(source) = source.filter(|_| plan.order.acquires()) {
+            merge(&mut clock, &source.released);
+        }
+        let name = plan.writes.map(|_| self.action_name(step.thread));
+        let names = (source.map(|write| write.name), name);
+        let time = clock.get(step.thread.index()).copied().unwrap_or(1);
+        let event = Logged::access((step.thread, time), object, names, plan.order, &clock);
+        weak.stays_acyclic(event, plan.writes.map(|(at, _)| at))
     }
 
     fn plan(&self, step: Move) -> Plan {
@@ -427,7 +437,9 @@ impl World {
         if self.rules.strong {
             let writes = plan.writes.map(|_| name);
             let clock = clocks.of(id);
-            weak.log.access((id, time), operation.object, (read, writes), plan.order, clock);
+            let names = (read, writes);
+            let event = Logged::access((id, time), operation.object, names, plan.order, clock);
+            weak.log.push(event);
         }
         clocks.tick(id);
         let before = newest.value;

@@ -19,4 +19,4 @@ mod words;
 
 pub use claim::{Answer, answer};
 pub use compile::{Language, compile};
-pub use run::{Backend, Failure, Options, Search, run};
+pub use run::{Backend, Failure, MOST_THREADS, Options, Search, run};

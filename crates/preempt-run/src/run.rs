@@ -54,6 +54,8 @@ pub struct Options {
     pub backend: Backend,
     /// Which executions.
     pub search: Search,
+    /// Processes that search together, with [`Search::Orders`].
+    pub threads: usize,
     /// Data races are violations.
     pub races: bool,
     /// Memory that is never freed is a violation.
@@ -84,6 +86,7 @@ impl Options {
             depth: None,
             backend: Backend::Auto,
             search: Search::Orders,
+            threads: 1,
             races: true,
             leaks: false,
             exit_code: false,
@@ -109,6 +112,12 @@ pub enum Failure {
 const VARIABLE: &str = "PREEMPT_NATIVE";
 /// How much longer than its time limit a program may take.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long a program has to end its search when it is asked to.
+const FAREWELL: Duration = Duration::from_secs(3);
+/// The signal that asks it to, the last one that Linux has.
+const STOP: i32 = 64;
+/// The most processes that search together.
+pub const MOST_THREADS: usize = 64;
 /// The exit code of a bug in the library.
 const BUG: i32 = 101;
 
@@ -138,6 +147,10 @@ fn once(options: &Options, program: &Path, interrupted: &AtomicBool) -> Result<F
     let cannot = |error: io::Error| {
         Failure::Input(format!("cannot start {}: {error}", options.program.display()))
     };
+    if options.debugger.is_none() {
+        // Ctrl-C is for us: the program is asked to end its search, and says what it has covered.
+        separate(&mut command);
+    }
     let mut child = command.spawn().map_err(cannot)?;
     let deadline = options.time.map(|time| Instant::now() + time + GRACE);
     let ended = wait(&mut child, deadline, interrupted).map_err(cannot)?;
@@ -214,12 +227,18 @@ fn command(options: &Options, program: &Path) -> Command {
     let mut command = match &options.debugger {
         Some(debugger) => {
             let mut words = debugger.split_whitespace();
-            let mut command = Command::new(words.next().unwrap_or("gdb"));
-            command.args(words);
-            if debugger.contains("gdb") {
-                // The library reports system calls and first writes to itself by signals.
+            let name = words.next().unwrap_or("gdb");
+            let mut command = Command::new(name);
+            let is_gdb = name.ends_with("gdb");
+            if is_gdb {
+                // The library reports system calls and first writes to itself by signals. Before the
+                // user's own commands, which may start the program.
                 command.args(["-ex", "handle SIGSYS SIGALRM SIGSEGV nostop noprint pass"]);
-                command.args(["-ex", "set startup-with-shell off", "--args"]);
+                command.args(["-ex", "set startup-with-shell off"]);
+            }
+            command.args(words);
+            if is_gdb {
+                command.arg("--args");
             }
             command.arg(program);
             command
@@ -263,6 +282,9 @@ fn settings(options: &Options, report: &Path) -> String {
         Search::Schedules => add("search", &"schedules"),
         Search::Random(seed) => add("search", &format!("random:{seed}")),
     }
+    if options.threads > 1 && options.search == Search::Orders {
+        add("workers", &(options.threads - 1));
+    }
     let switch = |on: bool| if on { "on" } else { "off" };
     add("races", &switch(options.races));
     add("leaks", &switch(options.leaks));
@@ -289,19 +311,58 @@ fn wait(
     interrupted: &AtomicBool,
 ) -> io::Result<Ended> {
     let mut pause = Duration::from_micros(200);
+    let mut asked: Option<Instant> = None;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Ended::ByItself(status));
         }
-        let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if late || interrupted.load(Ordering::Relaxed) {
-            child.kill()?;
-            child.wait()?;
-            return Ok(if late { Ended::Late } else { Ended::Interrupted });
+        let now = Instant::now();
+        if asked.is_none() && interrupted.load(Ordering::Relaxed) {
+            signal(child, STOP);
+            asked = Some(now + FAREWELL);
+        }
+        if deadline.is_some_and(|deadline| now >= deadline) {
+            kill(child)?;
+            return Ok(Ended::Late);
+        }
+        if asked.is_some_and(|deadline| now >= deadline) {
+            kill(child)?;
+            return Ok(Ended::Interrupted);
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
     }
+}
+
+/// Gives the program a process group of its own.
+#[cfg(unix)]
+fn separate(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    command.process_group(0);
+}
+
+#[cfg(not(unix))]
+fn separate(_: &mut Command) {}
+
+#[cfg(unix)]
+fn signal(child: &Child, number: i32) {
+    // SAFETY: a child that was not waited for.
+    unsafe { libc::kill(child.id() as i32, number) };
+}
+
+#[cfg(not(unix))]
+fn signal(_: &Child, _: i32) {}
+
+/// Ends the program with everything that it has started.
+fn kill(child: &mut Child) -> io::Result<()> {
+    // SAFETY: the group that `separate` has made, unless there is none of that number.
+    #[cfg(unix)]
+    unsafe {
+        libc::kill(-(child.id() as i32), libc::SIGKILL)
+    };
+    child.kill()?;
+    child.wait()?;
+    Ok(())
 }
 
 /// A file that is gone when it is no longer needed.

@@ -1,9 +1,9 @@
 //! Data races: what orders plain accesses, and how a race is shown.
 
 use preempt::cell::UnsafeCell;
-use preempt::sync::Arc;
 use preempt::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use preempt::sync::atomic::{AtomicUsize, Ordering, fence};
+use preempt::sync::{Arc, RwLock};
 use preempt::{Check, FailureKind, Outcome, Report, Strategy, thread};
 
 const EXHAUSTIVE: [Strategy; 5] = [
@@ -18,6 +18,7 @@ struct Shared {
     data: UnsafeCell<u32>,
     flag: AtomicUsize,
     other: AtomicUsize,
+    lock: RwLock<()>,
 }
 
 // SAFETY: accesses to the data are what is tested; all threads share one operating system thread.
@@ -26,7 +27,7 @@ unsafe impl Sync for Shared {}
 impl Shared {
     fn new() -> Arc<Self> {
         let (flag, other) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Shared { data: UnsafeCell::new(0), flag, other })
+        Arc::new(Shared { data: UnsafeCell::new(0), flag, other, lock: RwLock::new(()) })
     }
 
     fn write(&self) {
@@ -79,6 +80,29 @@ fn message_passing(store: Ordering, load: Ordering) -> bool {
             }
         },
     )
+}
+
+/// Who holds a lock for reading shares it: it orders readers and writers, not readers among each other.
+#[test]
+fn readers_do_not_exclude_each_other() {
+    let write_as_reader = |s: &Shared| {
+        let _guard = s.lock.read();
+        s.write();
+    };
+    let read = |s: &Shared| {
+        let _guard = s.lock.read();
+        s.read();
+    };
+    let write = |s: &Shared| {
+        let _guard = s.lock.write();
+        s.write();
+    };
+    assert!(races(write_as_reader, read));
+    assert!(races(read, write_as_reader));
+    assert!(races(write_as_reader, write_as_reader));
+    assert!(!races(write_as_reader, write));
+    assert!(!races(write, read));
+    assert!(!races(read, read));
 }
 
 #[test]
@@ -235,7 +259,7 @@ fn dropping_an_arc_synchronises() {
         let check = Check::new().time(std::time::Duration::from_secs(3600)).strategy(strategy);
         let report = check.run(|| {
             let (flag, other) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let shared = Shared { data: UnsafeCell::new(0), flag, other };
+            let shared = Shared { data: UnsafeCell::new(0), flag, other, lock: RwLock::new(()) };
             let first = Arc::new(Payload(shared));
             let second = first.clone();
             let handle = thread::spawn(move || second.0.read());
@@ -274,4 +298,17 @@ fn plain_reads_of_atomics_race_with_unordered_writes() {
     assert_eq!(kind(Relaxed, Acquire, true), Some(FailureKind::DataRace));
     assert_eq!(kind(Release, Relaxed, true), Some(FailureKind::DataRace));
     assert_eq!(kind(Release, Acquire, false), Some(FailureKind::DataRace));
+    for strategy in EXHAUSTIVE {
+        // Here the write comes last in every execution.
+        let report = Check::new().strategy(strategy).run(|| {
+            let number = Arc::new(AtomicUsize::new(0));
+            let theirs = number.clone();
+            // SAFETY: as above.
+            let other = thread::spawn(move || unsafe { theirs.unsync_load() });
+            number.store(1, SeqCst);
+            other.join().unwrap();
+        });
+        let kind = report.failure().map(|failure| failure.kind);
+        assert_eq!(kind, Some(FailureKind::DataRace), "{strategy:?}: {report}");
+    }
 }

@@ -1,0 +1,136 @@
+//! How fast C programs are executed: by restart in one process, by fork, and on real threads that
+//! hand a token around with futexes, which is how such tools are usually built.
+//!
+//! Each program is compiled with its assertions off, so that no schedule ends the search, and
+//! executed along random schedules. All three ways are measured in turn in every round, in processor
+//! time of the program and its children; the table shows the median. Prints `benches/NATIVE.md`.
+
+use anyhow::{Context, Result, bail};
+use preempt_run::{Backend, Failure, Language, Options, Search, compile, run, runtime};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// Programs, and what they are about.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("account", "2 threads, 4 operations on a mutex each"),
+    ("bluetooth", "2 threads, atomic operations"),
+    ("thread_pool", "a queue of jobs, conditions"),
+    ("bounded_buffer", "3 threads, 2 conditions"),
+];
+/// Ways to execute, and how many executions are measured.
+const WAYS: [(Backend, &str, u64); 3] = [
+    (Backend::Restart, "restart", 100_000),
+    (Backend::Fork, "fork", 2_000),
+    (Backend::Threads, "threads", 1_000),
+];
+
+fn main() -> Result<()> {
+    let rounds = std::env::args().nth(1).map_or(Ok(5), |word| word.parse::<usize>())?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = std::env::temp_dir().join(format!("preempt-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let text = table(&root, &folder, rounds.max(1));
+    std::fs::remove_dir_all(&folder)?;
+    print!("{}", text?);
+    Ok(())
+}
+
+fn table(root: &Path, folder: &Path, rounds: usize) -> Result<String> {
+    let mut text = format!(
+        "# C programs by restart in the process, by fork, and on real threads\n\n\
+         Made by `cargo run --release -p bench-native > benches/NATIVE.md` on {}.\n\n\
+         Random schedules of programs in `models/native/`, compiled by `preempt cc -O1 -DNDEBUG`; \
+         data races are looked for in every execution. Microseconds of processor time per \
+         execution, of the program and its children, starting it included; the median of {rounds} \
+         rounds, in each of which all ways run in turn. \"threads\" is one forked process per \
+         execution in which threads of the operating system hand a token around with futexes.\n\n\
+         | program | restart µs | executions/s | fork µs | threads µs | fork/restart | threads/restart |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
+        machine()
+    );
+    for (name, about) in PROGRAMS {
+        let source = root.join(format!("models/native/{name}.c"));
+        let program = build(&source, &folder.join(name))?;
+        let mut times = [const { Vec::new() }; WAYS.len()];
+        for _ in 0..rounds {
+            for ((backend, _, executions), times) in WAYS.into_iter().zip(&mut times) {
+                times.push(measure(&program, backend, executions)?);
+            }
+        }
+        let [restart, fork, threads] = times.map(median);
+        writeln!(
+            text,
+            "| {name} ({about}) | {restart:.2} | {:.0} | {fork:.0} | {threads:.0} | {:.0} | {:.0} |",
+            1e6 / restart,
+            fork / restart,
+            threads / restart
+        )?;
+    }
+    Ok(text)
+}
+
+fn build(source: &Path, program: &Path) -> Result<PathBuf> {
+    let arguments = [
+        "-O1".into(),
+        "-DNDEBUG".into(),
+        source.as_os_str().into(),
+        "-o".into(),
+        program.as_os_str().into(),
+    ];
+    let folder = runtime::folder().context("the runtime cannot be unpacked")?;
+    let command = compile(Language::C, &arguments, &folder);
+    let status = command.map_err(anyhow::Error::msg)?.status()?;
+    if !status.success() {
+        bail!("{} does not compile", source.display());
+    }
+    Ok(program.to_path_buf())
+}
+
+/// Microseconds of processor time per execution.
+fn measure(program: &Path, backend: Backend, executions: u64) -> Result<f64> {
+    let options = Options {
+        backend,
+        executions: Some(executions),
+        search: Search::Random(1),
+        ..Options::new(program.to_path_buf(), Vec::new())
+    };
+    let before = seconds_of_children();
+    let found = run(&options, &AtomicBool::new(false)).map_err(|failure| match failure {
+        Failure::Input(message) | Failure::Bug(message) => anyhow::Error::msg(message),
+    })?;
+    let seconds = seconds_of_children() - before;
+    if found.executions != executions {
+        bail!("{} stopped after {} executions", program.display(), found.executions);
+    }
+    Ok(seconds * 1e6 / executions as f64)
+}
+
+fn seconds_of_children() -> f64 {
+    // SAFETY: the structure is plain data, and valid for writing.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
+        usage
+    };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// The processor's name, and how busy the machine is.
+fn machine() -> String {
+    let read = |file| std::fs::read_to_string(file).unwrap_or_default();
+    let names = read("/proc/cpuinfo");
+    let name = names.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let load = read("/proc/loadavg");
+    format!(
+        "{} (load {})",
+        name.map_or("an unknown processor", |(_, name)| name),
+        load.split_whitespace().next().unwrap_or("unknown")
+    )
+}
