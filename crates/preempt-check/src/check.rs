@@ -137,7 +137,11 @@ impl<'a> Check<'a> {
     /// Searches, and says what was found.
     pub fn run(self) -> Answer {
         let system = self.system;
-        self.run_by(&|options, budget| search(system, options, budget))
+        let searches: Searches<'_> =
+            (&|options, budget| search(system, options, budget), &|options, finding, budget| {
+                simplify(system, options, finding, budget)
+            });
+        self.run_by(searches)
     }
 
     /// As [`Check::run`], with the usual searches compiled for the type of `system`, which must be the
@@ -145,13 +149,17 @@ impl<'a> Check<'a> {
     /// calls; every such type makes the program larger and slower to build.
     pub fn run_compiled_for<S: System + ?Sized>(self, system: &S) -> Answer {
         let plain = self.system;
-        self.run_by(&|options, budget| match is_usual(options) {
-            true => usual(system, options, budget),
-            false => search(plain, options, budget),
-        })
+        let searches: Searches<'_> = (
+            &|options, budget| match is_usual(options) {
+                true => usual(system, options, budget),
+                false => search(plain, options, budget),
+            },
+            &|options, finding, budget| simplify(system, options, finding, budget),
+        );
+        self.run_by(searches)
     }
 
-    fn run_by(mut self, search: &dyn Fn(&Options, &mut Budget) -> Finding) -> Answer {
+    fn run_by(mut self, (search, simplify): Searches<'_>) -> Answer {
         let system = self.system;
         let useful = useful_threads().min(threads_that_fit().unwrap_or(usize::MAX));
         let wanted = std::mem::replace(&mut self.options.threads, 1);
@@ -174,7 +182,7 @@ impl<'a> Check<'a> {
         }
         if !self.options.first && self.options.compatibility == Compatibility::None {
             let limit = budget.elapsed().max(SIMPLEST_AT_LEAST);
-            simplify(system, &self.options, &mut finding, &mut budget.simplify(limit));
+            simplify(&self.options, &mut finding, &mut budget.simplify(limit));
         }
         let mut answer = conclude(system, &self.options.property, finding);
         if memory > available {
@@ -191,6 +199,10 @@ impl<'a> Check<'a> {
         answer
     }
 }
+
+/// How to look for a violation, and for a simpler one.
+type Searches<'a> =
+    (&'a dyn Fn(&Options, &mut Budget) -> Finding, &'a dyn Fn(&Options, &mut Finding, &mut Budget));
 
 /// More threads than this only wait for each other. A few more than the machine runs at once do no harm.
 fn useful_threads() -> usize {

@@ -288,7 +288,8 @@ fn a_counterexample_is_shown_like_any_other() {
     let claims = verify_model(&graph, &Request::default(), &Control::new()).expect("a model");
     let claim = claims.iter().find(|claim| claim.property == "eventually: p").expect("a claim");
     let found = claim.violation.as_ref().expect("p is nowhere");
-    assert_eq!(found.trace.cycle_start, Some(0));
+    // Every state is on the circle; where it is entered is up to the automaton.
+    assert!(found.trace.cycle_start.is_some_and(|start| start < found.trace.steps.len()));
     let lanes = lanes::render(&found.trace, Some(found), &Look::plain(80));
     for text in ["process 0", "process 1", "(1, 0)", "violates `p`"] {
         assert!(lanes.contains(text), "{text} in\n{lanes}");
@@ -296,7 +297,7 @@ fn a_counterexample_is_shown_like_any_other() {
     let html = page(&Page { title: "two steps", claim, trace: None, sources: &[] });
     assert!(html.contains("two steps") && html.contains("process 1"));
     let json = json::report(json::Subject { file: "graph", bound: None }, &claims);
-    assert!(json.contains("\"cycle_start\":0") || json.contains("\"cycle_start\": 0"), "{json}");
+    assert!(json.contains("an infinite execution violates `p`"), "{json}");
 }
 
 /// A model whose formula cannot be read.
