@@ -17,7 +17,7 @@ fn reason(name: &str, lost: usize, added: usize) -> &'static str {
 pub(crate) fn tables(limit: u64) -> String {
     let mut text = format!(
         "# Weak memory: preempt and loom on the same bodies\n\n\
-         Made by `cargo run --release -p bench-rust-testing -- weak {limit} > benches/WEAK-MEMORY.md` (the argument \
+         Made by `cargo run -p bench-rust-testing -- weak {limit} > benches/WEAK-MEMORY.md` (the argument \
          is the limit per search in milliseconds of processor time), in one run. The bodies are one text compiled \
          against each tool (`crates/preempt/tests/bodies/weak.rs`); loom 0.7. Without any bound. Each cell shows \
          how the search ended, the number of executions of the body, and processor time including the start of \
