@@ -11,6 +11,7 @@ use std::time::Duration;
 
 /// What an exploration concluded.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one per check")]
 pub enum Outcome {
     /// No execution fails.
     Holds,
