@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// What an exploration concluded.
 #[derive(Clone, Debug)]
+// One per exploration: its size does not matter.
+#[allow(clippy::large_enum_variant)]
 pub enum Outcome {
     /// No execution fails.
     Holds,

@@ -18,8 +18,8 @@ impl Report {
             Outcome::Inconclusive(_) => "inconclusive",
         };
         field(&mut line, "verdict", &quoted(verdict));
-        let first = self.per_bound.iter().filter(|row| row.stale == 0);
-        let bound = first.last().map(|row| row.preemptions.to_string());
+        let mut first = self.per_bound.iter().filter(|row| row.stale == 0);
+        let bound = first.next_back().map(|row| row.preemptions.to_string());
         field(&mut line, "bound", bound.as_deref().unwrap_or("null"));
         field(&mut line, "executions", &self.executions.to_string());
         field(&mut line, "partial_orders", &self.partial_orders.to_string());
