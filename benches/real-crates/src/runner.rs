@@ -281,7 +281,9 @@ fn row(test: &str, line: &str, passed: bool, limit: f64) -> Option<Row> {
             expected: passed,
         },
         _ => match value["bound"].as_u64() {
-            Some(bound) if seconds < 0.9 * limit => Outcome::AskedBound(bound),
+            Some(bound) if seconds < 0.9 * limit && value["verdict"] != "inconclusive" => {
+                Outcome::AskedBound(bound)
+            }
             bound => Outcome::WithinBound(bound),
         },
     };

@@ -158,5 +158,8 @@ fn cells(row: Option<&Row>) -> String {
         Outcome::Passed => "passes".to_string(),
         Outcome::Crashed(how) => format!("**CRASHED**: {how}"),
     };
-    format!("{outcome} | {} | {:.3} | {:.3}", row.executions, row.seconds, row.processor)
+    // Rows that an older version kept do not know it.
+    let processor =
+        if row.processor > 0.0 { format!("{:.3}", row.processor) } else { "–".to_string() };
+    format!("{outcome} | {} | {:.3} | {processor}", row.executions, row.seconds)
 }

@@ -286,3 +286,12 @@ fn a_lazy_static_must_not_be_used_after_the_main_thread() {
     });
     assert!(text.contains("during shutdown"), "{text}");
 }
+
+/// As in loom; code that relies on it would be wrong with std.
+#[test]
+fn a_weak_compare_exchange_does_not_fail_for_no_reason() {
+    loom::model(|| {
+        let number = AtomicUsize::new(0);
+        assert_eq!(number.compare_exchange_weak(0, 1, AcqRel, Relaxed), Ok(0));
+    });
+}

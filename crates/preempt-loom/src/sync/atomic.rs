@@ -104,7 +104,7 @@ macro_rules! atomic {
                 self.0.compare_exchange(current, new, success, failure)
             }
 
-            /// As `compare_exchange`, with a permission to fail spuriously.
+            /// As `compare_exchange`. As in loom it never fails for no reason.
             #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
@@ -113,7 +113,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$type, $type> {
-                self.0.compare_exchange_weak(current, new, success, failure)
+                self.0.compare_exchange(current, new, success, failure)
             }
 
             /// Reads and updates until no other thread interferes.

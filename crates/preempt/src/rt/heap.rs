@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
     static HEAP: Cell<*mut Heap> = const { Cell::new(null_mut()) };
@@ -195,6 +196,9 @@ impl Heap {
             heap.enter_test(ThreadId::MAIN, 0);
             drop(std::hint::black_box(Box::new(0u64)));
             leave_test();
+            if let Some(block) = heap.blocks.first() {
+                note_lowest(block.start);
+            }
             !heap.blocks.is_empty()
         })
     }
@@ -355,9 +359,19 @@ pub(crate) fn outward(runtime: &mut super::Runtime, value: u64) -> u64 {
     if runtime.heap().enabled { runtime.heap().real(value as usize) as u64 } else { value }
 }
 
-/// Numbers below or above are never addresses.
+/// Numbers below or above are never addresses of blocks or stacks.
 fn looks_like_an_address(value: u64) -> bool {
-    (1 << 32..1 << 48).contains(&value)
+    (LOWEST.load(Ordering::Relaxed)..1 << 48).contains(&value)
+}
+
+/// Where the heap begins, at most: far up, unless the program was linked to lie at the bottom.
+static LOWEST: AtomicU64 = AtomicU64::new(1 << 32);
+
+/// A block that the allocator has returned, before any test runs.
+fn note_lowest(address: usize) {
+    const MARGIN: u64 = 1 << 24;
+    let lowest = (address as u64).saturating_sub(MARGIN).max(1 << 20);
+    LOWEST.fetch_min(lowest, Ordering::Relaxed);
 }
 
 #[cold]

@@ -98,6 +98,8 @@ impl Runtime {
     pub(crate) fn new(body: &(dyn Fn() + Sync), stack: usize) -> Self {
         panic::install_hook();
         overflow::install_handler();
+        // Finds out where addresses begin.
+        Heap::is_installed();
         struct Nobody;
         impl Driver for Nobody {
             fn choose(
