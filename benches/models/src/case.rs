@@ -27,7 +27,7 @@ enum Source {
 use Source::{Example, Own};
 
 /// The models that every run measures.
-pub(crate) const CASES: [Case; 9] = [
+pub(crate) const CASES: [Case; 10] = [
     Case {
         name: "cambridge",
         source: Example("cambridge.pml"),
@@ -98,6 +98,14 @@ pub(crate) const CASES: [Case; 9] = [
         defines: &["N=7"],
         slots: 20,
         depth: 2000,
+    },
+    Case {
+        name: "atomic",
+        source: Own("bench_atomic.pml"),
+        replace: &[],
+        defines: &[],
+        slots: 17,
+        depth: 200000,
     },
     Case {
         name: "philosophers N=12",

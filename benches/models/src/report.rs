@@ -171,13 +171,13 @@ impl Report {
     fn other_modes(&self, out: &mut String) {
         out.push_str(
             "## With reduction, from command to verdict\n\n\
-             | model | states | Spin's states | ours s | Spin s | × | command to verdict: ours s | spin+gcc+pan s | × |\n\
-             |---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+             | model | states | Spin's states | ours s | Spin s | × | command to verdict: ours s | spin+gcc+pan s | × | × pan alone |\n\
+             |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
         );
         for row in &self.rows {
             let _ = writeln!(
                 out,
-                "| {} | {} | {} | {:.3} | {:.3} | {:.1} | {:.3} | {:.3} | {:.1} |",
+                "| {} | {} | {} | {:.3} | {:.3} | {:.1} | {:.3} | {:.3} | {:.1} | {:.1} |",
                 row.name,
                 row.reduced.states,
                 row.spin_reduced.states,
@@ -187,6 +187,7 @@ impl Report {
                 row.reduced.all_processor,
                 row.spin_reduced.all_processor,
                 row.spin_reduced.all_processor / row.reduced.all_processor,
+                row.spin_reduced.seconds / row.reduced.all_processor,
             );
         }
         out.push_str(

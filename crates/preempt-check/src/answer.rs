@@ -30,7 +30,9 @@ impl Counterexample {
             FaultKind::Assertion => ViolationKind::Assertion,
             FaultKind::Claim => ViolationKind::Claim,
             FaultKind::Exclusivity => ViolationKind::Exclusivity,
-            FaultKind::Runtime | FaultKind::Limit | FaultKind::Stopped(_) => ViolationKind::Runtime,
+            FaultKind::Runtime | FaultKind::Limit | FaultKind::Cut(_) | FaultKind::Stopped(_) => {
+                ViolationKind::Runtime
+            }
         };
         Counterexample {
             steps,
@@ -173,7 +175,7 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
 /// Why the last step of a counterexample was given up, if it was.
 fn given_up<S: System + ?Sized>(system: &S, found: &Counterexample) -> Option<Stop> {
     match system.fault(found.fault?).kind {
-        FaultKind::Stopped(reason) => Some(reason),
+        FaultKind::Cut(reason) | FaultKind::Stopped(reason) => Some(reason),
         _ => None,
     }
 }

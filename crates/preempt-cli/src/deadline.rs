@@ -20,7 +20,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a command may take to answer, once it should.
-const GRACE: Duration = Duration::from_millis(600);
+const GRACE: Duration = Duration::from_millis(400);
 /// How often the thread looks whether the user has interrupted the command.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 

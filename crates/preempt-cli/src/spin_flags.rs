@@ -11,6 +11,12 @@ pub(crate) struct UnknownFlag(pub(crate) String);
 
 impl fmt::Display for UnknownFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == "-pp" {
+            return f.write_str(
+                "Spin's `-pp` prints a model in a layout of its own, without its comments; preempt leaves \
+                 the text of models alone",
+            );
+        }
         write!(
             f,
             "Spin's `{}` has no equivalent here; `preempt explain spin` lists those that have",
@@ -304,6 +310,11 @@ impl Line {
         }
         line.extend(self.flags);
         if let (Job::Verify, Some(bound)) = (self.job, self.bound) {
+            // Preemptions and depth are counted together in a depth-first search only, as Spin's is.
+            let has = |flag: &str| line.iter().any(|word| word == flag);
+            if has("--depth") && !has("--search") {
+                line.extend(["--search".into(), "dfs".into()]);
+            }
             line.extend(["--bound".into(), bound]);
         }
         Ok(line)
@@ -333,6 +344,10 @@ mod tests {
             "preempt check m.pml --trace m.pml.trail --report spin --por off --max-errors 0 --bound 2"
         );
         assert_eq!(
+            line("-run -bcs -m500 m.pml"),
+            "preempt check m.pml --trace m.pml.trail --report spin --depth 500 --search dfs --bound 0"
+        );
+        assert_eq!(
             line("-search -bitstate -w28 -k5 -E m.pml"),
             "preempt check m.pml --trace m.pml.trail --report spin --store bitstate --bits 28 --hashes 5 --no-deadlock"
         );
@@ -354,6 +369,7 @@ mod tests {
             "-run -l -noclaim -collapse -c5 -m100 m.pml",
             "-search -bfs -hc4 -A -i m.pml",
             "-run -bcs m.pml",
+            "-run -bcs -m500 m.pml",
             "-t m.pml",
             "-i m.pml",
             "-a m.pml",

@@ -429,3 +429,41 @@ fn little_address_space_ends_in_an_answer() {
         }
     }
 }
+
+/// A program with recursion; the assertion behind it fails if `fails`, after `deep` calls at least.
+fn recursion(deep: usize, fails: bool) -> String {
+    let mut text = String::from("decl g;\nvoid init() begin g := F; end\n");
+    let _ = writeln!(text, "void p() begin if (*) then p(); else g := T; fi; end");
+    for level in 0..deep {
+        let call = if level == 0 { "skip;".into() } else { format!("q{}();", level - 1) };
+        let last = if level == 0 && fails { " assert(!g);" } else { "" };
+        let _ = writeln!(text, "void q{level}() begin {call}{last} end");
+    }
+    let call = if deep == 0 { "skip".into() } else { format!("q{}()", deep - 1) };
+    let _ = writeln!(text, "thread one() begin p(); {call}; end");
+    let _ = writeln!(text, "thread two() begin p(); assert(g | !g); end");
+    text
+}
+
+/// Under `--bound` stacks are followed up to a limit. To reach it is no mistake of the program: a real violation
+/// beyond the first execution that reaches it is found, and without one nothing is claimed. Before, every
+/// recursive program was "violated: a stack grew beyond 64 frames".
+#[test]
+fn a_limit_of_ours_is_no_violation() {
+    for deep in [0, 1, 3] {
+        for fails in [false, true] {
+            let path = file(&format!("recursion-{deep}-{fails}.bp"), &recursion(deep, fails));
+            let without = said(&check(&path, &[]));
+            assert_eq!(without.contains("violated"), fails && deep > 0, "{without}");
+            for options in
+                [&["--bound", "0"][..], &["--bound", "2"], &["--bound", "1", "--por", "off"]]
+            {
+                let output = check(&path, options);
+                let text = said(&output);
+                assert!(!text.contains("stack grew"), "{options:?}: {text}");
+                let expected = if fails && deep > 0 { 1 } else { 3 };
+                assert_eq!(output.status.code(), Some(expected), "{options:?}: {text}");
+            }
+        }
+    }
+}

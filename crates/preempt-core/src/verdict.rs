@@ -218,7 +218,8 @@ pub struct Statistics {
     pub state_bytes: u64,
     /// Time of everything: reading, translating, searching, simplifying; of a bare search, its own.
     pub seconds: f64,
-    /// Time of the search alone; 0 where it is not known apart from the whole.
+    /// Time of the search alone, without the translation that it asked for; 0 where it is not known apart
+    /// from the whole.
     pub search_seconds: f64,
     /// Time of the translation to machine code.
     pub compile_seconds: f64,

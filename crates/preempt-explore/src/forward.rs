@@ -512,11 +512,12 @@ impl Forward {
         if branches || self.steps.is_some() || !world.can_go_on(thread) {
             return Ok(false);
         }
-        if world.rules.weak && world.has_stale_move(thread) {
-            if session.limits.stale != Some(self.stale as u32) {
+        if world.rules.weak && session.limits.stale != Some(self.stale as u32) {
+            if world.may_have_stale_move(thread) {
                 return Ok(false);
             }
-            self.beyond_stale = true;
+        } else if world.rules.weak && !self.beyond_stale {
+            self.beyond_stale = world.has_stale_move(thread);
         }
         if session.limits.bound == Some(cost) {
             // A preemption here would be for the next bucket; whether there is one must be known.

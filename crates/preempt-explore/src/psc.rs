@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// An event.
 #[derive(Clone, Debug)]
-struct Logged {
+pub(crate) struct Logged {
     thread: ThreadId,
     time: u32,
     /// [`ObjectId::NONE`] if it is not an access to an atomic.
@@ -56,26 +56,27 @@ impl Clone for Log {
     }
 }
 
-impl Log {
-    fn push(&mut self, event: Logged) {
-        self.tail.push(event);
-        if self.tail.len() == BLOCK {
-            self.full.push(std::mem::take(&mut self.tail).into());
-        }
-    }
-
+impl Logged {
     /// An access to an atomic. `clock` is that of the thread after it.
     pub(crate) fn access(
-        &mut self,
         (thread, time): (ThreadId, u32),
         object: ObjectId,
         (read, write): (Option<u64>, Option<u64>),
         order: Order,
         clock: &[u32],
-    ) {
+    ) -> Self {
         let strong = order == Order::SequentiallyConsistent;
         let clock = clock.into();
-        self.push(Logged { thread, time, object, read, write, strong, fence: false, clock });
+        Logged { thread, time, object, read, write, strong, fence: false, clock }
+    }
+}
+
+impl Log {
+    pub(crate) fn push(&mut self, event: Logged) {
+        self.tail.push(event);
+        if self.tail.len() == BLOCK {
+            self.full.push(std::mem::take(&mut self.tail).into());
+        }
     }
 
     /// A fence of any order, or another event that is no access to an atomic (`None`).
@@ -122,26 +123,43 @@ struct Events<'a> {
 }
 
 impl Weak {
-    /// Whether the sequentially consistent events can be put in one order.
-    pub(crate) fn is_psc_acyclic(&self) -> bool {
-        let events: Vec<&Logged> =
+    /// Whether the sequentially consistent events can still be put in one order after one more event,
+    /// which writes at this place if it does.
+    pub(crate) fn stays_acyclic(&self, event: Logged, at: Option<usize>) -> bool {
+        let mut events: Vec<&Logged> =
             self.log.full.iter().flat_map(|block| block.iter()).chain(&self.log.tail).collect();
+        let last = events.len();
+        events.push(&event);
         let strong: Vec<usize> = (0..events.len()).filter(|&i| events[i].strong).collect();
-        if strong.len() < 2 {
-            return true;
-        }
-        let place = |event: &Logged, name: Option<u64>| {
-            let writes = &self.location(event.object)?.writes;
-            writes.iter().position(|w| Some(w.name) == name).map(|at| 2 * at as u32)
+        let place = |event: &Logged, name: u64, is_new: bool| {
+            let known = &self.location(event.object)?.writes;
+            let place = known.iter().position(|w| w.name == name);
+            let moved = |place| place + usize::from(at.is_some_and(|at| !is_new && place >= at));
+            Some(2 * place.map(moved)? as u32)
         };
+        let object = event.object;
         let places = events
             .iter()
-            .map(|e| {
-                let read = e.read.and_then(|name| place(e, Some(name))).map(|at| at + 1);
-                (read, e.write.and_then(|name| place(e, Some(name))))
+            .enumerate()
+            .map(|(index, e)| {
+                if index != last && e.object != object {
+                    let read = e.read.and_then(|name| place(e, name, true)).map(|at| at + 1);
+                    return (read, e.write.and_then(|name| place(e, name, true)));
+                }
+                let read = e.read.and_then(|name| place(e, name, index == last)).map(|at| at + 1);
+                let write = match at.filter(|_| index == last) {
+                    Some(at) => Some(2 * at as u32),
+                    None => e.write.and_then(|name| place(e, name, false)),
+                };
+                (read, write)
             })
             .collect();
         let graph = Events { events, places };
+        // A cycle leads through the new event: it is one of them, or comes after a fence.
+        let follows = |&i: &usize| graph.events[i].fence && graph.happens_before(i, last);
+        if strong.len() < 2 || !event.strong && !strong.iter().any(follows) {
+            return true;
+        }
         let edges: Vec<Vec<usize>> = strong
             .iter()
             .map(|&a| (0..strong.len()).filter(|&b| graph.psc(a, strong[b])).collect())

@@ -326,7 +326,7 @@ fn entry(clocks: &mut Vec<Vec<u32>>, thread: ThreadId) -> &mut Vec<u32> {
     &mut clocks[thread.index()]
 }
 
-fn merge(target: &mut Vec<u32>, other: &[u32]) {
+pub(crate) fn merge(target: &mut Vec<u32>, other: &[u32]) {
     if target.len() < other.len() {
         target.resize(other.len(), 0);
     }

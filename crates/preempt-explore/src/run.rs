@@ -401,6 +401,10 @@ impl Run {
         let operation = self.world.thread(step.thread).operation;
         let before = self.value_of(operation.object);
         let result = self.world.apply(step);
+        if self.rules.mixed {
+            // An atomic write may race with a plain read.
+            self.note_race();
+        }
         if operation.action == Action::ComparePointer {
             let history = self.world.thread(step.thread).history;
             driver.compared(history, before == operation.first);

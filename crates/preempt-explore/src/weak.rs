@@ -22,8 +22,8 @@
 
 use crate::mix::term;
 use crate::mutation::{self, Mutation};
-use crate::psc::Log;
-use crate::race::Clocks;
+use crate::psc::{Log, Logged};
+use crate::race::{Clocks, merge};
 use crate::{Action, Move, Object, ObjectId, Operation, Order, Status, ThreadId, World};
 use std::sync::Arc;
 use std::time::Duration;
@@ -247,22 +247,30 @@ impl World {
     /// Adds the moves of a thread that need a stale choice.
     pub fn stale_moves(&self, thread: ThreadId, out: &mut Vec<Move>) {
         self.find_stale(thread, &mut |step| {
-            out.push(step);
+            if self.is_consistent_after(step) {
+                out.push(step);
+            }
             false
         });
     }
 
     /// Whether a thread has a move that needs a stale choice.
     pub(crate) fn has_stale_move(&self, thread: ThreadId) -> bool {
+        self.find_stale(thread, &mut |step| self.is_consistent_after(step))
+    }
+
+    /// The same, but it may turn out that sequentially consistent events forbid all of them.
+    pub(crate) fn may_have_stale_move(&self, thread: ThreadId) -> bool {
         self.find_stale(thread, &mut |_| true)
     }
 
     /// Whether a stale choice is possible.
     pub fn permits(&self, step: Move) -> bool {
-        self.weak.is_some() && self.find_stale(step.thread, &mut |found| found == step)
+        let mut same = |found| found == step && self.is_consistent_after(step);
+        self.weak.is_some() && self.find_stale(step.thread, &mut same)
     }
 
-    /// Looks for a move with a stale choice, the newest first.
+    /// Looks for a move with a stale choice that coherence and atomicity allow, the newest first.
     fn find_stale(&self, id: ThreadId, wanted: &mut dyn FnMut(Move) -> bool) -> bool {
         let (Some(weak), Some(clocks)) = (&self.weak, &self.clocks) else { return false };
         let Some(thread) = self.threads.get(id.index()) else { return false };
@@ -291,11 +299,11 @@ impl World {
             let again = self.rules.watch && weak.has_polled(id, operation.object, write.name);
             let step = Move { thread: id, choice: back as u32 };
             let possible = back > 0 && if only_reads { !again } else { free };
-            if possible && self.is_consistent_after(step) && wanted(step) {
+            if possible && wanted(step) {
                 return true;
             }
             let step = Move { choice: Move::FAILURE + back as u32, ..step };
-            if may_fail && equal && self.is_consistent_after(step) && wanted(step) {
+            if may_fail && equal && wanted(step) {
                 return true;
             }
         }
@@ -311,9 +319,19 @@ impl World {
         if step.choice == Move::FAILURE {
             return true;
         }
-        let mut after = self.clone();
-        after.apply_access(step);
-        after.weak.as_ref().is_none_or(|weak| weak.is_psc_acyclic())
+        let (Some(weak), Some(clocks)) = (&self.weak, &self.clocks) else { return true };
+        let plan = self.plan(step);
+        let object = self.threads[step.thread.index()].operation.object;
+        let source = plan.reads.map(|at| &weak.writes(object)[at]);
+        let mut clock = clocks.of(step.thread).to_vec();
+        if let Some(source) = source.filter(|_| plan.order.acquires()) {
+            merge(&mut clock, &source.released);
+        }
+        let name = plan.writes.map(|_| self.action_name(step.thread));
+        let names = (source.map(|write| write.name), name);
+        let time = clock.get(step.thread.index()).copied().unwrap_or(1);
+        let event = Logged::access((step.thread, time), object, names, plan.order, &clock);
+        weak.stays_acyclic(event, plan.writes.map(|(at, _)| at))
     }
 
     fn plan(&self, step: Move) -> Plan {
@@ -419,7 +437,9 @@ impl World {
         if self.rules.strong {
             let writes = plan.writes.map(|_| name);
             let clock = clocks.of(id);
-            weak.log.access((id, time), operation.object, (read, writes), plan.order, clock);
+            let names = (read, writes);
+            let event = Logged::access((id, time), operation.object, names, plan.order, clock);
+            weak.log.push(event);
         }
         clocks.tick(id);
         let before = newest.value;

@@ -114,7 +114,7 @@ impl Native<'_> {
     ) -> i32 {
         // SAFETY: `frame` is a frame of this vector.
         let at = unsafe { state.as_ptr().add(frame.at as usize) };
-        let expand = expanding.expand[self.control.point(state, frame) as usize];
+        let expand = expanding.at(self, self.control.point(state, frame) as usize);
         let count = expand(state.as_ptr(), at, pid as u32, 0, &raw mut *room);
         // SAFETY: machine code wrote so many leads, for which there was room.
         room.leads = unsafe { room.leads.add(count.max(0) as usize) };

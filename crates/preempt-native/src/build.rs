@@ -1,12 +1,16 @@
 //! Puts the pieces of a [`Native`] together.
 
 use crate::Native;
-use crate::code::{Assembly, CodeError, Executable, FunctionId, Helper, Parameter};
+use crate::code::{Assembly, CodeError, Effort, Executable, FunctionId, Helper, Parameter};
 use crate::control::Control;
 use crate::moves::{Maker, Process};
+use crate::ondemand::OnDemand;
 use crate::place;
-use crate::room::{ListMoves, ListReplies, MOST_FIELDS, MOST_MOVES, Meeting, TakeMove};
+use crate::room::{
+    ASK_MOVES, ListMoves, ListReplies, MOST_FIELDS, MOST_MOVES, Meeting, Room, TakeMove,
+};
 use crate::room::{most_successors, offer};
+use crate::sequence;
 use crate::shape::{self, Shape};
 use crate::successors::resizes;
 use crate::support::{self, Reply, Support};
@@ -21,7 +25,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub(crate) type Proposition = extern "C" fn(*const u8) -> u32;
 
 /// In the order of [`value::HelperId`].
-pub(crate) const HELPERS: [Helper; 11] = [
+pub(crate) const HELPERS: [Helper; 12] = [
     helper("locate", shape::locate as *const u8, &[Address, Address, Number], Address),
     helper(
         "frame_of",
@@ -53,6 +57,12 @@ pub(crate) const HELPERS: [Helper; 11] = [
         &[Address, Address, Address, Number],
         Address,
     ),
+    helper(
+        "follow",
+        sequence::follow as *const u8,
+        &[Address, Address, Address, Number, Number, Number],
+        Number,
+    ),
 ];
 
 const fn helper(
@@ -80,11 +90,11 @@ pub(crate) struct Stepping {
     _code: Executable,
 }
 
-/// Code that computes all successors of a process.
+/// Code that computes all successors of a process, by control state.
 pub(crate) struct Expanding {
-    /// By the number of its control state.
-    pub(crate) expand: Vec<ListMoves>,
-    _code: Executable,
+    code: OnDemand,
+    /// Whether steps are taken in place, and noted.
+    notes: bool,
 }
 
 pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
@@ -92,7 +102,8 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
     refuse(program)?;
     let shape = Box::new(Shape::new(program));
     let layout = &program.layout;
-    let tables = Box::new(Tables {
+    let mut tables = Box::new(Tables {
+        blocks: Vec::new(),
         channels: layout
             .channels
             .iter()
@@ -104,7 +115,8 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
         checks_promises: reference.checks_promises(),
         cancelled: reference.cancellation().flag(),
     });
-    let mut assembly = Assembly::new(&HELPERS)?;
+    tables.blocks = sequence::blocks(program, &tables);
+    let mut assembly = Assembly::new(&HELPERS, Effort::Usual)?;
     let propositions = propositions(&mut assembly, program, &tables)?;
     let halves = halves(&mut assembly, program, &tables, false)?;
     let code = assembly.finish()?;
@@ -132,6 +144,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
         // A joint step may create processes in both halves.
         most_growth: 2 * most_growth as usize,
         most_successors: most_successors(most_moves.unwrap_or(0), support::has_rendezvous(program)),
+        most_moves: most_moves.unwrap_or(0),
         asked: AtomicU32::new(0),
         asked_for_steps: AtomicU32::new(0),
         translation: AtomicU64::new(0),
@@ -139,6 +152,7 @@ pub(crate) fn native(reference: &Interpreter) -> Result<Native<'_>, CodeError> {
         expanding: OnceLock::new(),
         sleeping: OnceLock::new(),
         placing: OnceLock::new(),
+        sequences: OnceLock::new(),
         _code: code,
     })
 }
@@ -303,7 +317,7 @@ pub(crate) fn process(parameters: &[crate::code::Value]) -> Process {
 
 impl Stepping {
     pub(crate) fn new(program: &Program, tables: &Tables) -> Result<Self, CodeError> {
-        let mut assembly = Assembly::new(&HELPERS)?;
+        let mut assembly = Assembly::new(&HELPERS, Effort::Usual)?;
         let (mut lists, mut takes) = (Vec::new(), Vec::new());
         for proctype in &program.proctypes {
             let maker = Maker { program, proctype, tables, notes: false };
@@ -327,21 +341,43 @@ impl Stepping {
 }
 
 impl Expanding {
-    pub(crate) fn new(program: &Program, tables: &Tables) -> Result<Self, CodeError> {
-        let mut assembly = Assembly::new(&HELPERS)?;
-        let mut functions = Vec::new();
-        for proctype in &program.proctypes {
-            let maker = Maker { program, proctype, tables, notes: false };
-            for state in &proctype.states {
-                functions.push(assembly.function(&LIST, Number, |code, p| {
-                    maker.successors(code, state, process(p), p[3], p[4]);
-                })?);
-            }
-        }
-        let code = assembly.finish()?;
-        // SAFETY: as in `Stepping::new`.
-        let expand =
-            unsafe { functions.iter().map(|f| std::mem::transmute(code.address(*f))).collect() };
-        Ok(Expanding { expand, _code: code })
+    pub(crate) fn new(program: &Program, notes: bool) -> Result<Self, CodeError> {
+        let states = program.proctypes.iter().map(|proctype| proctype.states.len()).sum();
+        Ok(Expanding { code: OnDemand::new(&HELPERS, Effort::Usual, states)?, notes })
     }
+
+    /// The code of a control state.
+    #[inline(always)]
+    pub(crate) fn at(&self, native: &Native<'_>, point: usize) -> ListMoves {
+        let address = self.code.address(point, ask_for_moves as *const u8, |assembly| {
+            let (program, tables) = (native.program, &native.tables);
+            let (proctype, pc) = native.control.state_of(point as u32);
+            let proctype = &program.proctypes[proctype];
+            let maker = Maker { program, proctype, tables, notes: self.notes };
+            assembly.function(&LIST, Number, |code, p| {
+                maker.successors(code, &proctype.states[pc], process(p), p[3], p[4]);
+            })
+        });
+        // SAFETY: the function was made with this very signature.
+        unsafe { std::mem::transmute::<*const u8, ListMoves>(address) }
+    }
+
+    /// Compiles the code of all control states.
+    pub(crate) fn prepare(&self, native: &Native<'_>) {
+        let proctypes = native.program.proctypes.iter();
+        let states: usize = proctypes.map(|proctype| proctype.states.len()).sum();
+        (0..states).for_each(|point| {
+            self.at(native, point);
+        });
+    }
+
+    /// Seconds that compilation took until now.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.code.seconds()
+    }
+}
+
+/// In place of code that cannot be made.
+extern "C" fn ask_for_moves(_: *const u8, _: *const u8, _: u32, _: u32, _: *mut Room) -> i32 {
+    ASK_MOVES
 }

@@ -97,6 +97,12 @@ impl Control {
         self.before[usize::from(frame.proctype)] + u32::from(self.pc(state, frame).0)
     }
 
+    /// The process type and the control state behind such a number.
+    pub(crate) fn state_of(&self, point: u32) -> (usize, usize) {
+        let proctype = self.before.partition_point(|before| *before <= point) - 1;
+        (proctype, (point - self.before[proctype]) as usize)
+    }
+
     #[inline]
     fn marks(&self, state: &[u8], frame: Frame) -> &Marks {
         &self.states[usize::from(frame.proctype)][usize::from(self.pc(state, frame).0)]

@@ -14,10 +14,12 @@ mod channel;
 mod code;
 mod control;
 mod moves;
+mod ondemand;
 mod pen;
 mod place;
 mod rendezvous;
 mod room;
+mod sequence;
 mod shape;
 mod sleep;
 mod successors;
@@ -38,6 +40,7 @@ use preempt_core::{
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{MoveKind, Program};
 use room::{ASK_STEP, Meeting, Room, both_halves, frame_space, frames_of, lead_space};
+use sequence::Sequences;
 use shape::{Frame, Shape, length_of};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -65,8 +68,10 @@ pub struct Native<'p> {
     /// Per move: how many bytes it can add, if it can change the length of the vector.
     growth: Vec<Option<u32>>,
     most_growth: usize,
-    /// The most entries that one process can have.
+    /// The most entries that one process can have,
     most_successors: usize,
+    /// and the most moves.
+    most_moves: usize,
     /// How often something was asked before it was translated: for all successors of a state,
     asked: AtomicU32,
     /// and for single steps, which the search for the simplest counterexample and replays take.
@@ -77,6 +82,7 @@ pub struct Native<'p> {
     expanding: OnceLock<Option<Expanding>>,
     sleeping: OnceLock<Option<Sleeping>>,
     placing: OnceLock<Option<Placing>>,
+    sequences: OnceLock<Option<Sequences>>,
     _code: Executable,
 }
 
@@ -95,9 +101,16 @@ impl<'p> Native<'p> {
     /// often.
     pub fn prepare(&self) {
         self.translate_stepping();
-        self.translate_expanding();
+        if let Some(expanding) = self.translate_expanding() {
+            expanding.prepare(self);
+        }
         self.translate_sleeping();
-        self.translate_placing();
+        if let Some(placing) = self.translate_placing() {
+            placing.prepare(self);
+        }
+        if let Some(sequences) = self.sequences() {
+            sequences.prepare();
+        }
     }
 
     #[inline]
@@ -120,7 +133,13 @@ impl<'p> Native<'p> {
 
     /// How long translations took that were made because a search asked often.
     pub fn translation_seconds(&self) -> f64 {
-        self.translation.load(Ordering::Relaxed) as f64 * 1e-9
+        let on_demand = [
+            self.expanding.get().and_then(Option::as_ref).map(Expanding::seconds),
+            self.placing.get().and_then(Option::as_ref).map(Placing::seconds),
+            self.sequences.get().and_then(Option::as_ref).map(Sequences::seconds),
+        ];
+        let at_once = self.translation.load(Ordering::Relaxed) as f64 * 1e-9;
+        at_once + on_demand.into_iter().flatten().sum::<f64>()
     }
 
     fn timed<T>(&self, translate: impl FnOnce() -> T) -> T {
@@ -139,8 +158,15 @@ impl<'p> Native<'p> {
 
     #[cold]
     fn translate_expanding(&self) -> Option<&Expanding> {
-        let made = || self.timed(|| Expanding::new(self.program, &self.tables).ok());
+        let made = || self.timed(|| Expanding::new(self.program, false).ok());
         self.expanding.get_or_init(made).as_ref()
+    }
+
+    /// The code of indivisible sequences. Asked for only where states are expanded by machine code.
+    #[inline]
+    pub(crate) fn sequences(&self) -> Option<&Sequences> {
+        let made = || self.timed(|| Sequences::new(self.program, &self.tables).ok());
+        self.sequences.get_or_init(made).as_ref()
     }
 
     /// Asked only where states are expanded by machine code, so there is no need to wait with it.
@@ -282,7 +308,7 @@ impl<'p> Native<'p> {
         (enabled, scratch, out): (&mut Enabled, &mut Vec<u8>, &mut Successors),
     ) -> bool {
         let mut leads = lead_space();
-        let expand = expanding.expand[self.control.point(state, frame) as usize];
+        let expand = expanding.at(self, self.control.point(state, frame) as usize);
         out.bytes.reserve(most_bytes);
         let start = out.bytes.len();
         room.leads = leads.as_mut_ptr().cast();
@@ -448,13 +474,12 @@ impl System for Native<'_> {
     fn expand_briefly(&self, state: &mut Vec<u8>, leads: &mut Leads, bytes: &mut Vec<u8>) -> bool {
         let Some(expanding) = self.expanding() else { return false };
         let (frames, mut room, mut pen) = self.open(state, leads, bytes);
-        let expand = expanding.expand.as_slice();
         let mut refused = false;
         self.rounds(state, &mut room, frames, |room, state, (pid, frame), timeout| {
             pen.prepare(room);
             // SAFETY: `frame` is a frame of this vector.
             let at = unsafe { state.as_ptr().add(frame.at as usize) };
-            let expand = expand[self.control.point(state, frame) as usize];
+            let expand = expanding.at(self, self.control.point(state, frame) as usize);
             let count = expand(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *room);
             refused |= count < 0;
             // SAFETY: machine code wrote so many leads, for which there was room.

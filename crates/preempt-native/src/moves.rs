@@ -222,21 +222,35 @@ impl<'a> Maker<'a> {
     ) {
         let zero = code.number(0);
         let violated = code.register(zero);
+        if let MoveKind::End = taken.kind {
+            let alive = code.load(Memory::Byte, scope.state, 1);
+            let one = code.number(1);
+            let fewer = code.arithmetic(Arithmetic::Subtract, alive, one);
+            code.store(Memory::Byte, fewer, scope.state, 1);
+        } else {
+            self.perform(code, scope, taken, is_new, violated, ask);
+            self.stand_at(code, scope, taken);
+        }
+        self.leave(code, scope, taken, violated);
+    }
+
+    /// Does what a move does to messages and variables; the process stays where it is.
+    pub(crate) fn perform(
+        &self,
+        code: &mut Code<'_>,
+        scope: &Scope<'_>,
+        taken: &Move,
+        is_new: bool,
+        violated: Register,
+        ask: Block,
+    ) {
         match &taken.kind {
             MoveKind::Plain { guard } => {
                 if is_new && scope.program.can_fault(*guard) {
                     scope.value(code, *guard);
                 }
             }
-            MoveKind::Else => {}
-            MoveKind::End => {
-                let alive = code.load(Memory::Byte, scope.state, 1);
-                let one = code.number(1);
-                let fewer = code.arithmetic(Arithmetic::Subtract, alive, one);
-                code.store(Memory::Byte, fewer, scope.state, 1);
-                self.leave(code, scope, taken, violated);
-                return;
-            }
+            MoveKind::Else | MoveKind::End => {}
             MoveKind::Send { channel, sorted, values, .. } => {
                 let after = code.block();
                 let (list, sorted) = (*values, *sorted);
@@ -270,8 +284,6 @@ impl<'a> Maker<'a> {
             }
         }
         self.ops(code, scope, &taken.ops, violated);
-        self.stand_at(code, scope, taken);
-        self.leave(code, scope, taken, violated);
     }
 
     pub(crate) fn values(

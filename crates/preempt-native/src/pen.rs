@@ -103,9 +103,15 @@ impl Native<'_> {
     ) -> (&'a [Frame], Room, Pen<'a, u8>) {
         // States are copied in whole pieces: what lies behind this one must at least be readable.
         state.reserve(PIECE);
-        let most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
+        let mut most_bytes = Room::reserve_for(state.len(), self.most_successors, self.most_growth);
         let frames = frames_from(&self.shape, state, &mut leads.notes);
         let mut room = Room::new(&self.shape, &self.meeting, state.len(), frames);
+        if leads.follow_sequences
+            && let Some(sequences) = self.sequences()
+        {
+            room.sequences = sequences;
+            most_bytes += Room::reserve_for_logs(state.len(), self.most_moves, self.most_growth);
+        }
         let most = (self.most_successors, most_bytes);
         let pen = Pen::new(&mut leads.list, bytes, most, &mut room);
         (frames, room, pen)

@@ -9,11 +9,11 @@
 //! **Invariant:** between two calls of machine code the state is what it was.
 
 use crate::Native;
-use crate::build::{self, HELPERS, LIST, process};
-use crate::code::{Assembly, Code, CodeError, Executable, Value};
+use crate::build::{self, Expanding, HELPERS};
+use crate::code::{Assembly, Code, CodeError, Effort, Executable, Value};
 use crate::moves::{Maker, Process};
 use crate::pen::{Pen, frames_from};
-use crate::room::{ListMoves, Meeting, Room};
+use crate::room::{Meeting, Room};
 use crate::shape::Frame;
 use crate::successors::{Visit, resizes};
 use crate::value::{HelperId, OnFault, Scope, Tables};
@@ -22,8 +22,7 @@ use preempt_promela::ir::{ChannelType, Move, MoveKind, Program};
 
 /// Code that takes the steps of a process in place.
 pub(crate) struct Placing {
-    /// By the number of the control state.
-    expand: Vec<ListMoves>,
+    expand: Expanding,
     /// The halves of a rendezvous that note what they write; none where a step may add to the vector.
     meeting: Option<Box<Meeting>>,
     /// The most notes that one step takes.
@@ -37,27 +36,27 @@ impl Placing {
         tables: &Tables,
         growth: usize,
     ) -> Result<Self, CodeError> {
-        let mut assembly = Assembly::new(&HELPERS)?;
-        let mut functions = Vec::new();
-        for proctype in &program.proctypes {
-            let maker = Maker { program, proctype, tables, notes: true };
-            for state in &proctype.states {
-                functions.push(assembly.function(&LIST, build::NUMBER, |code, p| {
-                    maker.successors(code, state, process(p), p[3], p[4]);
-                })?);
-            }
-        }
+        let mut assembly = Assembly::new(&HELPERS, Effort::Usual)?;
         let halves = match growth {
             0 => Some(build::halves(&mut assembly, program, tables, true)?),
             _ => None,
         };
         let code = assembly.finish()?;
-        // SAFETY: the functions were made with this very signature, and live as long as `code`.
-        let expand =
-            unsafe { functions.iter().map(|f| std::mem::transmute(code.address(*f))).collect() };
+        let expand = Expanding::new(program, true)?;
         let meeting = halves.map(|halves| build::meeting(program, tables, &code, &halves, 0));
         let most_notes = 2 * program.moves.iter().map(|m| notes_of(program, m)).max().unwrap_or(0);
         Ok(Placing { expand, meeting: meeting.map(Box::new), most_notes, _code: code })
+    }
+}
+
+impl Placing {
+    pub(crate) fn prepare(&self, native: &Native<'_>) {
+        self.expand.prepare(native);
+    }
+
+    /// Seconds that compilation took until now.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.expand.seconds()
     }
 }
 
@@ -318,7 +317,7 @@ impl Native<'_> {
         (pid, frame): (usize, Frame),
         timeout: bool,
     ) -> i32 {
-        let expand = placing.expand[self.control.point(state, frame) as usize];
+        let expand = placing.expand.at(self, self.control.point(state, frame) as usize);
         let base = state.as_mut_ptr();
         // SAFETY: `frame` is a frame of this vector.
         let at = unsafe { base.add(frame.at as usize) };

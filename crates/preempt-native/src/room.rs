@@ -9,6 +9,7 @@
 
 use crate::code::PIECE;
 use crate::place::{record, record_copy};
+use crate::sequence::{LOG_BYTES, Sequences};
 use crate::shape::{Frame, Shape};
 use preempt_core::{Asleep, Difference, Lead};
 use std::mem::{MaybeUninit, offset_of};
@@ -83,6 +84,10 @@ pub(crate) struct Room {
     pub(crate) next_note: *mut Difference,
     /// The sum of the state.
     pub(crate) sum: u64,
+    /// The code that follows indivisible sequences, if that is wanted.
+    pub(crate) sequences: *const Sequences,
+    /// Where the transitions of inner steps are logged.
+    pub(crate) log: *mut u8,
     /// So many differences further on notes do not get in the way of the differences of one step.
     pub(crate) spare: usize,
     message: [MaybeUninit<i32>; MOST_FIELDS],
@@ -97,6 +102,7 @@ impl Room {
     pub(crate) const ASKS: u32 = offset_of!(Room, asks) as u32;
     pub(crate) const FIRST_NOTE: u32 = offset_of!(Room, first_note) as u32;
     pub(crate) const NEXT_NOTE: u32 = offset_of!(Room, next_note) as u32;
+    pub(crate) const LOG: u32 = offset_of!(Room, log) as u32;
     pub(crate) const MESSAGE: u32 = offset_of!(Room, message) as u32;
     pub(crate) const REPLIES: u32 = offset_of!(Room, replies) as u32;
 
@@ -116,6 +122,8 @@ impl Room {
             first_note: std::ptr::null_mut(),
             next_note: std::ptr::null_mut(),
             sum: 0,
+            sequences: std::ptr::null(),
+            log: std::ptr::null_mut(),
             spare: 0,
             message: [const { MaybeUninit::uninit() }; MOST_FIELDS],
             replies: [const { MaybeUninit::uninit() }; MOST_MOVES],
@@ -149,6 +157,13 @@ impl Room {
     #[inline(always)]
     pub(crate) fn reserve_for(length: usize, most_moves: usize, growth: usize) -> usize {
         (most_moves + 1) * (length + growth) + PIECE
+    }
+
+    /// The most bytes more where sequences are followed: a log behind each successor, and behind the last one
+    /// what it was in the beginning.
+    #[inline(always)]
+    pub(crate) fn reserve_for_logs(length: usize, most_moves: usize, growth: usize) -> usize {
+        (most_moves + 1) * LOG_BYTES + length + growth
     }
 }
 

@@ -71,7 +71,7 @@ impl Native<'_> {
                 continue;
             }
             pen.prepare(&mut room);
-            let expand = expanding.expand[point];
+            let expand = expanding.at(self, point);
             let count = expand(base, at, pid as u32, 0, &raw mut room);
             if count <= 0 {
                 refused |= count < 0;

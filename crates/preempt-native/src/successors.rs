@@ -237,7 +237,6 @@ impl Maker<'_> {
         let scope = self.scope(process, visit.timeout, visit.room, OnFault::Deliver(done));
         self.effect(code, &scope, taken, false, ask);
         self.asked(code, visit, ask, done);
-        let result = self.with_control(code, taken, result);
         let length = match resizes(taken) {
             false => length,
             true => {
@@ -247,6 +246,14 @@ impl Maker<'_> {
         };
         let end = code.element(copy, length, 1);
         code.store_wide(end, visit.room, Room::OUT);
+        let result = match self.block_behind(taken) {
+            None => self.with_control(code, taken, result),
+            Some(block) => {
+                let block = code.number(block as i32);
+                let arguments = [visit.room, copy, frame, visit.process.pid, block, result];
+                code.call(HelperId::Follow as usize, &arguments)
+            }
+        };
         let base = code.load_wide(visit.room, Room::BASE);
         let (_, start) = code.distance(base, copy);
         (result, start, length)

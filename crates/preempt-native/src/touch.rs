@@ -3,7 +3,7 @@
 
 use crate::build::{HELPERS, process};
 use crate::code::{
-    Arithmetic, Assembly, Block, Code, CodeError, Compare, Executable, FunctionId, Memory,
+    Arithmetic, Assembly, Block, Code, CodeError, Compare, Effort, Executable, FunctionId, Memory,
     Parameter, Value,
 };
 use crate::moves::{Maker, Process};
@@ -92,7 +92,7 @@ impl Sleeping {
             tail: ends.tail.into(),
         });
         let bits = Bits { cells: cell_bits, channels: channels.collect() };
-        let mut assembly = Assembly::new(&HELPERS)?;
+        let mut assembly = Assembly::new(&HELPERS, Effort::Usual)?;
         let mut functions = Vec::new();
         for (proctype, points) in program.proctypes.iter().zip(&touched) {
             let maker = Maker { program, proctype, tables, notes: false };

@@ -59,6 +59,8 @@ pub(crate) struct Tables {
     pub(crate) channels: Box<[u64]>,
     /// The type of all channels, if they are alike and none belongs to a process.
     pub(crate) only_type: Option<u32>,
+    /// The atomic blocks.
+    pub(crate) blocks: crate::sequence::BlockTable,
     /// Capacity per channel type.
     pub(crate) capacities: Box<[u32]>,
     /// Address of what the helpers need.
@@ -94,6 +96,8 @@ pub(crate) enum HelperId {
     Record,
     /// (room, state, copy, length) -> what a step changed on a copy.
     RecordCopy,
+    /// (room, state, frame, pid, block, result) -> result behind the sequence that follows.
+    Follow,
 }
 
 /// The result of a step that cannot be completed.

@@ -86,6 +86,7 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
         }
         some_processes(name, native, reference.program().uses_timeout, &a, &all);
         in_place(name, native, &state, &a, &all);
+        sequences(name, reference, native, &a, &all);
         let leads = leads_of(name, reference, native, (&a, asleep), &expected);
         for (&step, (expanded, outcome, range)) in expected.steps().iter().zip(&all.list) {
             let (mut x, mut y) = (a.clone(), a.clone());
@@ -104,6 +105,44 @@ fn compare(name: &str, reference: &Interpreter, native: &Native<'_>) -> usize {
         }
     }
     compared
+}
+
+/// Where machine code goes on inside indivisible sequences, it does what the interpreter does step by step: each
+/// inner step is the only one of its state and goes well.
+fn sequences(
+    name: &str,
+    reference: &Interpreter,
+    native: &Native<'_>,
+    state: &[u8],
+    all: &Successors,
+) {
+    let mut leads = Leads { follow_sequences: true, ..Leads::default() };
+    let (mut s, mut bytes) = (state.to_vec(), Vec::new());
+    if !native.expand_briefly(&mut s, &mut leads, &mut bytes) {
+        return;
+    }
+    assert_eq!(leads.list.len(), all.list.len(), "{name}: {state:?}");
+    for (lead, (step, outcome, _)) in leads.list.iter().zip(&all.list) {
+        let followed = lead.inner_steps();
+        assert_eq!((lead.step(), lead.outcome()), (*step, *outcome), "{name}: {state:?}");
+        if let Outcome::Broken(_) = outcome {
+            continue;
+        }
+        let mut at = state.to_vec();
+        reference.apply(&mut at, *step);
+        let inner: Vec<Step> = lead.inner(&bytes).collect();
+        assert_eq!(inner.len(), followed, "{name}");
+        for inner in inner {
+            let mut enabled = Enabled::new();
+            assert!(reference.is_transient(&at), "{name}: {at:?}");
+            reference.enabled(&mut at, &mut enabled);
+            assert_eq!(enabled.steps(), [inner], "{name}: {at:?}");
+            assert_eq!(reference.apply(&mut at, inner), Outcome::Done, "{name}: {inner:?} {at:?}");
+        }
+        assert_eq!(at, bytes[lead.range()], "{name}: {step:?} and {followed} more from {state:?}");
+        let transient = lead.result & Lead::TRANSIENT != 0;
+        assert_eq!(transient, reference.is_transient(&at), "{name}: {step:?} from {state:?}");
+    }
 }
 
 /// What machine code tells of one process, and of all but one, is what it tells of all.

@@ -139,7 +139,14 @@ pub fn unreached(list: &[Unreached]) -> String {
 /// Time and rate.
 pub fn elapsed(statistics: &Statistics) -> String {
     let s = statistics;
-    let parts = [(s.compile_seconds, "to compile"), (s.search_seconds, "to search")];
+    // Where the search is known apart from the whole, the parts add up to it.
+    let known = s.compile_seconds + s.search_seconds;
+    let rest = if s.search_seconds > 0.0 { s.seconds - known } else { 0.0 };
+    let last = match known > 0.0 && rest >= 0.0005 {
+        true => (rest, "to read, simplify and show"),
+        false => (0.0, ""),
+    };
+    let parts = [(s.compile_seconds, "to compile"), (s.search_seconds, "to search"), last];
     let parts = parts.into_iter().filter(|(time, _)| *time > 0.0);
     let parts: Vec<String> =
         parts.map(|(time, what)| format!("{} {what}", seconds(time))).collect();

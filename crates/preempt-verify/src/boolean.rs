@@ -3,7 +3,7 @@
 use crate::{Control, Error, Event, Request};
 use preempt_bool::{Limits, Machine, Method, Options, Program, Switches};
 use preempt_check::{Check, Preemptions};
-use preempt_core::Claim;
+use preempt_core::{Claim, Stop, Verdict};
 
 /// Calls in progress that a search over states follows per thread.
 const MOST_FRAMES: usize = 64;
@@ -100,5 +100,11 @@ fn within_preemptions(
         let check = Check::new(&machine).options(options);
         check.interrupt(control.flag()).progress(listener).run()
     });
-    Ok(answer.claim)
+    let mut claim = answer.claim;
+    if claim.verdict == Verdict::Inconclusive(Stop::Depth) {
+        claim.notes.push(format!(
+            "under a bound on preemptions stacks are followed up to {MOST_FRAMES} calls; without one there is no such limit"
+        ));
+    }
+    Ok(claim)
 }

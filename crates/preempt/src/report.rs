@@ -425,18 +425,23 @@ fn describe(evidence: &Evidence) -> Description {
         ),
         Ending::Race(race) => {
             let verb = |write| if write { "writes" } else { "reads" };
-            let who = |site, other: &str| {
-                let same = |racy: &&lanes::RacyAccess| racy.access.site == site;
+            // Both may be at the same place, by different threads.
+            let last = evidence.racy.last().map(|racy| racy.access.thread);
+            let who = |access: &preempt_explore::Access, is_later: bool, other: &str| {
+                let same = |racy: &&lanes::RacyAccess| {
+                    racy.access.site == access.site
+                        && (Some(racy.access.thread) == last) == is_later
+                };
                 let index = evidence.racy.iter().rev().find(same).map(|r| r.access.thread.index());
                 index.map_or_else(|| other.to_string(), &thread)
             };
             let message = format!(
                 "data race on a plain cell: {} {} at {}, {} {} at {}, and neither happens before \
                  the other",
-                who(race.earlier.site, "one thread"),
+                who(&race.earlier, false, "one thread"),
                 verb(race.earlier.write),
                 race.earlier.site,
-                who(race.later.site, "another"),
+                who(&race.later, true, "another"),
                 verb(race.later.write),
                 race.later.site
             );

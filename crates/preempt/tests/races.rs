@@ -298,4 +298,17 @@ fn plain_reads_of_atomics_race_with_unordered_writes() {
     assert_eq!(kind(Relaxed, Acquire, true), Some(FailureKind::DataRace));
     assert_eq!(kind(Release, Relaxed, true), Some(FailureKind::DataRace));
     assert_eq!(kind(Release, Acquire, false), Some(FailureKind::DataRace));
+    for strategy in EXHAUSTIVE {
+        // Here the write comes last in every execution.
+        let report = Check::new().strategy(strategy).run(|| {
+            let number = Arc::new(AtomicUsize::new(0));
+            let theirs = number.clone();
+            // SAFETY: as above.
+            let other = thread::spawn(move || unsafe { theirs.unsync_load() });
+            number.store(1, SeqCst);
+            other.join().unwrap();
+        });
+        let kind = report.failure().map(|failure| failure.kind);
+        assert_eq!(kind, Some(FailureKind::DataRace), "{strategy:?}: {report}");
+    }
 }

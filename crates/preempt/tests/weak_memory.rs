@@ -331,6 +331,37 @@ fn failed_attempts_synchronise_with_nobody() {
     assert_eq!(report.failure().map(|f| f.kind), Some(FailureKind::DataRace), "{report}");
 }
 
+/// Whoever drops the last reference comes after all that was done through the others.
+#[test]
+fn the_last_reference_synchronises() {
+    struct Shared(UnsafeCell<usize>);
+    // SAFETY: one thread writes, and the destructor comes after it.
+    unsafe impl Sync for Shared {}
+    // SAFETY: as above.
+    unsafe impl Send for Shared {}
+    impl Drop for Shared {
+        fn drop(&mut self) {
+            // SAFETY: as above.
+            self.0.with(|data| unsafe { assert!(*data <= 1) });
+        }
+    }
+    let report = check().unbounded().run(|| {
+        let shared = Arc::new(Shared(UnsafeCell::new(0)));
+        let other = shared.clone();
+        let flag = Arc::new(AtomicUsize::new(0));
+        let theirs = flag.clone();
+        let writer = thread::spawn(move || {
+            theirs.store(1, Relaxed);
+            // SAFETY: as above.
+            other.0.with_mut(|data| unsafe { *data = 1 });
+        });
+        flag.load(Relaxed);
+        drop(shared);
+        writer.join().unwrap();
+    });
+    assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+}
+
 #[preempt::test(stale = 1, preemptions = 2)]
 fn the_attribute_takes_a_limit() {
     let x = AtomicUsize::new(0);

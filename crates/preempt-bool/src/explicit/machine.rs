@@ -7,7 +7,9 @@
 
 use super::layout::{Layout, Segment, Top};
 use crate::flow::{Choices, Liveness, Mark, Operation, Possible, Program, Targets, VariableId};
-use preempt_core::{Enabled, Fault, FaultKind, Locality, Outcome, ProcessId, Step, System, Value};
+use preempt_core::{
+    Enabled, Fault, FaultKind, Locality, Outcome, ProcessId, Step, Stop, System, Value,
+};
 
 /// The transition that gives a thread or the shared variables their first values; also the
 /// position of a thread that has not started.
@@ -516,11 +518,11 @@ impl System for Machine<'_> {
         let file = self.program.file.clone();
         if number == STACK_LIMIT {
             let message = format!("a stack grew beyond {} frames", self.max_frames);
-            return Fault { kind: FaultKind::Limit, message, file, line: 0 };
+            return Fault { kind: FaultKind::Cut(Stop::Depth), message, file, line: 0 };
         }
         if number == CHOICE_LIMIT {
             let message = "a step has too many outcomes to list them one by one".into();
-            return Fault { kind: FaultKind::Limit, message, file, line: 0 };
+            return Fault { kind: FaultKind::Cut(Stop::Memory), message, file, line: 0 };
         }
         let (function, mark) = self.mark_of(number);
         let (mark, line) = self.program.mark(function, mark);

@@ -1,13 +1,18 @@
 //! Resolves names, checks types and turns statements into flow graphs.
 
+mod expression;
+mod graph;
+
 use super::elaborate::Elaborated;
 use super::{
-    Edge, Expr, Function, FunctionId, Mark, NodeId, Operation, Owner, Program, Thread, Variable,
+    Expr, Function, FunctionId, Mark, NodeId, Operation, Owner, Program, Thread, Variable,
     VariableId, line_of,
 };
 use crate::diagnostic::{Diagnostic, Lines};
-use crate::syntax::ast::{self, ExprKind, Module, Name, Operator, Span, StatementKind, Type};
+use crate::syntax::ast::{self, Module, Name, Span, StatementKind, Type};
 use crate::syntax::print;
+use expression::describe;
+use graph::Graph;
 use std::collections::HashMap;
 
 pub(super) fn lower(
@@ -90,76 +95,6 @@ struct Lowering<'a> {
     globals: HashMap<String, VariableId>,
     functions: HashMap<&'a str, FunctionId>,
     groups: usize,
-}
-
-/// The graph of one function while it grows.
-struct Graph {
-    scope: HashMap<String, VariableId>,
-    /// Where each label stands, in the order of the text.
-    labels: HashMap<String, Vec<NodeId>>,
-    /// How many of a label's places have been met.
-    met: HashMap<String, usize>,
-    returns: Vec<Type>,
-    edges: Vec<Edge>,
-    node_count: usize,
-    marks: Vec<(NodeId, Mark, u32)>,
-}
-
-impl Graph {
-    fn node(&mut self) -> NodeId {
-        self.node_count += 1;
-        self.node_count - 1
-    }
-
-    /// The node of a label that is met, in the order of the text, for the first or another time.
-    fn next_labelled(&mut self, label: &str) -> NodeId {
-        let at = self.met.entry(label.to_string()).or_default();
-        *at += 1;
-        self.labels[label][*at - 1]
-    }
-
-    fn edge(&mut self, from: NodeId, to: NodeId, operation: Operation, line: u32, text: String) {
-        self.edges.push(Edge { from, to, operation, line, text });
-    }
-
-    /// Removes the edges that only join two places (their text is empty) by making them one, and
-    /// numbers the nodes anew. A joined node has no other edge, so nothing becomes reachable.
-    fn merge_joined(&mut self, entry: NodeId) -> NodeId {
-        let mut same: Vec<Option<NodeId>> = vec![None; self.node_count];
-        for edge in &self.edges {
-            if edge.text.is_empty() {
-                same[edge.from] = Some(edge.to);
-            }
-        }
-        let last = |mut node: NodeId| {
-            let mut steps = 0;
-            while let Some(next) = same[node]
-                && steps <= self.node_count
-            {
-                node = next;
-                steps += 1;
-            }
-            node
-        };
-        let mut number = vec![usize::MAX; self.node_count];
-        let mut count = 0;
-        for node in 0..self.node_count {
-            let kept = last(node);
-            if number[kept] == usize::MAX {
-                number[kept] = count;
-                count += 1;
-            }
-            number[node] = number[kept];
-        }
-        self.edges.retain(|edge| !edge.text.is_empty());
-        for edge in &mut self.edges {
-            edge.from = number[edge.from];
-            edge.to = number[edge.to];
-        }
-        self.marks.iter_mut().for_each(|(node, ..)| *node = number[*node]);
-        self.node_count = count;
-        number[entry]
-    }
 }
 
 impl<'a> Lowering<'a> {
@@ -473,159 +408,5 @@ impl<'a> Lowering<'a> {
             .zip(types)
             .map(|(value, ty)| self.expression(value, ty, false, graph))
             .collect()
-    }
-
-    fn variable(&mut self, name: &str, span: &Span, graph: &Graph) -> Option<VariableId> {
-        let found = graph.scope.get(name).or_else(|| self.globals.get(name)).copied();
-        if found.is_none() {
-            self.error("B0006", span, format!("the variable `{name}` is not declared"));
-        }
-        found
-    }
-
-    fn condition(&mut self, expr: &ast::Expr, graph: &Graph) -> Expr {
-        self.expression(expr, Type::Bool, false, graph)
-    }
-
-    fn expression(&mut self, expr: &ast::Expr, ty: Type, primed: bool, graph: &Graph) -> Expr {
-        if let (ExprKind::Nondet, Type::Int(width)) = (&expr.kind, ty) {
-            return Expr::Any { width };
-        }
-        self.typed(expr, ty, primed, graph)
-    }
-
-    /// The type that an expression has by itself; `None` for constants and `*`.
-    fn own_type(&self, expr: &ast::Expr, graph: &Graph) -> Option<Type> {
-        match &expr.kind {
-            ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Choose(..) => Some(Type::Bool),
-            ExprKind::Int(_) | ExprKind::Nondet => None,
-            ExprKind::Variable(name) | ExprKind::Next(name) => {
-                let found = graph.scope.get(name).or_else(|| self.globals.get(name));
-                found.map(|v| self.types[*v])
-            }
-            ExprKind::Binary(Operator::Plus | Operator::Minus, a, b) => {
-                self.own_type(a, graph).or_else(|| self.own_type(b, graph))
-            }
-            ExprKind::Binary(..) => Some(Type::Bool),
-        }
-    }
-
-    fn typed(&mut self, expr: &ast::Expr, ty: Type, primed: bool, graph: &Graph) -> Expr {
-        let mismatch = |this: &mut Self, found: &str| {
-            let message = format!("{} is needed here, this is {found}", describe(ty));
-            this.error("B0009", &expr.span, message);
-            Expr::Constant { value: 0, width: ty.width() }
-        };
-        match &expr.kind {
-            ExprKind::Bool(_) if ty != Type::Bool => mismatch(self, "a truth value"),
-            ExprKind::Bool(value) => Expr::truth(*value),
-            ExprKind::Int(value) => {
-                if *value >= 1 << ty.width() {
-                    let message = match ty {
-                        Type::Bool => format!("{value} is not a truth value: T, F, 1 or 0 is"),
-                        Type::Int(width) => format!("{value} does not fit into {width} bits"),
-                    };
-                    self.error("B0004", &expr.span, message);
-                }
-                Expr::Constant { value: *value, width: ty.width() }
-            }
-            ExprKind::Nondet if ty != Type::Bool => {
-                let message =
-                    "`*` of an integer type must stand alone; assign it to a variable first";
-                self.error("B0015", &expr.span, message);
-                Expr::Constant { value: 0, width: ty.width() }
-            }
-            ExprKind::Nondet => Expr::Any { width: 1 },
-            ExprKind::Variable(name) | ExprKind::Next(name) => {
-                let Some(v) = self.variable(name, &expr.span, graph) else {
-                    return Expr::Constant { value: 0, width: ty.width() };
-                };
-                if self.types[v] != ty {
-                    return mismatch(self, &describe(self.types[v]));
-                }
-                if matches!(expr.kind, ExprKind::Variable(_)) {
-                    return Expr::Variable(v);
-                }
-                if !primed {
-                    let message = format!("`'{name}` has a meaning in `constrain` only");
-                    self.error("B0016", &expr.span, message);
-                }
-                Expr::Next(v)
-            }
-            ExprKind::Not(inner) if ty == Type::Bool => {
-                self.typed(inner, Type::Bool, primed, graph).not()
-            }
-            ExprKind::Not(_) => mismatch(self, "a truth value"),
-            ExprKind::Choose(..) => mismatch(self, "a choice"),
-            ExprKind::Binary(operator @ (Operator::Plus | Operator::Minus), a, b) => {
-                let Type::Int(width) = ty else { return mismatch(self, "a number") };
-                let a = Box::new(self.typed(a, ty, primed, graph));
-                let b = Box::new(self.typed(b, ty, primed, graph));
-                match operator {
-                    Operator::Plus => Expr::Plus(a, b, width),
-                    _ => Expr::Minus(a, b, width),
-                }
-            }
-            ExprKind::Binary(..) if ty != Type::Bool => mismatch(self, "a truth value"),
-            ExprKind::Binary(operator, a, b) => {
-                self.boolean_operator(*operator, a, b, primed, graph)
-            }
-        }
-    }
-
-    fn boolean_operator(
-        &mut self,
-        operator: Operator,
-        a: &ast::Expr,
-        b: &ast::Expr,
-        primed: bool,
-        graph: &Graph,
-    ) -> Expr {
-        use Operator::*;
-        let both = |this: &mut Self, ty: Type| {
-            let a = Box::new(this.typed(a, ty, primed, graph));
-            (a, Box::new(this.typed(b, ty, primed, graph)))
-        };
-        match operator {
-            And => {
-                let (a, b) = both(self, Type::Bool);
-                Expr::And(a, b)
-            }
-            Or => {
-                let (a, b) = both(self, Type::Bool);
-                Expr::Or(a, b)
-            }
-            Implies => {
-                let (a, b) = both(self, Type::Bool);
-                Expr::Or(Box::new(a.not()), b)
-            }
-            Xor => {
-                let (a, b) = both(self, Type::Bool);
-                Expr::Equal(a, b).not()
-            }
-            Equal | Unequal => {
-                let own = self.own_type(a, graph).or_else(|| self.own_type(b, graph));
-                let (a, b) = both(self, own.unwrap_or(Type::Bool));
-                let equal = Expr::Equal(a, b);
-                if operator == Equal { equal } else { equal.not() }
-            }
-            Less | LessEqual | Greater | GreaterEqual | Plus | Minus => {
-                let own = self.own_type(a, graph).or_else(|| self.own_type(b, graph));
-                let (a, b) = both(self, own.unwrap_or(Type::Int(32)));
-                match operator {
-                    Less => Expr::Less(a, b),
-                    Greater => Expr::Less(b, a),
-                    LessEqual => Expr::Less(b, a).not(),
-                    _ => Expr::Less(a, b).not(),
-                }
-            }
-        }
-    }
-}
-
-fn describe(ty: Type) -> String {
-    match ty {
-        Type::Bool => "a truth value".into(),
-        Type::Int(width) => format!("a number of {width} bits"),
     }
 }

@@ -277,7 +277,10 @@ impl System for Endless<'_> {
     fn expand_briefly(&self, state: &mut Vec<u8>, leads: &mut Leads, bytes: &mut Vec<u8>) -> bool {
         let mark = detach(state);
         let (first, base) = (leads.list.len(), bytes.len());
+        // Each step inside a sequence gets its mark.
+        let follow = std::mem::take(&mut leads.follow_sequences);
         let told = mark == OUTSIDE && self.system.expand_briefly(state, leads, bytes);
+        leads.follow_sequences = follow;
         if told {
             self.mark_briefly(state, (leads, first), (bytes, base));
         }
@@ -294,10 +297,12 @@ impl System for Endless<'_> {
     ) -> Option<bool> {
         let mark = detach(state);
         let (first, base) = (leads.list.len(), bytes.len());
+        let follow = std::mem::take(&mut leads.follow_sequences);
         let told = match mark == OUTSIDE {
             true => self.system.expand_process_briefly(state, process, leads, bytes),
             false => None,
         };
+        leads.follow_sequences = follow;
         if told.is_some() {
             self.mark_briefly(state, (leads, first), (bytes, base));
         }

@@ -249,7 +249,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
             _ if self.truncated && !(self.shorten && finding.counterexample.is_some()) => {
                 Some(Stop::Depth)
             }
-            _ => None,
+            _ => finding.stop,
         };
         // What the bound kept out may be reached beyond it.
         finding.unreached.clear();

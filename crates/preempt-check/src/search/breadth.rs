@@ -42,7 +42,7 @@ pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
         levels: vec![0],
         head: 0,
         selector: Selector::new(options),
-        expander: Expander::new(),
+        expander: Expander::new().follow_sequences(),
         state: Vec::new(),
         tries: Vec::new(),
         states: Vec::new(),

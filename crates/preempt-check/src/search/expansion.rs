@@ -26,6 +26,17 @@ pub(crate) trait Watch {
     fn arrive(&mut self, _path: &[Step], _state: &[u8]) {}
 }
 
+/// A state inside an indivisible sequence.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    /// The next of its successors,
+    next: usize,
+    /// and the first.
+    start: usize,
+    /// Steps from the expanded state to this one.
+    depth: usize,
+}
+
 /// Expands states into a shared buffer.
 #[derive(Debug)]
 pub(crate) struct Expander {
@@ -44,8 +55,10 @@ pub(crate) struct Expander {
     path: Vec<Step>,
     /// Successors inside sequences, by frame.
     inner: Successors,
+    /// How many steps of the sequence follow each of them.
+    inner_steps: Vec<u32>,
     inner_leads: Leads,
-    frames: Vec<(usize, usize)>,
+    frames: Vec<Inside>,
     state: Vec<u8>,
     /// Steps inside the present sequence.
     sequence_steps: u32,
@@ -65,12 +78,20 @@ impl Expander {
             scratch: Vec::new(),
             path: Vec::new(),
             inner: Successors::default(),
+            inner_steps: Vec::new(),
             inner_leads: Leads::default(),
             frames: Vec::new(),
             state: Vec::new(),
             sequence_steps: 0,
             long_sequences: None,
         }
+    }
+
+    /// Has the system pass over deterministic parts of indivisible sequences.
+    pub(crate) fn follow_sequences(mut self) -> Self {
+        self.leads.follow_sequences = true;
+        self.inner_leads.follow_sequences = true;
+        self
     }
 
     /// Forgets all arrivals.
@@ -219,7 +240,25 @@ impl Expander {
         lead: &Lead,
         watch: &mut impl Watch,
     ) -> Result<(), StoreFull> {
-        self.follow_step(system, lead.step(), lead.outcome(), lead.range(), watch)
+        if lead.inner_steps() == 0 {
+            return self.follow_step(system, lead.step(), lead.outcome(), lead.range(), watch);
+        }
+        watch.step(lead.step(), true);
+        self.path.clear();
+        self.path.push(lead.step());
+        let transient = lead.result & Lead::TRANSIENT != 0;
+        let inner = lead.inner(&self.successors.bytes);
+        pass_inner(inner, lead.inner_steps(), transient, &mut self.path, watch);
+        let range = lead.range();
+        if transient {
+            self.state.clear();
+            self.state.extend_from_slice(&self.successors.bytes[range]);
+            self.follow_sequence(system, watch)
+        } else {
+            watch.arrive(&self.path, &self.successors.bytes[range.clone()]);
+            self.arrivals.push(Pending::new(0, range.start, range.end));
+            Ok(())
+        }
     }
 
     /// Adds the arrivals of some steps only.
@@ -294,24 +333,26 @@ impl Expander {
         watch: &mut impl Watch,
     ) -> Result<(), StoreFull> {
         self.inner.clear();
+        self.inner_steps.clear();
         self.frames.clear();
-        self.sequence_steps = 0;
+        self.sequence_steps = self.path.len() as u32 - 1;
         self.enter_sequence(system, watch)?;
-        while let Some((next, start)) = self.frames.last_mut() {
-            if *next == self.inner.list.len() {
-                let start = *start;
+        while let Some(top) = self.frames.last_mut() {
+            let Inside { next, start, depth } = *top;
+            if next == self.inner.list.len() {
                 if let Some((_, _, range)) = self.inner.list.get(start) {
                     let bytes = range.start;
                     self.inner.bytes.truncate(bytes);
                 }
                 self.inner.list.truncate(start);
+                self.inner_steps.truncate(start);
                 self.frames.pop();
-                self.path.truncate(self.frames.len());
                 continue;
             }
-            let (step, outcome, range) = self.inner.list[*next].clone();
-            *next += 1;
-            self.path.truncate(self.frames.len());
+            let (step, outcome, range) = self.inner.list[next].clone();
+            let inner = self.inner_steps[next] as usize;
+            top.next += 1;
+            self.path.truncate(depth);
             self.path.push(step);
             if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
                 watch.fault(&self.path, fault);
@@ -321,9 +362,18 @@ impl Expander {
                 continue;
             }
             self.state.clear();
-            self.state.extend_from_slice(&self.inner.bytes[range]);
+            self.state.extend_from_slice(&self.inner.bytes[range.clone()]);
             let transient = system.is_transient(&self.state);
-            watch.step(step, transient);
+            watch.step(step, transient || inner > 0);
+            if inner > 0 {
+                let (length, start) = (range.len() as u32, range.start as u32);
+                let result = (inner as u32) << Lead::FAULT_SHIFT;
+                let who = u32::from(step.process.0);
+                let lead = Lead { start, length, result, who, ..Lead::default() };
+                let steps = lead.inner(&self.inner.bytes);
+                pass_inner(steps, inner, transient, &mut self.path, watch);
+                self.sequence_steps = self.sequence_steps.saturating_add(inner as u32);
+            }
             match transient {
                 true => self.enter_sequence(system, watch)?,
                 false => self.arrive(watch),
@@ -343,6 +393,7 @@ impl Expander {
         self.expand_inside(system);
         if !system.is_transient(&self.state) {
             self.inner.list.truncate(start);
+            self.inner_steps.truncate(start);
             self.inner.bytes.truncate(bytes);
             self.arrive(watch);
             return Ok(());
@@ -352,11 +403,12 @@ impl Expander {
             let known = self.long_sequences.get_or_insert_with(|| Exact::new(usize::MAX));
             if !known.insert(&self.state)?.new {
                 self.inner.list.truncate(start);
+                self.inner_steps.truncate(start);
                 self.inner.bytes.truncate(bytes);
                 return Ok(());
             }
         }
-        self.frames.push((start, start));
+        self.frames.push(Inside { next: start, start, depth: self.path.len() });
         Ok(())
     }
 
@@ -367,8 +419,11 @@ impl Expander {
         if system.expand_briefly(&mut self.state, &mut self.inner_leads, bytes) {
             let leads = self.inner_leads.list.iter();
             list.extend(leads.map(|lead| (lead.step(), lead.outcome(), lead.range())));
+            let leads = self.inner_leads.list.iter();
+            self.inner_steps.extend(leads.map(|lead| lead.inner_steps() as u32));
         } else {
             system.expand(&mut self.state, &mut self.enabled, &mut self.scratch, &mut self.inner);
+            self.inner_steps.resize(self.inner.list.len(), 0);
         }
     }
 
@@ -377,5 +432,19 @@ impl Expander {
         let start = self.successors.bytes.len();
         self.successors.bytes.extend_from_slice(&self.state);
         self.arrivals.push(Pending::new(0, start, self.successors.bytes.len()));
+    }
+}
+
+/// Tells of the steps of a sequence that the system passed over, `count` of them, and adds them to the path.
+fn pass_inner(
+    steps: impl Iterator<Item = Step>,
+    count: usize,
+    transient: bool,
+    path: &mut Vec<Step>,
+    watch: &mut impl Watch,
+) {
+    for (at, step) in (1..).zip(steps) {
+        watch.step(step, transient || at < count);
+        path.push(step);
     }
 }

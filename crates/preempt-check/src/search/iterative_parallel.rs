@@ -77,7 +77,8 @@ fn search<S: System + ?Sized, T: Store + Send>(
         Some(fault) => Some(Counterexample::from_fault(system, Vec::new(), fault)),
         None => faults.into_iter().next().map(|fault| story(system, &workers, fault)),
     };
-    finding.stop = *lock(&shared.stop);
+    let cut = || workers.iter().find_map(|worker| worker.ways.tally.stop);
+    finding.stop = (*lock(&shared.stop)).or_else(cut);
     finding.bound = *lock(&shared.bound);
     let states = workers.iter().map(|worker| worker.store.len() as u64).sum::<u64>();
     let transitions = 1 + shared.transitions.load(Ordering::Relaxed);

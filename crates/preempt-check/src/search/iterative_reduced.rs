@@ -40,7 +40,7 @@ use crate::{Budget, Finding, Options, Preemptions, Progress};
 use explorer::{At, Explorer, Visits};
 use mistake::{Mistake, makes};
 pub(super) use parallel::iterative_reduced_parallel;
-pub(super) use pilot::pilot;
+pub(super) use pilot::{Order, pilot};
 use preempt_core::{BoundRow, Outcome, Step, System};
 use shard::{Became, NO_PARENT, Reached, Shard, Visit};
 use std::collections::VecDeque;

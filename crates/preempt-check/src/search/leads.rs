@@ -102,10 +102,11 @@ impl LeadList {
                 self.odd[kept_odd] = (kept, step, outcome);
                 kept_odd += 1;
             }
-            beside.copy_within(lead.range(), end);
+            let extent = lead.extent();
+            beside.copy_within(extent.clone(), end);
             self.leads.list[kept] = Lead { start: end as u32, ..lead };
             kept += 1;
-            end += lead.length as usize;
+            end += extent.len();
         }
         self.odd.truncate(kept_odd);
         self.leads.list.truncate(kept);

@@ -175,7 +175,7 @@ impl<S: System + ?Sized> Team<'_, S> {
                 first: None,
             },
             selector: Selector::new(self.options),
-            expander: Expander::new(),
+            expander: Expander::new().follow_sequences(),
             parents: Vec::new(),
             inserted: 0,
             sorted: Sorted::default(),

@@ -8,7 +8,9 @@ use super::end::End;
 use super::iterative::iterative;
 use super::iterative_lossy::iterative_lossy;
 use super::iterative_parallel::iterative_parallel;
-use super::iterative_reduced::{Reduced, iterative_reduced, iterative_reduced_parallel, pilot};
+use super::iterative_reduced::{
+    Order, Reduced, iterative_reduced, iterative_reduced_parallel, pilot,
+};
 use super::ledger::{Bits, Numbered};
 use super::marks::LARGEST_BOUND;
 use super::shorten::Shortening;
@@ -153,8 +155,10 @@ fn only_local(options: &Options, bound: u32) -> Option<&'static str> {
     }
 }
 
-/// How many states a pilot looks at by each rule.
-pub(super) const PILOT: u64 = 600;
+/// How many states a pilot looks at to see whether anybody runs ahead, and what is signalled then,
+const DEEP: u64 = 600;
+/// and by each rule, to compare them: more and more while they are hardly apart.
+pub(super) const LOOKS: [u64; 3] = [500, 1000, 2000];
 
 /// Chooses a rule by a short search with each. An error is a limit that was reached.
 fn choose<S: System + ?Sized>(
@@ -166,22 +170,34 @@ fn choose<S: System + ?Sized>(
     if let Some(why) = only_local(options, bound) {
         return Ok(Rule::Local(why));
     }
-    let anything = pilot(system, PILOT, options, Signalled::Anything, budget)?;
-    if !anything.ran_ahead {
+    let unknown = Signalled::Learned(Learned::default());
+    let deep = pilot(system, (Order::Deep, DEEP), options, unknown, budget)?;
+    if !deep.ran_ahead {
         return Ok(Rule::Local("others than those enable somebody"));
     }
-    let local = pilot(system, PILOT, options, Signalled::Nothing, budget)?;
-    // Near a tie what was signalled is worth a closer look.
-    if anything.percent_of(&local) <= 90 {
-        return Ok(Rule::Ahead(Signalled::Anything));
+    for states in LOOKS {
+        let mut look =
+            |signalled| pilot(system, (Order::Layers, states), options, signalled, budget);
+        let local = look(Signalled::Nothing)?;
+        let anything = look(Signalled::Anything)?.percent_of(&local);
+        if anything <= FEWER {
+            return Ok(Rule::Ahead(Signalled::Anything));
+        }
+        let learned = look(deep.signalled.clone())?;
+        if learned.percent_of(&local) <= FEWER {
+            return Ok(Rule::Ahead(learned.signalled));
+        }
+        if anything >= MORE {
+            break;
+        }
     }
-    let unknown = Signalled::Learned(Learned::default());
-    let learned = pilot(system, PILOT, options, unknown, budget)?;
-    Ok(match learned.percent_of(&local) {
-        0..100 => Rule::Ahead(learned.signalled),
-        _ => Rule::Local("in a first look that reached fewer states"),
-    })
+    Ok(Rule::Local("in a first look that reached fewer states"))
 }
+
+/// Of a hundred states by strictly local steps, how many running ahead may reach at most: one of these takes longer.
+const FEWER: u64 = 80;
+/// From here on a longer look would not change that.
+const MORE: u64 = 115;
 
 /// Searches with processes that run ahead, or with strictly local steps alone, whichever explores less.
 fn reduced<S: System + ?Sized, T: Store>(

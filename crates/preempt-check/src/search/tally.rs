@@ -54,9 +54,17 @@ impl Tally {
         }
     }
 
-    /// Whether this fault counts as an error.
-    pub(crate) fn reports<S: System + ?Sized>(&self, system: &S, fault: u32) -> bool {
-        self.assertions || system.fault(fault).kind != FaultKind::Assertion
+    /// Whether this fault counts as an error. One that cuts an execution short does not; it is noted that the
+    /// search is not complete.
+    pub(crate) fn reports<S: System + ?Sized>(&mut self, system: &S, fault: u32) -> bool {
+        match system.fault(fault).kind {
+            FaultKind::Assertion => self.assertions,
+            FaultKind::Cut(reason) => {
+                self.stop = self.stop.or(Some(reason));
+                false
+            }
+            _ => true,
+        }
     }
 
     /// Whether an invalid end counts as an error.

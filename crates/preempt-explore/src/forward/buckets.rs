@@ -141,16 +141,22 @@ impl Forward {
         if !world.rules.weak || self.beyond_stale {
             return;
         }
+        let is_last = session.limits.stale == Some(self.stale as u32);
         let mut free = false;
         let mut preempting = false;
         for thread in world.thread_ids() {
             let preempts = last.is_some_and(|last| last != thread);
             let known = if preempts { preempting || !first } else { free };
-            if !known && world.has_stale_move(thread) {
+            let has = |thread| match is_last {
+                // What is beyond the limit is never looked at again.
+                true => world.has_stale_move(thread),
+                false => world.may_have_stale_move(thread),
+            };
+            if !known && has(thread) {
                 *(if preempts { &mut preempting } else { &mut free }) = true;
             }
         }
-        if session.limits.stale == Some(self.stale as u32) {
+        if is_last {
             self.beyond_stale |= free || preempting;
             return;
         }

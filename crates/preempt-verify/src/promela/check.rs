@@ -73,6 +73,7 @@ impl Checker<'_> {
         // A search has parts of the model translated on its way.
         let translation = native.as_ref().map_or(0.0, Native::translation_seconds);
         claim.statistics.compile_seconds = seconds + translation;
+        claim.statistics.seconds = (claim.statistics.seconds - translation).max(0.0);
         if let Some(violation) = &mut claim.violation {
             notes.extend(truncations_along(&interpreter, &violation.trace.raw));
             self.print_as_observed(&mut violation.trace);

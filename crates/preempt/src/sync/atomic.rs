@@ -581,7 +581,11 @@ impl<T> AtomicPtr<T> {
     /// No thread may write at the same time.
     #[doc(hidden)]
     pub unsafe fn unsync_load(&self) -> *mut T {
-        Self::unpack(peek(&self.slot, || self.initial()))
+        let value = peek(&self.slot, || self.initial());
+        if let Some(runtime) = rt::current() {
+            rt::touch_atomic(runtime, &self.slot, Location::caller());
+        }
+        Self::unpack(value)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A short search ahead of the real one: what is signalled ahead, and how fast states grow with the depth.
 //!
-//! Layer by layer, all counts up to the bound together: of two rules the one with fewer states down to the
-//! same depth is likely to have fewer in all.
+//! To learn what is signalled it goes deep. To compare rules it goes layer by layer, all counts up to the bound
+//! together: of two rules the one with fewer states down to the same depth is likely to have fewer in all.
 //!
 //! Invariant: a layer is counted only when all visits of the layer before were expanded.
 
@@ -47,10 +47,17 @@ impl Pilot {
     }
 }
 
+/// In which order a pilot explores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::search) enum Order {
+    Deep,
+    Layers,
+}
+
 /// Explores up to `states` states by a rule.
 pub(in crate::search) fn pilot<S: System + ?Sized>(
     system: &S,
-    states: u64,
+    (order, states): (Order, u64),
     options: &Options,
     signalled: Signalled,
     budget: &mut Budget,
@@ -60,6 +67,7 @@ pub(in crate::search) fn pilot<S: System + ?Sized>(
     let mut visits = Layers {
         shard: Shard::new(&mut store, 1),
         last: last_bound(options),
+        order,
         queue: VecDeque::new(),
         depths: Vec::new(),
         layers: Vec::new(),
@@ -88,6 +96,7 @@ struct Item {
 struct Layers<'s, T> {
     shard: Shard<'s, T>,
     last: u32,
+    order: Order,
     queue: VecDeque<Item>,
     /// Of each visit.
     depths: Vec<u32>,
@@ -109,7 +118,7 @@ impl<T: Store> Layers<'_, T> {
         }
         let hash = self.hash(&initial);
         self.arrive(hash, &initial, Reached::INITIALLY)?;
-        while let Some(item) = self.queue.front().copied() {
+        while !self.queue.is_empty() {
             if self.shard.states >= states {
                 return Ok(false);
             }
@@ -118,7 +127,11 @@ impl<T: Store> Layers<'_, T> {
             if let Some(stop) = budget.poll(|| progress) {
                 return Err(End::Limit(stop));
             }
-            self.queue.pop_front();
+            let next = match self.order {
+                Order::Deep => self.queue.pop_back(),
+                Order::Layers => self.queue.pop_front(),
+            };
+            let Some(item) = next else { break };
             let visit = self.shard.log[item.number as usize];
             let needed = match item.others {
                 false => self.shard.visited.begin(visit.state, visit.count.into(), visit.mover()),

@@ -2,10 +2,10 @@
 //! and the number of states it needs.
 
 use super::mistake::{Mistake, is_mistaken, with_mistake};
-use super::{Reduced, iterative_reduced, pilot};
+use super::{Order, Reduced, iterative_reduced, pilot};
 use crate::reduce::{Learned, Signalled};
 use crate::search::iterative::iterative;
-use crate::search::preemption_bound::PILOT;
+use crate::search::preemption_bound::LOOKS;
 use crate::store::Exact;
 use crate::{Budget, Check, Finding, Options, Preemptions, Reduction, Search, Storage};
 use preempt_core::{Stop, System, Verdict, replay};
@@ -55,7 +55,8 @@ fn signalled<S: System + ?Sized>(
 ) -> Option<Signalled> {
     let Some(states) = states else { return Some(Signalled::Anything) };
     let unknown = Signalled::Learned(Learned::default());
-    let seen = pilot(system, states, options, unknown, &mut Budget::unlimited()).expect("no limit");
+    let way = (Order::Deep, states);
+    let seen = pilot(system, way, options, unknown, &mut Budget::unlimited()).expect("no limit");
     (states == 0 || seen.ran_ahead).then_some(seen.signalled)
 }
 
@@ -446,11 +447,17 @@ fn the_chosen_rule_never_costs_much() {
                     false,
                     &mut budget(),
                 ));
-                let learned = signalled(&system, Some(PILOT), &options);
+                let learned = signalled(&system, Some(LOOKS[0]), &options);
                 let learned = learned.map(|learned| run(learned).1);
                 let anything = run(Signalled::Anything).1;
                 let looks = |signalled| {
-                    let seen = pilot(&system, PILOT, &options, signalled, &mut budget());
+                    let seen = pilot(
+                        &system,
+                        (Order::Layers, LOOKS[0]),
+                        &options,
+                        signalled,
+                        &mut budget(),
+                    );
                     seen.expect("no limit")
                 };
                 let first = looks(Signalled::Nothing);
