@@ -367,7 +367,9 @@ fn check(executable: &Path, number: usize, seed: u64, program: &Program) {
     );
     for other in [&together, &one_by_one] {
         if other["stop"].is_null() {
-            assert_eq!(ours["verdict"], other["verdict"], "{name}\n{other}");
+            // There may be schedules beyond the bound where there is no partial order.
+            let violated = |report: &Value| report["verdict"] == "violated";
+            assert_eq!(violated(&ours), violated(other), "{name}\n{other}");
             for key in ["kind", "preemptions"] {
                 assert_eq!(ours["violation"][key], other["violation"][key], "{name}\n{other}");
             }
