@@ -58,8 +58,7 @@ pub struct Lead {
     pub length: u32,
     /// 0 if the step went well and the successor is not transient. Otherwise one of
     /// [`Lead::VIOLATED`] and [`Lead::BROKEN`] with the fault in the bits from
-    /// [`Lead::FAULT_SHIFT`] on, or [`Lead::TRANSIENT`], or both. Without a fault these bits tell how
-    /// many steps of an indivisible sequence follow, see [`Leads::follow_sequences`].
+    /// [`Lead::FAULT_SHIFT`] on, or [`Lead::TRANSIENT`], or both. Without a fault see [`Lead::inner_steps`].
     pub result: u32,
     /// The process that moves; in the upper half 1 + its partner, or 0 without one.
     pub who: u32,
@@ -110,30 +109,24 @@ impl Lead {
         start..start + self.length as usize
     }
 
-    /// How many steps of an indivisible sequence were taken behind the step itself, see
-    /// [`Leads::follow_sequences`].
+    /// How many steps of a sequence follow the step itself, see [`Leads::follow_sequences`].
     #[inline(always)]
     pub fn inner_steps(&self) -> usize {
-        match self.result & (Lead::VIOLATED | Lead::BROKEN) {
-            0 => (self.result >> Lead::FAULT_SHIFT) as usize,
-            _ => 0,
-        }
+        let is_faulty = self.result & (Lead::VIOLATED | Lead::BROKEN) != 0;
+        if is_faulty { 0 } else { (self.result >> Lead::FAULT_SHIFT) as usize }
     }
 
     /// Where the bytes of the successor and the transitions of inner steps are.
-    #[inline(always)]
     pub fn extent(&self) -> std::ops::Range<usize> {
-        let range = self.range();
-        range.start..range.end + self.inner_steps() * size_of::<u32>()
+        self.start as usize..self.range().end + self.inner_steps() * size_of::<u32>()
     }
 
-    /// The inner steps, all by the process of the step itself, found in the list of bytes that the
-    /// successor lies in.
+    /// The inner steps, by the process of the step itself, out of the bytes that the successor lies in.
     pub fn inner<'a>(&self, bytes: &'a [u8]) -> impl Iterator<Item = Step> + 'a {
         let process = ProcessId(self.who as u16);
-        let log = bytes.get(self.range().end..self.extent().end).unwrap_or_default();
-        log.chunks_exact(size_of::<u32>())
-            .map(move |id| Step::new(process, u32::from_le_bytes([id[0], id[1], id[2], id[3]])))
+        let log = bytes[self.range().end..self.extent().end].chunks_exact(size_of::<u32>());
+        let number = |id: &[u8]| id.iter().rev().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+        log.map(move |id| Step::new(process, number(id)))
     }
 }
 
@@ -185,10 +178,8 @@ pub struct Leads {
     pub list: Vec<Lead>,
     /// What the system remembers of the last state it expanded into this list, if anything.
     pub notes: Vec<u64>,
-    /// Whether the system may go on behind a step into an indivisible sequence, as long as the sequence
-    /// has exactly one step and all goes well: the successor is then the state where it stopped. The
-    /// transitions of the inner steps lie behind the bytes of the successor, four bytes each,
-    /// and [`Lead::result`] counts them.
+    /// Whether the system may go on inside indivisible sequences that have one step and go well: a successor is
+    /// then the state where it stopped, with the transitions of the inner steps behind its bytes.
     pub follow_sequences: bool,
 }
 
