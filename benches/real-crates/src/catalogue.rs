@@ -13,6 +13,15 @@ pub(crate) struct Crate {
     pub(crate) prefixes: &'static [&'static str],
     /// Crates it depends on that use loom themselves, with their versions.
     pub(crate) with: &'static [(&'static str, &'static str)],
+    /// What distinguishes it from another entry for the same crate.
+    pub(crate) part: &'static str,
+}
+
+impl Crate {
+    /// Its name in the table, and on the command line.
+    pub(crate) fn label(&self) -> String {
+        format!("{}{}", self.name, self.part)
+    }
 }
 
 const UTILS: (&str, &str) = ("crossbeam-utils", "0.8.23");
@@ -28,6 +37,7 @@ const PLAIN: Crate = Crate {
     test: None,
     prefixes: &[],
     with: &[],
+    part: "",
 };
 
 /// loom itself: its own integration tests, over either tool.
@@ -43,6 +53,14 @@ pub(crate) const CRATES: &[Crate] = &[
         version: "1.53.1",
         features: &["full", "test-util"],
         prefixes: &["sync::"],
+        ..PLAIN
+    },
+    Crate {
+        name: "tokio",
+        version: "1.53.1",
+        features: &["full", "test-util"],
+        prefixes: &["runtime::"],
+        part: "-runtime",
         ..PLAIN
     },
     Crate { name: "sharded-slab", version: "0.1.7", features: &["loom"], ..PLAIN },

@@ -52,12 +52,12 @@ fn main() -> Result<()> {
     for (krate, part) in selected(&arguments)? {
         let side = |tool: Tool| {
             if !arguments.tools.contains(&tool) || arguments.table_only {
-                return workspace.kept(tool, krate.name).ok_or_else(|| "not run".to_string());
+                return workspace.kept(tool, &krate.label()).ok_or_else(|| "not run".to_string());
             }
             let rows = run_crate(&workspace, tool, krate, (part, None), &arguments);
             let rows = rows.and_then(|rows| {
                 if part.is_empty() {
-                    workspace.keep(tool, krate.name, &rows)?;
+                    workspace.keep(tool, &krate.label(), &rows)?;
                 }
                 Ok(rows)
             });
@@ -67,7 +67,7 @@ fn main() -> Result<()> {
             })
         };
         sections.push(Section {
-            title: format!("{} {}", krate.name, krate.version),
+            title: format!("{} {}", krate.label(), krate.version),
             ours: side(Tool::Preempt),
             theirs: side(Tool::Loom),
         });
@@ -149,6 +149,11 @@ fn run_crate(
             if !chosen || !test.contains(part) {
                 continue;
             }
+            let other = if krate.name == SHUTTLE { suites::not_applicable(&test) } else { None };
+            if let Some(reason) = other.filter(|_| tool == Tool::Preempt) {
+                eprintln!("{:8} {} {test}: does not apply ({reason})", tool.name(), krate.name);
+                continue;
+            }
             for mut row in runner::run(workspace, &executable, &folder, &test, &options)? {
                 if row.outcome == Outcome::Passed && krate.name != SHUTTLE {
                     continue;
@@ -183,7 +188,7 @@ fn selected(arguments: &Arguments) -> Result<Vec<(&'static Crate, &str)>> {
         return Ok(CRATES.iter().map(|krate| (krate, "")).collect());
     }
     let find = |(name, part): &'_ (String, String)| -> Result<(&'static Crate, String)> {
-        let krate = CRATES.iter().find(|krate| krate.name == name);
+        let krate = CRATES.iter().find(|krate| krate.label() == *name);
         Ok((krate.with_context(|| format!("no crate {name} in the catalogue"))?, part.clone()))
     };
     let mut found = Vec::new();

@@ -15,14 +15,18 @@ pub(crate) struct Row {
     pub(crate) outcome: Outcome,
     pub(crate) executions: u64,
     pub(crate) seconds: f64,
+    /// Processor seconds of its process, a share of them if there are several models in it.
+    pub(crate) processor: f64,
 }
 
 /// How a model ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
     Holds,
-    /// Time was up, or the bound that the test asks for was completed.
+    /// Time was up.
     WithinBound(Option<u64>),
+    /// The bound that the test asks for was completed.
+    AskedBound(u64),
     /// Failed, with the kind and the preemptions if known. `expected` by `#[should_panic]`.
     Failed {
         kind: String,
@@ -157,7 +161,7 @@ pub(crate) fn run(
     if options.ignored_too {
         command.arg("--include-ignored");
     }
-    let begin = Instant::now();
+    let (begin, used) = (Instant::now(), processor_time_of_children());
     let mut child = command
         .current_dir(folder)
         .env("PREEMPT_REPORT", &report)
@@ -181,7 +185,14 @@ pub(crate) fn run(
     };
     let passed = status.is_some_and(|status| status.success());
     let text = fs::read_to_string(&report).unwrap_or_default();
-    let mut rows: Vec<Row> = text.lines().filter_map(|line| row(test, line, passed)).collect();
+    let limit = options.seconds as f64;
+    let mut rows: Vec<Row> =
+        text.lines().filter_map(|line| row(test, line, passed, limit)).collect();
+    let processor = processor_time_of_children() - used;
+    let total: f64 = rows.iter().map(|row| row.seconds).sum();
+    for row in &mut rows {
+        row.processor = if total > 0.0 { processor * row.seconds / total } else { 0.0 };
+    }
     let failed = rows.iter().any(|row| matches!(row.outcome, Outcome::Failed { .. }));
     let (executions, seconds) = (0, begin.elapsed().as_secs_f64());
     let outcome = match status {
@@ -197,8 +208,19 @@ pub(crate) fn run(
     if outcome == Outcome::TestFailed {
         rows.clear();
     }
-    rows.push(Row { test: test.into(), outcome, executions, seconds });
+    rows.push(Row { test: test.into(), outcome, executions, seconds, processor });
     Ok(rows)
+}
+
+/// Seconds that the processes which have ended so far have used.
+fn processor_time_of_children() -> f64 {
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    // SAFETY: a plain system call on a zeroed structure of the right type.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage);
+        seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
 }
 
 impl Row {
@@ -207,6 +229,7 @@ impl Row {
         let (word, number, expected) = match &self.outcome {
             Outcome::Holds => ("holds".to_string(), None, false),
             Outcome::WithinBound(bound) => ("bound".to_string(), *bound, false),
+            Outcome::AskedBound(bound) => ("asked".to_string(), Some(*bound), false),
             Outcome::Failed { kind, preemptions, expected } => {
                 (format!("failed {kind}"), *preemptions, *expected)
             }
@@ -216,7 +239,7 @@ impl Row {
         };
         serde_json::json!({
             "test": self.test, "outcome": word, "number": number, "expected": expected,
-            "executions": self.executions, "seconds": self.seconds,
+            "executions": self.executions, "seconds": self.seconds, "processor": self.processor,
         })
     }
 
@@ -227,6 +250,7 @@ impl Row {
         let outcome = match word.split_once(' ') {
             None if word == "holds" => Outcome::Holds,
             None if word == "passed" => Outcome::Passed,
+            None if word == "asked" => Outcome::AskedBound(number.unwrap_or(0)),
             Some(("failed", kind)) => Outcome::Failed {
                 kind: kind.to_string(),
                 preemptions: number,
@@ -241,12 +265,14 @@ impl Row {
             outcome,
             executions: value["executions"].as_u64()?,
             seconds: value["seconds"].as_f64()?,
+            processor: value["processor"].as_f64().unwrap_or(0.0),
         })
     }
 }
 
-fn row(test: &str, line: &str, passed: bool) -> Option<Row> {
+fn row(test: &str, line: &str, passed: bool, limit: f64) -> Option<Row> {
     let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    let seconds = value["seconds"].as_f64()?;
     let outcome = match value["verdict"].as_str()? {
         "holds" => Outcome::Holds,
         "violated" => Outcome::Failed {
@@ -254,12 +280,11 @@ fn row(test: &str, line: &str, passed: bool) -> Option<Row> {
             preemptions: value["preemptions"].as_u64(),
             expected: passed,
         },
-        _ => Outcome::WithinBound(value["bound"].as_u64()),
+        _ => match value["bound"].as_u64() {
+            Some(bound) if seconds < 0.9 * limit => Outcome::AskedBound(bound),
+            bound => Outcome::WithinBound(bound),
+        },
     };
-    Some(Row {
-        test: test.to_string(),
-        outcome,
-        executions: value["executions"].as_u64()?,
-        seconds: value["seconds"].as_f64()?,
-    })
+    let executions = value["executions"].as_u64()?;
+    Some(Row { test: test.to_string(), outcome, executions, seconds, processor: 0.0 })
 }

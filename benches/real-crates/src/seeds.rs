@@ -47,6 +47,16 @@ pub(crate) const SEEDS: &[Seed] = &[
         },
     },
     Seed {
+        krate: "concurrent-queue",
+        test: "spsc",
+        what: "push unlocks a single slot without release",
+        change: Change::Edit {
+            file: "src/single.rs",
+            from: "self.state.fetch_and(!LOCKED, Ordering::Release);\n            Ok(())",
+            to: "self.state.fetch_and(!LOCKED, Ordering::Relaxed);\n            Ok(())",
+        },
+    },
+    Seed {
         krate: "sharded-slab",
         test: "transfer_stack",
         what: "a slot is published to the stack of free slots without release",

@@ -46,6 +46,73 @@ const NOT_APPLICABLE: &[(&str, &str)] = &[
     ("execution_state_global_subscriber", "spans of the crate tracing"),
 ];
 
+/// Tests of other files that are about such parts: how the name ends, and why it does not apply. A test that is
+/// not here must pass.
+const TESTS_NOT_APPLICABLE: &[(&str, &str)] = &[
+    ("condvar::replay_producer_consumer_broken2", SHUTTLES_SCHEDULE),
+    ("random::random_mod_10_equals_7_replay_fails", SHUTTLES_SCHEDULE),
+    ("async_match_deadlock::async_match_deadlock_replay", SHUTTLES_SCHEDULE),
+    ("bounded_buffer::test_bounded_buffer_minimal_deadlock_replay", SHUTTLES_SCHEDULE),
+    ("shrink::shrink_after_min", SHUTTLES_SCHEDULE),
+    ("shrink::shrink_before_min", SHUTTLES_SCHEDULE),
+    ("dfs::trivial_one_thread", COUNTS),
+    ("dfs::trivial_two_threads", COUNTS),
+    ("dfs::two_threads", COUNTS),
+    ("dfs::two_threads_depth_4", COUNTS),
+    ("dfs::two_threads_depth_5", COUNTS),
+    ("dfs::yield_loop_max_depth", COUNTS),
+    ("dfs::yield_loop_one_thread", COUNTS),
+    ("dfs::yield_loop_three_threads", COUNTS),
+    ("dfs::yield_loop_two_threads", COUNTS),
+    ("dfs::yield_loop_two_threads_bounded", COUNTS),
+    ("lazy_static::shared_static", COUNTS),
+    ("portfolio::portfolio_stop_force_unwinds_atomic_drop", COUNTS),
+    ("basic::drop_shuttle_future", COUNTS),
+    ("basic::drop_shuttle_yield_future", COUNTS),
+    ("pct::no_concurrency", "preempt does not mind a test without concurrency"),
+    ("pct::yield_spin_loop_unfair", "a yield is fair in preempt, whoever asks for it"),
+    (
+        "pct::yield_spin_loop_fair",
+        "a limit of 50 steps, of which preempt's tasks need more than shuttle's",
+    ),
+    ("rwlock::double_read", READ_TWICE),
+    ("rwlock::double_try_read", READ_TWICE),
+    ("rwlock::read_try_read", READ_TWICE),
+    (
+        "mutex::mutex_unfair",
+        "spawning a thread is a switch in shuttle, and the test records it through std",
+    ),
+    ("task::async_tasks_created_at_same_src_location_have_different_signatures", SIGNATURES),
+    ("task::async_tasks_created_in_different_src_locations_have_different_signatures", SIGNATURES),
+    ("task::sync_tasks_created_at_same_src_location_have_different_signatures", SIGNATURES),
+    ("task::sync_tasks_created_in_different_src_locations_have_different_signatures", SIGNATURES),
+    ("task::task_signatures_consistent_across_shuttle_iterations", SIGNATURES),
+    (
+        "abort_freedom::panic_handling_avoids_aborting",
+        "preempt reports a panic during unwinding as such, without an option",
+    ),
+    ("basic::join_handle_abort", "shuttle drops tasks that are aborted while they are blocked"),
+    ("uncontrolled_nondeterminism::panic_context_switch_when_expecting_rng", FIRST_DIFFERENCE),
+    ("uncontrolled_nondeterminism::panic_rng_when_expecting_context_switch", FIRST_DIFFERENCE),
+    ("uncontrolled_nondeterminism::panic_ended_earlier", FIRST_DIFFERENCE),
+    ("uncontrolled_nondeterminism::panic_should_have_ended", FIRST_DIFFERENCE),
+];
+
+const SHUTTLES_SCHEDULE: &str = "a schedule of shuttle's steps";
+const COUNTS: &str =
+    "a number of executions: preempt has fewer, and some more to learn about the test";
+const READ_TWICE: &str =
+    "shuttle forbids a second read by the same thread; std does not, unless a writer waits";
+const SIGNATURES: &str = "signatures of tasks";
+const FIRST_DIFFERENCE: &str =
+    "which difference comes first depends on shuttle's steps; one is reported";
+
+/// Why a test of shuttle's does not apply to preempt.
+pub(crate) fn not_applicable(test: &str) -> Option<&'static str> {
+    let ends = |(name, _): &&(&str, &str)| test.ends_with(&format!("::{name}"));
+    TESTS_NOT_APPLICABLE.iter().find(ends).map(|(_, reason)| *reason)
+}
+
 /// shuttle's tests: one target per file, so that each compiles or not by itself. Only the attribute
 /// that turns logging on is removed.
 pub(crate) fn prepare_shuttle(workspace: &Workspace, tool: Tool, version: &str) -> Result<PathBuf> {

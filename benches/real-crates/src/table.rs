@@ -25,7 +25,7 @@ impl Totals {
         let mut totals = Totals::default();
         for row in rows {
             match &row.outcome {
-                Outcome::Holds => totals.exhausted += 1,
+                Outcome::Holds | Outcome::AskedBound(_) => totals.exhausted += 1,
                 Outcome::WithinBound(_) => totals.bounded += 1,
                 Outcome::Failed { expected: true, .. } => totals.expected += 1,
                 Outcome::Failed { .. } | Outcome::TestFailed => totals.failed += 1,
@@ -53,9 +53,10 @@ pub(crate) fn render(sections: &[Section], seconds: u64, release: bool, note: &s
     let mut text = format!(
         "# Real crates' loom tests\n\nWritten by `cargo run -p bench-real-crates`; {seconds} s per model \
          for either tool, {profile}. The crates are as published; only the dependency \
-         line that names loom differs. *Exhausted*: every execution was explored. *Bounded*: time was up, or \
-         the test asks for a bound (ours then says which bound was completed). *Expected*: fails, as \
-         `#[should_panic]` asks. {note}\n\n\
+         line that names loom differs. *Exhausted*: every execution was explored, or every one within the bound that \
+         the test itself sets. *Bounded*: time was up (ours then says which bound was completed). *Expected*: \
+         fails, as `#[should_panic]` asks. The last two numbers of a model are seconds and processor seconds. \
+         {note}\n\n\
          | crate | models: ours | loom | exhausted: ours | loom | bounded: ours | loom | expected: ours | loom | \
          failed: ours | loom | crashed: ours | loom |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
     );
@@ -79,7 +80,8 @@ pub(crate) fn render(sections: &[Section], seconds: u64, release: bool, note: &s
             (section.ours.as_ref().unwrap_or(&empty), section.theirs.as_ref().unwrap_or(&empty));
         let _ = writeln!(
             text,
-            "\n## {}\n\n| model | ours | executions | s | loom | executions | s |\n|---|---|---|---|---|---|---|",
+            "\n## {}\n\n| model | ours | executions | s | cpu s | loom | executions | s | cpu s |\n\
+             |---|---|---|---|---|---|---|---|---|",
             section.title
         );
         for (name, a, b) in paired(ours, theirs) {
@@ -139,9 +141,10 @@ impl PartialEq for Row {
 }
 
 fn cells(row: Option<&Row>) -> String {
-    let Some(row) = row else { return "– | – | –".to_string() };
+    let Some(row) = row else { return "– | – | – | –".to_string() };
     let outcome = match &row.outcome {
         Outcome::Holds => "holds".to_string(),
+        Outcome::AskedBound(bound) => format!("≤ {bound}, all the test asks for"),
         Outcome::WithinBound(Some(bound)) => format!("≤ {bound} done"),
         Outcome::WithinBound(None) => "time up".to_string(),
         Outcome::Failed { kind, preemptions, expected } => {
@@ -155,5 +158,5 @@ fn cells(row: Option<&Row>) -> String {
         Outcome::Passed => "passes".to_string(),
         Outcome::Crashed(how) => format!("**CRASHED**: {how}"),
     };
-    format!("{outcome} | {} | {:.3}", row.executions, row.seconds)
+    format!("{outcome} | {} | {:.3} | {:.3}", row.executions, row.seconds, row.processor)
 }

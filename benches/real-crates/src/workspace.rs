@@ -143,11 +143,10 @@ impl Workspace {
     fn copy(&self, tool: Tool, name: &str, version: &str) -> Result<PathBuf> {
         let source = self.published(name, version)?;
         let folder = self.folder.join(tool.name()).join(format!("{name}-{version}"));
-        let _ = fs::remove_dir_all(&folder);
         copy_folder(&source, &folder)?;
         let (path, package) = self.loom(tool);
         let manifest = folder.join("Cargo.toml");
-        let text = with_loom(&fs::read_to_string(&manifest)?, package, &path);
+        let text = with_loom(&fs::read_to_string(source.join("Cargo.toml"))?, package, &path);
         fs::write(manifest, text)?;
         let _ = fs::remove_file(folder.join("Cargo.lock"));
         Ok(folder)
@@ -189,6 +188,10 @@ fn with_loom(manifest: &str, package: &str, path: &Path) -> String {
     text
 }
 
+fn is_different(a: &Path, b: &Path) -> Result<bool> {
+    Ok(!b.exists() || fs::read(a)? != fs::read(b)?)
+}
+
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -196,7 +199,8 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
         let target = to.join(entry.file_name());
         if entry.file_type()?.is_dir() {
             copy_folder(&entry.path(), &target)?;
-        } else {
+        } else if entry.file_name() != "Cargo.toml" && is_different(&entry.path(), &target)? {
+            // Cargo would compile again what was only written again.
             fs::copy(entry.path(), target)?;
         }
     }

@@ -41,6 +41,22 @@ macro_rules! body {
     };
 }
 
+/// The same for tests that rely on weak memory orders, by number.
+macro_rules! weak_body {
+    ($function:ident, $tool:ident) => {
+        pub(crate) fn $function(name: &str) -> Option<fn(usize, bool)> {
+            use crate::$tool::weak::{ALGORITHMS, LITMUS};
+            match name {
+                "algorithm" => Some(|n, broken| ALGORITHMS[n].1(broken)),
+                "litmus" => Some(|n, _| note(LITMUS[n].1())),
+                _ => None,
+            }
+        }
+    };
+}
+
+weak_body!(weak_with_preempt, with_preempt);
+weak_body!(weak_with_loom, with_loom);
 body!(with_preempt, with_preempt);
 body!(with_loom, with_loom);
 body!(with_shuttle, with_shuttle);

@@ -9,6 +9,7 @@
 #![allow(clippy::duplicate_mod, reason = "each tool gets its own copy of the bodies")]
 
 mod bodies;
+mod weak;
 mod with_loom;
 mod with_preempt;
 mod with_shuttle;
@@ -21,13 +22,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
+static GRAPHS: AtomicU64 = AtomicU64::new(0);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|a| a == "one") {
         return one(&arguments[1..]);
     }
-    let limit = arguments.first().and_then(|a| a.parse().ok()).unwrap_or(1000);
+    let limit = arguments.last().and_then(|a| a.parse().ok()).unwrap_or(1000);
+    if arguments.first().is_some_and(|a| a == "weak") {
+        print!("{}", weak::tables(limit));
+        return ExitCode::SUCCESS;
+    }
     print!("{}", tables(limit));
     ExitCode::SUCCESS
 }
@@ -358,8 +364,8 @@ fn one(arguments: &[String]) -> ExitCode {
         finish("timeout", begin);
     });
     let function = match tool.split('-').next() {
-        Some("preempt") => bodies::with_preempt(body),
-        Some("loom") => bodies::with_loom(body),
+        Some("preempt") => bodies::weak_with_preempt(body).or_else(|| bodies::with_preempt(body)),
+        Some("loom") => bodies::weak_with_loom(body).or_else(|| bodies::with_loom(body)),
         _ => bodies::with_shuttle(body),
     };
     let Some(function) = function else { return ExitCode::FAILURE };
@@ -409,6 +415,7 @@ fn ours(tool: &str, bound: Option<u32>, body: impl Fn() + Sync) -> &'static str 
     let report = check.run(body);
     // Repeating the failure for its report is not part of the search.
     EXECUTIONS.store(report.executions, Ordering::Relaxed);
+    GRAPHS.store(report.partial_orders, Ordering::Relaxed);
     match report.outcome {
         Outcome::Failed(_) => "failure",
         Outcome::Inconclusive(_) => "inconclusive",
@@ -434,6 +441,7 @@ fn finish(status: &str, begin: f64) -> ! {
     for outcome in outcomes.iter() {
         let _ = writeln!(out, "OUTCOME {outcome:?}");
     }
+    let _ = writeln!(out, "GRAPHS {}", GRAPHS.load(Ordering::Relaxed));
     let _ = writeln!(out, "RESULT {status} {} {seconds}", EXECUTIONS.load(Ordering::Relaxed));
     let _ = out.flush();
     std::process::exit(0)

@@ -7,6 +7,7 @@
 
 mod asleep;
 mod cancel;
+mod compact;
 mod fault;
 mod footprint;
 mod replay;
@@ -20,12 +21,13 @@ mod words;
 
 pub use asleep::Asleep;
 pub use cancel::Cancellation;
+pub use compact::{Few, Lead, Leads};
 pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
 pub use replay::{ReplayError, changes_between, cost, replay, tell};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
-pub use system::{AsSystem, Few, Label, Lead, Leads, Successors, System};
+pub use system::{AsSystem, Label, Successors, System};
 pub use trace::{Change, Position, Trace, TraceStep, Value};
 pub use vector::{Difference, Vector, part};
 pub use verdict::{

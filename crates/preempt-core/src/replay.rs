@@ -60,11 +60,11 @@ pub fn replay<S: System + ?Sized>(
         let rest = (at + 1 == steps.len()).then(|| positions(system, &state));
         let before = state.clone();
         outcome = system.apply(&mut state, step);
-        if let Outcome::Broken(fault) = outcome
-            && let FaultKind::Stopped(reason) = system.fault(fault).kind
-        {
-            let stopped = Some(reason);
-            return Err(ReplayError { stopped, ..ReplayError::new(at, reason.to_string()) });
+        if let Outcome::Broken(fault) = outcome {
+            if let FaultKind::Stopped(reason) = system.fault(fault).kind {
+                let stopped = Some(reason);
+                return Err(ReplayError { stopped, ..ReplayError::new(at, reason.to_string()) });
+            }
         }
         let mut told = tell(system, &before, step, switch);
         if matches!(outcome, Outcome::Broken(_)) {

@@ -80,6 +80,7 @@ pub fn serve<P: Program>(session: &mut Session<'_, P>, employer: Employer) {
             ending: ending.clone(),
             schedule: Schedule::of(&session.run),
             preemptions: session.run.preemptions,
+            stale: session.run.stale,
         });
         let report = RunReport { path, lessons, ending, finding };
         if employer.reports.send(report).is_err() {

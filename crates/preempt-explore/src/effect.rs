@@ -50,12 +50,18 @@ pub(crate) struct Done {
 impl World {
     /// The hash of the graph after `step`, without executing it.
     pub fn graph_after(&self, step: Move) -> u128 {
+        if self.is_kept(step.thread) {
+            return self.hash ^ self.access_term(step);
+        }
         self.hash ^ self.term_of(step.thread, self.touch(step))
     }
 
     /// Executes the pending operation of a thread. Returns what the thread sees.
     pub fn apply(&mut self, step: Move) -> u64 {
         let id = step.thread;
+        if self.is_kept(id) {
+            return self.apply_access(step);
+        }
         let touch = self.touch(step);
         let operation = self.threads[id.index()].operation;
         self.record(id, touch);
@@ -80,6 +86,30 @@ impl World {
             self.fired += 1;
         }
         done.result
+    }
+
+    /// What follows an access to an atomic of which all writes are kept. `outdated`: what was read is
+    /// older than a change.
+    pub(crate) fn after_access(
+        &mut self,
+        id: ThreadId,
+        operation: &Operation,
+        result: u64,
+        changed: bool,
+        outdated: bool,
+    ) {
+        if self.rules.watch {
+            let (object, second) = (operation.object, ObjectId::NONE);
+            let touch = Touch { object, write: changed, second, timeout: false, stamp: 0 };
+            let done = Done { result, observed: 0, publish: Publish::Nothing, changed };
+            self.follow(id, touch, operation, &done, false);
+            if outdated {
+                self.has_outdated(id, object);
+            }
+        }
+        if self.urgent == Some(id) {
+            self.urgent = None;
+        }
     }
 
     /// The history of a thread after its pending comparison, which does not hold the outcome.
@@ -133,7 +163,7 @@ impl World {
         }
     }
 
-    fn action_name(&self, id: ThreadId) -> u64 {
+    pub(crate) fn action_name(&self, id: ThreadId) -> u64 {
         let thread = &self.threads[id.index()];
         mix(thread.key, u64::from(thread.steps))
     }
@@ -372,6 +402,27 @@ impl World {
     }
 
     fn publish(&mut self, id: ThreadId, operation: &Operation, done: &Done, history: u64) {
+        match operation.action {
+            Action::Choose => {}
+            Action::Yield => {
+                if let Some(weak) = &mut self.weak {
+                    weak.note_yield(id);
+                }
+            }
+            _ if self.weak.is_some() => return self.publish_logged(id, operation, done, history),
+            _ => {}
+        }
+        self.publish_quietly(id, operation, done, history);
+    }
+
+    /// Publishes, and logs what the thread knows afterwards.
+    fn publish_logged(&mut self, id: ThreadId, operation: &Operation, done: &Done, history: u64) {
+        let time = self.clocks.as_mut().map_or(0, |clocks| clocks.now(id));
+        self.publish_quietly(id, operation, done, history);
+        self.log_other(id, time);
+    }
+
+    fn publish_quietly(&mut self, id: ThreadId, operation: &Operation, done: &Done, history: u64) {
         let publish = done.publish;
         if operation.object == ObjectId::NONE {
             if let Some(clocks) = &mut self.clocks {
@@ -407,6 +458,9 @@ impl World {
                 matches!(operation.action, Action::CompareExchange | Action::ComparePointer);
             let order = if compares && !writes { operation.failure } else { operation.order };
             let reads = operation.action != Action::Store;
+            if writes && self.rules.mixed {
+                clocks.atomic_write(id, operation.object, operation.site);
+            }
             clocks.number(id, operation.object, order, (reads, writes));
         } else {
             let acquires = !matches!(
@@ -419,7 +473,12 @@ impl World {
                     | Action::NotifyOne
                     | Action::NotifyAll
             );
-            if acquires {
+            // An attempt that fails learns nothing of what was done under the lock.
+            let attempt = matches!(
+                operation.action,
+                Action::TryLock | Action::TryReadLock | Action::TryWriteLock
+            );
+            if acquires && !(attempt && done.result == 0) {
                 clocks.acquire(id, operation.object);
             }
             match publish {

@@ -36,6 +36,8 @@ const LONGEST_ROUND: u32 = 64;
 struct Probe {
     thread: ThreadId,
     key: u64,
+    /// See [`World::round_of`].
+    round: (u64, u64),
     rounds: u32,
     /// Operations since the last yield.
     operations: u32,
@@ -73,6 +75,7 @@ impl Run {
             probe: self.probe.take().map(|(thread, key)| Probe {
                 thread,
                 key,
+                round: self.world.round_of(thread),
                 rounds: 0,
                 operations: 0,
             }),
@@ -80,6 +83,8 @@ impl Run {
         self.world.panicked = None;
         self.world.urgent = None;
         self.world.clocks = None;
+        // The newest values are with the objects.
+        self.world.weak = None;
         self.world.rules.daemons = false;
     }
 
@@ -142,9 +147,9 @@ impl Run {
         } else if yields {
             probe.rounds += 1;
             probe.operations = 0;
-            let same = self.world.loop_of(thread) == probe.key;
+            let same = self.world.round_of(thread) == probe.round;
             (!same || probe.rounds > GIVES_UP).then_some(same)
-        } else if !self.world.can_go_on(thread) {
+        } else if !self.world.is_enabled(thread, state) {
             // Blocked: inside the loop, or after it.
             Some(self.world.begins_again(thread))
         } else {

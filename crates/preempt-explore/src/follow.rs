@@ -40,7 +40,7 @@ impl<L: Learner> Driver for Follow<'_, L> {
         let Some(&step) = self.path.get(run.path.len()) else {
             return Some(without_preemption(&run.world, run.last, moves));
         };
-        if moves.contains(&step) {
+        if moves.contains(&step) || run.world.permits(step) {
             return Some(step);
         }
         self.strayed = Some(Mismatch::cannot_move(run, step));

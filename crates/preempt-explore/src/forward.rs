@@ -14,12 +14,18 @@
 //! it needs. Graphs reached by several last threads at that cost keep all of them, because each
 //! may continue for free; if one of them cannot continue (or yields), everybody may.
 //!
+//! Under weak memory stale choices are a second cost, see `forward/levels.rs`. What follows from a stale
+//! choice is found by the same search at the next level.
+//!
 //! Steps at which nothing can branch get no state of their own: in the last bucket a thread runs
 //! until it cannot go on, and, when only the first failure is wanted, past operations on objects that
 //! no other thread uses. A preemption before such an operation can as well happen after it, unless
 //! the thread then ends (which lets others join it, so a switch that was forced would be counted) or
 //! panics. If another thread turns out to use the object, the search begins again; the program does
 //! not have to be run again for that. With [`explore_with`] workers execute the program.
+
+mod buckets;
+mod levels;
 
 #[cfg(test)]
 use crate::histories::Histories;
@@ -29,9 +35,9 @@ use crate::recorded::{Recorded, lost};
 use crate::{
     Action, Crew, Ending, Finding, Halt, Move, Program, Session, Status, Terminal, ThreadId, World,
 };
+use levels::Level;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::hash::{BuildHasherDefault, Hash, Hasher};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long to wait for a worker before looking at the clock.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -73,47 +79,6 @@ pub fn explore_steps<P: Program>(session: &mut Session<'_, P>) -> (Halt, Steps) 
     (halt, forward.steps.unwrap_or_default())
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Graph(u64, u64);
-
-impl Graph {
-    fn of(hash: u128) -> Self {
-        Graph(hash as u64, (hash >> 64) as u64)
-    }
-}
-
-impl Hash for Graph {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0);
-    }
-}
-
-/// Graph hashes are well mixed already.
-#[derive(Default)]
-struct Unhashed(u64);
-
-impl Hasher for Unhashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {}
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Visit {
-    cost: u16,
-    first: u16,
-    /// More last threads than the first are in `more`.
-    several: bool,
-    /// Some last thread could not go on, so every step is free.
-    all: bool,
-}
-
 #[derive(Clone, Copy)]
 struct Node {
     parent: u32,
@@ -126,7 +91,7 @@ struct Node {
     step: Move,
 }
 
-struct Pending {
+pub(crate) struct Pending {
     world: World,
     node: u32,
     /// First visit of this graph: it may be a terminal, and its preemptions are to be tried.
@@ -144,20 +109,22 @@ const ROOT: u32 = 0;
 #[derive(Default)]
 struct Forward {
     recorded: Recorded,
-    visited: std::collections::HashMap<Graph, Visit, BuildHasherDefault<Unhashed>>,
-    more: FxHashSet<(u128, u32)>,
+    /// Number of stale choices of the level that is being explored.
+    stale: usize,
+    /// That level, whose place in `levels` is empty meanwhile.
+    level: Level,
+    levels: Vec<Level>,
     nodes: Vec<Node>,
-    /// Nodes whose preemptions belong to the next bucket.
-    edges: Vec<u32>,
-    /// Whether some preemption was left to a bucket beyond the bound.
+    /// Whether something was left to a bucket beyond the bound, or to a level beyond the limit.
     beyond: bool,
-    stack: Vec<Pending>,
+    beyond_stale: bool,
     spare: Vec<World>,
     moves: Vec<Move>,
     moves_beyond: Vec<Move>,
     /// Worlds along the path to the node materialised last.
     trail: Vec<(u32, World)>,
     ticks: u32,
+    pops: u32,
     steps: Option<Steps>,
     /// Executions up to each bound before the search began again, and all until then.
     earlier: Vec<u64>,
@@ -197,29 +164,18 @@ impl Forward {
         if let Some(steps) = &mut self.steps {
             steps.initial = world.graph();
         }
-        let visit = Visit { cost: 0, first: 0, several: false, all: false };
-        self.visited.insert(Graph::of(world.graph()), visit);
+        self.level.visit(world.graph(), ThreadId::MAIN, 0);
         let step = Move { thread: ThreadId::MAIN, choice: 0 };
         self.nodes.push(Node { parent: ROOT, level: 0, depth: 0, more: 0, step });
         self.trail.push((ROOT, world.clone()));
-        self.stack.push(Pending { world, node: ROOT, first: true });
-        let mut bound = 0;
-        loop {
-            if bound > 0 {
-                for node in std::mem::take(&mut self.edges) {
-                    self.preempt(session, node, bound)?;
-                }
-            }
-            self.drain(session, bound)?;
-            session.tally.states = self.nodes.len() as u64;
-            session.tally.row(bound);
-            self.correct_row(session);
-            session.tally.exhausted = self.edges.is_empty() && !self.beyond;
-            if session.tally.exhausted || session.limits.bound == Some(bound) {
-                return Ok(());
-            }
-            bound += 1;
+        self.level.stack.push(Pending { world, node: ROOT, first: true });
+        self.level.is_open = true;
+        self.levels.push(Level::default());
+        while let Some(stale) = self.next_level(session) {
+            self.turn_to(stale);
+            self.explore_bucket(session)?;
         }
+        Ok(())
     }
 
     /// Forgets the search but not what is known about the program.
@@ -228,16 +184,17 @@ impl Forward {
             self.hear(session, PATIENCE, 0)?;
         }
         self.recorded.contradicted = false;
-        self.visited.clear();
-        self.more.clear();
+        self.stale = 0;
+        self.level = Level::default();
+        self.levels.clear();
         self.nodes.clear();
-        self.edges.clear();
         self.beyond = false;
-        self.stack.clear();
+        self.beyond_stale = false;
         self.trail.clear();
         self.suspended.clear();
         self.requested.clear();
         session.tally.graphs.clear();
+        session.tally.stale.clear();
         let executions = session.tally.executions;
         for earlier in &mut self.earlier {
             *earlier += executions - self.began;
@@ -263,9 +220,12 @@ impl Forward {
 
     fn drain<P: Program>(&mut self, session: &mut Session<'_, P>, cost: u32) -> Result<(), Halt> {
         loop {
-            while let Some(pending) = self.stack.pop() {
+            while let Some(pending) = self.level.stack.pop() {
                 self.expand(session, &pending, cost)?;
                 self.spare.push(pending.world);
+                if self.hands_over() {
+                    return Ok(());
+                }
                 if !self.suspended.is_empty() {
                     self.hear(session, Duration::ZERO, cost)?;
                 }
@@ -278,6 +238,16 @@ impl Forward {
                 return Err(Halt::Time);
             }
         }
+    }
+
+    /// Whether it is another level's turn.
+    fn hands_over(&mut self) -> bool {
+        let Some(share) = self.level.share else { return false };
+        self.pops += 1;
+        if self.pops % 256 == 0 && self.suspended.is_empty() {
+            self.level.is_paused = Instant::now() >= share;
+        }
+        self.level.is_paused
     }
 
     /// Takes in what a worker has found out, and goes on where that was missing.
@@ -300,7 +270,7 @@ impl Forward {
             return Err(session.check(Ending::Nondeterminism(mismatch)).unwrap_or(Halt::Failure));
         }
         if let Some(finding) = report.finding {
-            let fewer = |f: &Finding| f.preemptions > finding.preemptions;
+            let fewer = |f: &Finding| f.cost() > finding.cost();
             if session.tally.failure.as_ref().is_none_or(fewer) {
                 session.tally.failure = Some(finding);
             }
@@ -353,8 +323,7 @@ impl Forward {
         }
         self.moves = moves;
         self.trail.push((node, world));
-        result?;
-        self.drain(session, cost)
+        result
     }
 
     fn expand<P: Program>(
@@ -373,13 +342,13 @@ impl Forward {
             let skip = mutation::is(Mutation::NoPreemptionBeforeUnlock)
                 && world.thread(last).operation.action == Action::Unlock;
             if pending.first && !skip && moves.iter().any(|m| m.thread != last) {
-                self.edges.push(pending.node);
+                self.level.edges.push(pending.node);
             }
+            self.note_stale(session, pending, cost, Some(last));
             self.enter_all(session, pending, &moves, cost, |m| m.thread == last)
         } else {
-            if let Some(visit) = self.visited.get_mut(&Graph::of(world.graph())) {
-                visit.all = true;
-            }
+            self.level.free(world.graph());
+            self.note_stale(session, pending, cost, None);
             self.enter_all(session, pending, &moves, cost, |_| true)
         };
         self.moves = moves;
@@ -501,17 +470,16 @@ impl Forward {
             }
         }
         let hash = world.graph();
-        let Some(first) = self.visit(hash, thread, cost) else {
+        if self.is_covered(hash, thread, cost) {
             self.spare.push(world);
             return Ok(());
-        };
+        }
+        let first = self.level.visit(hash, thread, cost);
         if first && !world.can_go_on(thread) {
             // Known now rather than when it is expanded, so that no other last thread is queued.
-            if let Some(visit) = self.visited.get_mut(&Graph::of(hash)) {
-                visit.all = true;
-            }
+            self.level.free(hash);
         }
-        self.stack.push(Pending { world, node, first });
+        self.level.stack.push(Pending { world, node, first });
         Ok(())
     }
 
@@ -528,6 +496,13 @@ impl Forward {
         let branches = matches!(operation.action, Action::NotifyOne | Action::Choose);
         if branches || self.steps.is_some() || !world.can_go_on(thread) {
             return Ok(false);
+        }
+        if world.rules.weak && session.limits.stale != Some(self.stale as u32) {
+            if world.may_have_stale_move(thread) {
+                return Ok(false);
+            }
+        } else if world.rules.weak && !self.beyond_stale {
+            self.beyond_stale = world.has_stale_move(thread);
         }
         if session.limits.bound == Some(cost) {
             // A preemption here would be for the next bucket; whether there is one must be known.
@@ -576,32 +551,8 @@ impl Forward {
 
     /// Whether a visit of this graph would add nothing.
     fn is_covered(&self, hash: u128, last: ThreadId, cost: u32) -> bool {
-        let Some(visit) = self.visited.get(&Graph::of(hash)) else { return false };
-        visit.cost < cost as u16
-            || visit.all
-            || visit.first == last.0 as u16
-            || mutation::is(Mutation::OneLastThread)
-            || (visit.several && self.more.contains(&(hash, last.0)))
-    }
-
-    /// Notes the visit of a graph. `None` if it adds nothing, else whether it is the first.
-    fn visit(&mut self, hash: u128, last: ThreadId, cost: u32) -> Option<bool> {
-        if self.is_covered(hash, last, cost) {
-            return None;
-        }
-        let visit = self.visited.entry(Graph::of(hash)).or_insert(Visit {
-            cost: u16::MAX,
-            first: last.0 as u16,
-            several: false,
-            all: false,
-        });
-        if visit.cost == u16::MAX {
-            visit.cost = cost as u16;
-            return Some(true);
-        }
-        visit.several = true;
-        self.more.insert((hash, last.0));
-        Some(false)
+        self.level.covers(hash, last, cost)
+            || self.levels[..self.stale].iter().any(|level| level.covers(hash, last, cost))
     }
 
     fn terminal<P: Program>(
@@ -612,7 +563,12 @@ impl Forward {
         cost: u32,
     ) -> Result<(), Halt> {
         let terminal = terminal_of(world);
-        session.tally.graph(world.graph(), cost, terminal);
+        session.tally.stale_graph(world.graph(), self.stale as u32, cost, terminal);
+        if self.stale > 0 {
+            self.level.terminals.entry(world.graph()).or_insert(cost);
+        }
+        #[cfg(test)]
+        crate::litmus::collect(world, (self.stale as u32, cost));
         if let Some(steps) = &mut self.steps {
             steps.terminals.insert(world.graph());
         }

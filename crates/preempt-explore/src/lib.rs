@@ -26,6 +26,7 @@ pub mod optimal;
 pub mod partial_order;
 pub mod pct;
 mod polling;
+mod psc;
 mod race;
 pub mod random;
 mod recorded;
@@ -36,8 +37,11 @@ mod segment;
 mod session;
 pub mod sleep_sets;
 mod virtual_time;
+mod weak;
 mod world;
 
+#[cfg(test)]
+mod litmus;
 #[cfg(test)]
 mod random_programs;
 
@@ -50,4 +54,5 @@ pub use run::{Command, Driver, Ending, Event, Mismatch, Program, Run};
 pub use schedule::{Replay, Schedule, ScheduleError, without_preemption};
 pub use segment::{Effect, Next, Segment};
 pub use session::{Finding, Halt, Limits, Row, Session, Tally, Terminal};
+pub use weak::Source;
 pub use world::{Channel, Object, Rules, Status, Thread, World};

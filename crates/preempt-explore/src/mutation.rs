@@ -21,6 +21,22 @@ pub(crate) enum Mutation {
     SleepForGood,
     /// Try one alternative of a choice only.
     OneAlternative,
+    /// A relaxed read synchronises.
+    RelaxedAcquires,
+    /// A read-modify-write does not continue a release sequence.
+    NoReleaseSequence,
+    /// An acquire fence does nothing.
+    NoAcquireFence,
+    /// A release fence does nothing.
+    NoReleaseFence,
+    /// Reads what is older than what the thread knows of.
+    NoCoherence,
+    /// A store may come between a write and the read-modify-write that reads it.
+    NoAtomicity,
+    /// Sequentially consistent accesses are ordered like others.
+    NoTotalOrder,
+    /// A lower level covers a graph whatever preemptions it took there.
+    StaleCoversPreemptions,
 }
 
 #[cfg(test)]

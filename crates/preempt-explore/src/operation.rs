@@ -185,6 +185,11 @@ impl Action {
         )
     }
 
+    /// Whether it accesses a number: those and the count of references.
+    pub(crate) fn is_access(self) -> bool {
+        self.is_number() || self == Action::Upgrade
+    }
+
     /// In words, for traces.
     pub fn name(self) -> &'static str {
         match self {
@@ -255,6 +260,8 @@ pub struct Operation {
     pub order: Order,
     /// Memory order of a compare_exchange that fails.
     pub failure: Order,
+    /// A compare_exchange that may fail for no reason.
+    pub may_fail: bool,
     /// Where in the source.
     pub site: Site,
 }
@@ -262,7 +269,8 @@ pub struct Operation {
 /// Two operations are the same if they do the same; the place does not count.
 impl PartialEq for Operation {
     fn eq(&self, other: &Self) -> bool {
-        let key = |o: &Self| (o.action, o.object, o.first, o.second, o.urgent, o.order, o.failure);
+        let operands = |o: &Self| (o.action, o.object, o.first, o.second);
+        let key = |o: &Self| (operands(o), o.urgent, o.order, o.failure, o.may_fail);
         key(self) == key(other)
     }
 }
@@ -272,11 +280,14 @@ impl Eq for Operation {}
 impl Operation {
     /// Second operand of a wait that may end for no reason, but not because time is up.
     pub const SPURIOUS: u64 = 2;
+    /// Second operand of a load that always reads the newest value, whatever its order.
+    pub const NEWEST: u64 = 1;
 
     /// An operation on an object.
     pub fn new(action: Action, object: ObjectId, first: u64, second: u64, site: Site) -> Self {
         let order = Order::SequentiallyConsistent;
-        Operation { action, object, first, second, urgent: false, order, failure: order, site }
+        let (failure, urgent, may_fail) = (order, false, false);
+        Operation { action, object, first, second, urgent, order, failure, may_fail, site }
     }
 
     /// The same with memory orders.
@@ -305,11 +316,15 @@ impl Operation {
 pub struct Move {
     /// Who moves.
     pub thread: ThreadId,
-    /// Which alternative: a waiter to wake, a number to choose, [`Move::TIMEOUT`].
+    /// Which alternative: a waiter to wake, a number to choose, [`Move::TIMEOUT`]. Under weak memory
+    /// also how many writes of the location are newer than the one that is read, or than the one
+    /// that is made; with [`Move::FAILURE`] for a compare_exchange that fails for no reason.
     pub choice: u32,
 }
 
 impl Move {
     /// The alternative that stands for a timeout.
     pub const TIMEOUT: u32 = u32::MAX;
+    /// Added to the alternative of a compare_exchange that fails for no reason.
+    pub const FAILURE: u32 = 1 << 30;
 }

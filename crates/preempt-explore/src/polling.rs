@@ -13,10 +13,12 @@
 //! * A loop that gives up after a few rounds does not wait for others. Which loops do is found out by
 //!   trying: when a thread polls for the first time, the execution is stopped and the thread runs alone
 //!   for [`GIVES_UP`] rounds (see `epilogue`). If it leaves the loop meanwhile, its yields are free from
-//!   then on.
+//!   then on. Rounds that begin with the same operation and end at the same yield are of the same loop.
 //!
 //! What is lost: executions in which a loop gives up after more rounds than that although others could
 //! still move.
+//!
+//! Under weak memory a thread may have read an outdated value; then there is something new to see at once.
 //!
 //! Invariant: whether a thread may leave its yield is a function of the happens-before graph, so
 //! states with equal graphs have equal moves.
@@ -74,6 +76,8 @@ pub(crate) const GIVES_UP: u32 = 8;
 const MOST_LOOPS: usize = 64;
 /// For so many rounds any thread at a yield may be next where nothing else can move; then in turns.
 const ANY_ORDER: u32 = 3;
+/// Counter of a watch that has news from the beginning.
+const OUTDATED: u32 = u32::MAX;
 
 impl World {
     /// Whether the thread, which stands before a yield, may go on.
@@ -90,6 +94,13 @@ impl World {
     pub(crate) fn loop_of(&self, id: ThreadId) -> u64 {
         let thread = &self.threads[id.index()];
         mix(thread.rounds.shape, place_of(&thread.operation))
+    }
+
+    /// How the round of a thread before a yield began, and where it ends: what rounds of one loop have in
+    /// common, although the first one may do more than the others.
+    pub(crate) fn round_of(&self, id: ThreadId) -> (u64, u64) {
+        let thread = &self.threads[id.index()];
+        (thread.rounds.first, place_of(&thread.operation))
     }
 
     /// Whether a thread has come to a yield and polls, in a loop that nothing is known about.
@@ -240,6 +251,15 @@ impl World {
                         self.watch(id, object, Kind::Change);
                     }
                 }
+            }
+        }
+    }
+
+    /// What the thread has read is outdated already.
+    pub(crate) fn has_outdated(&mut self, id: ThreadId, object: ObjectId) {
+        for watch in &mut self.watches {
+            if watch.thread == id && watch.object == object && watch.kind == Kind::Change {
+                watch.counter = OUTDATED;
             }
         }
     }

@@ -8,8 +8,10 @@
 //! releases what was done before the last release fence, a read-modify-write continues the release
 //! sequence it reads from, a relaxed load acquires at the next acquire fence.
 
+use crate::mutation::{self, Mutation};
 use crate::{ObjectId, Order, Site, ThreadId};
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// One access to a plain cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +41,27 @@ struct CellHistory {
     execution: u64,
     write: Option<(u32, Access)>,
     reads: Vec<(u32, Access)>,
+    /// Of a number that is also read as plain memory: the last atomic write of each thread.
+    atomic_writes: Vec<(u32, Access)>,
+}
+
+impl CellHistory {
+    /// The history within an execution, which is empty if the last access was in an earlier one.
+    fn within(&mut self, execution: u64) -> &mut Self {
+        if self.execution != execution {
+            self.execution = execution;
+            self.write = None;
+            self.reads.clear();
+            self.atomic_writes.clear();
+        }
+        self
+    }
 }
 
 /// Vector clocks of threads and objects, and the last accesses to each cell.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Clocks {
+    /// The own component is the time of the thread's next event, from 1 on.
     threads: Vec<Vec<u32>>,
     objects: Vec<Vec<u32>>,
     /// By thread: its clock at its last release fence.
@@ -53,6 +71,24 @@ pub(crate) struct Clocks {
     cells: FxHashMap<ObjectId, CellHistory>,
     execution: u64,
     race: Option<Race>,
+}
+
+impl Clone for Clocks {
+    fn clone(&self) -> Self {
+        let mut copy = Clocks::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.threads.clone_from(&source.threads);
+        self.objects.clone_from(&source.objects);
+        self.released.clone_from(&source.released);
+        self.unacquired.clone_from(&source.unacquired);
+        self.cells.clone_from(&source.cells);
+        self.execution = source.execution;
+        self.race = source.race;
+    }
 }
 
 impl Clocks {
@@ -73,6 +109,7 @@ impl Clocks {
     }
 
     pub(crate) fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
+        self.now(parent);
         let clock = std::mem::take(self.thread(parent));
         self.thread(child).clone_from(&clock);
         *self.thread(parent) = clock;
@@ -138,17 +175,70 @@ impl Clocks {
         }
     }
 
-    /// A fence.
+    /// An atomic write to a number that is also read as plain memory. It races with such reads, not with
+    /// other atomic accesses.
+    pub(crate) fn atomic_write(&mut self, thread: ThreadId, object: ObjectId, site: Site) {
+        let now = self.now(thread);
+        let clock = &self.threads[thread.index()];
+        let later = Access { thread, write: true, site };
+        let history = self.cells.entry(object).or_default().within(self.execution);
+        let conflict = history.reads.iter().find(|read| !is_ordered(read, thread, clock)).copied();
+        history.atomic_writes.retain(|(_, access)| access.thread != thread);
+        history.atomic_writes.push((now, later));
+        if let Some((_, earlier)) = conflict.filter(|_| self.race.is_none()) {
+            self.race = Some(Race { cell: object, earlier, later });
+        }
+    }
+
+    /// An access to a number of which all writes are kept: reads a write that releases `source`, and
+    /// writes. Returns what the write releases.
+    pub(crate) fn kept_number(
+        &mut self,
+        thread: ThreadId,
+        order: Order,
+        source: Option<&[u32]>,
+        writes: bool,
+    ) -> Option<Arc<[u32]>> {
+        if let Some(source) = source {
+            let acquires = order.acquires() || mutation::is(Mutation::RelaxedAcquires);
+            let target = if acquires { &mut self.threads } else { &mut self.unacquired };
+            merge(entry(target, thread), source);
+        }
+        if !writes {
+            return None;
+        }
+        let published = if order.releases() { &mut self.threads } else { &mut self.released };
+        let mut published = entry(published, thread).clone();
+        if let Some(source) = source.filter(|_| !mutation::is(Mutation::NoReleaseSequence)) {
+            merge(&mut published, source);
+        }
+        Some(published.into())
+    }
+
+    /// The time of the next event of a thread.
+    pub(crate) fn now(&mut self, thread: ThreadId) -> u32 {
+        if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
+            self.tick(thread);
+        }
+        self.threads[thread.index()][thread.index()]
+    }
+
+    /// What a thread knows of others, and the time of its next event.
+    pub(crate) fn of(&self, thread: ThreadId) -> &[u32] {
+        self.threads.get(thread.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// A fence. The caller ticks.
     pub(crate) fn fence(&mut self, thread: ThreadId, order: Order) {
-        if order.acquires() {
+        self.now(thread);
+        if order.acquires() && !mutation::is(Mutation::NoAcquireFence) {
             let clock = std::mem::take(entry(&mut self.unacquired, thread));
             merge(self.thread(thread), &clock);
         }
-        if order.releases() {
+        if order.releases() && !mutation::is(Mutation::NoReleaseFence) {
             let clock = self.thread(thread).clone();
             *entry(&mut self.released, thread) = clock;
         }
-        self.tick(thread);
     }
 
     pub(crate) fn tick(&mut self, thread: ThreadId) {
@@ -173,23 +263,15 @@ impl Clocks {
         site: Site,
         ticks: u32,
     ) {
-        if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
-            self.tick(thread);
-        }
+        let now = self.now(thread).saturating_sub(ticks);
         let clock = &self.threads[thread.index()];
-        let now = clock.get(thread.index()).copied().unwrap_or(0).saturating_sub(ticks);
         let later = Access { thread, write, site };
-        let ordered = |&(time, access): &(u32, Access)| {
-            access.thread == thread
-                || clock.get(access.thread.index()).copied().unwrap_or(0) >= time
-        };
-        let history = self.cells.entry(cell).or_default();
-        if history.execution != self.execution {
-            history.execution = self.execution;
-            history.write = None;
-            history.reads.clear();
-        }
+        let ordered = |access: &(u32, Access)| is_ordered(access, thread, clock);
+        let history = self.cells.entry(cell).or_default().within(self.execution);
         let mut conflict = history.write.filter(|w| !ordered(w));
+        if conflict.is_none() {
+            conflict = history.atomic_writes.iter().find(|w| !ordered(w)).copied();
+        }
         if write && conflict.is_none() {
             conflict = history.reads.iter().find(|r| !ordered(r)).copied();
         }
@@ -208,6 +290,11 @@ impl Clocks {
     fn thread(&mut self, thread: ThreadId) -> &mut Vec<u32> {
         entry(&mut self.threads, thread)
     }
+}
+
+/// Whether an access happens before what a thread with this clock does now.
+fn is_ordered((time, access): &(u32, Access), thread: ThreadId, clock: &[u32]) -> bool {
+    access.thread == thread || clock.get(access.thread.index()).copied().unwrap_or(0) >= *time
 }
 
 fn entry(clocks: &mut Vec<Vec<u32>>, thread: ThreadId) -> &mut Vec<u32> {

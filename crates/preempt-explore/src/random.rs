@@ -57,10 +57,14 @@ pub(crate) trait Sampler: Driver {
 pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut impl Sampler) -> Halt {
     let before: FxHashSet<u128> = session.tally.graphs.keys().copied().collect();
     let mut seen: FxHashMap<u128, u32> = FxHashMap::default();
+    let most = session.limits.stale.unwrap_or(u32::MAX);
+    let mut random = Random::new(session.limits.worker.0 as u64);
     loop {
         sampler.begin();
-        let ending = session.execute(sampler);
-        sampler.end(session.run.path.len());
+        let mut sampler =
+            Stale { sampler: &mut *sampler, random: &mut random, moves: Vec::new(), most };
+        let ending = session.execute(&mut sampler);
+        sampler.sampler.end(session.run.path.len());
         session.tally.samples += 1;
         let graph = session.run.world.graph();
         if !before.contains(&graph) {
@@ -78,6 +82,29 @@ pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut imp
         if session.tally.graphs.len() > session.limits.states {
             return Halt::States;
         }
+    }
+}
+
+/// Lets a sampler decide who moves, and then now and then makes a stale choice.
+struct Stale<'a, S> {
+    sampler: &'a mut S,
+    random: &'a mut Random,
+    moves: Vec<Move>,
+    /// Most stale choices.
+    most: u32,
+}
+
+impl<S: Sampler> Driver for Stale<'_, S> {
+    fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
+        let step = self.sampler.choose(run, moves)?;
+        if !run.rules.weak || step.choice != 0 || run.stale >= self.most {
+            return Some(step);
+        }
+        self.moves.clear();
+        run.world.stale_moves(step.thread, &mut self.moves);
+        // As likely as all stale choices together is none.
+        let stale = !self.moves.is_empty() && self.random.below(2) == 0;
+        Some(if stale { self.moves[self.random.below(self.moves.len())] } else { step })
     }
 }
 

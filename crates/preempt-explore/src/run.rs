@@ -8,8 +8,8 @@
 use crate::epilogue::Epilogue;
 use crate::race::{Access, Race};
 use crate::{
-    Action, Effect, Move, Names, Next, ObjectId, Operation, Order, Rules, Site, Status, Thread,
-    ThreadId, World,
+    Action, Effect, Move, Names, Next, ObjectId, Operation, Order, Rules, Site, Source, Status,
+    Thread, ThreadId, World,
 };
 
 /// Decides who moves, and learns what threads do.
@@ -105,6 +105,8 @@ pub struct Event {
     pub after: u64,
     /// Whether the last thread could have gone on.
     pub preemption: bool,
+    /// Which write an access read, if all writes are kept.
+    pub source: Option<Source>,
 }
 
 /// One real execution.
@@ -117,6 +119,8 @@ pub struct Run {
     pub ending: Option<Ending>,
     /// Preemptions so far.
     pub preemptions: u32,
+    /// Stale choices so far.
+    pub stale: u32,
     /// The thread that moved last.
     pub last: ThreadId,
     /// The thread that runs now.
@@ -129,6 +133,8 @@ pub struct Run {
     pub accesses: Vec<(usize, ObjectId, Access)>,
     /// The rules in force; a runtime may extend them and ask for a restart.
     pub rules: Rules,
+    /// Memory orders that accesses at these places are to have instead of their own.
+    pub stronger: Vec<(Site, Order)>,
     /// Longest execution allowed, in steps.
     pub step_limit: usize,
     /// Whether the exploration goes on after a failure.
@@ -169,12 +175,14 @@ impl Run {
             path: Vec::new(),
             ending: None,
             preemptions: 0,
+            stale: 0,
             last: ThreadId::MAIN,
             current: ThreadId::MAIN,
             order: Vec::new(),
             events: None,
             accesses: Vec::new(),
             rules,
+            stronger: Vec::new(),
             step_limit,
             keep_going: false,
             settled: 0,
@@ -211,6 +219,7 @@ impl Run {
         self.epilogue = None;
         self.settle_probe();
         self.preemptions = 0;
+        self.stale = 0;
         self.last = ThreadId::MAIN;
         self.current = ThreadId::MAIN;
         self.order.clear();
@@ -288,6 +297,31 @@ impl Run {
         self.note(Effect::Fence(order));
     }
 
+    /// The program uses this memory order for an access to an atomic or (`fence`) a fence. If weak
+    /// memory is to be explored and this is new, the exploration must begin again, with all writes
+    /// kept. Addresses that the program stores must then be the same in all executions.
+    pub fn weaken(&mut self, order: Order, fence: bool) {
+        let over = self.ending.as_ref().is_some_and(|ending| *ending != Ending::Restart);
+        if !self.rules.rc11 || self.epilogue.is_some() || over {
+            return;
+        }
+        let strong = order == Order::SequentiallyConsistent;
+        let new = match strong {
+            true => !std::mem::replace(&mut self.rules.strong, true) && self.rules.weak,
+            false => !fence && !std::mem::replace(&mut self.rules.weak, true),
+        };
+        if new {
+            self.ending = Some(Ending::Restart);
+        }
+    }
+
+    /// The operation as it is executed, with the order that its place in the source is to have.
+    fn strengthened(&self, operation: Operation) -> Operation {
+        let stronger = |(site, _): &&(Site, Order)| *site == operation.site;
+        let orders = self.stronger.iter().filter(stronger).map(|(_, order)| *order);
+        orders.fold(operation, |o, order| Operation { order, failure: order, ..o })
+    }
+
     fn note_race(&mut self) {
         if self.ending.is_none() {
             let race = self.world.clocks.as_ref().and_then(|c| c.race());
@@ -297,6 +331,12 @@ impl Run {
 
     /// The running thread has come to the end of a segment.
     pub fn reach(&mut self, next: Next, driver: &mut dyn Driver) {
+        let next = match next {
+            Next::Operation(operation) if !self.stronger.is_empty() => {
+                Next::Operation(self.strengthened(operation))
+            }
+            next => next,
+        };
         let thread = self.current;
         let history = self.world.thread(thread).history;
         let open = self.open(thread);
@@ -366,8 +406,10 @@ impl Run {
             driver.compared(history, before == operation.first);
         }
         let after = self.value_of(operation.object);
+        let source = self.world.source().filter(|_| operation.action.is_access());
+        self.stale += u32::from(source.is_some_and(|source| source.stale));
         if let Some(events) = &mut self.events {
-            events.push(Event { step, operation, result, before, after, preemption });
+            events.push(Event { step, operation, result, before, after, preemption, source });
         }
         if !self.world.is_idle(step.thread) {
             self.settled = self.path.len();

@@ -1,7 +1,9 @@
 //! Schedules as strings: short, printable, and valid as long as the test does the same.
 //!
 //! `p1.0x5.1.2x3.1c2` reads: format 1, the main thread five steps, thread 1 one step, thread 2
-//! three, thread 1 with alternative 2. Threads are numbered in the order of spawning.
+//! three, thread 1 with alternative 2. Threads are numbered in the order of spawning. Under weak memory the
+//! alternative is how many newer writes an access does not see; `.1f0` is a comparison that fails for
+//! no reason.
 
 use crate::{Driver, Move, Run, ThreadId, World};
 use std::fmt;
@@ -31,6 +33,7 @@ impl fmt::Display for Schedule {
             match choice {
                 0 => {}
                 Move::TIMEOUT => f.write_str("t")?,
+                choice if choice & Move::FAILURE != 0 => write!(f, "f{}", choice - Move::FAILURE)?,
                 choice => write!(f, "c{choice}")?,
             }
             if group.len() > 1 {
@@ -70,10 +73,15 @@ impl FromStr for Schedule {
                 Some((rest, count)) => (rest, count.parse::<usize>().map_err(|_| bad())?),
                 None => (part, 1),
             };
-            let (thread, choice) = match (rest.strip_suffix('t'), rest.split_once('c')) {
-                (Some(thread), _) => (thread, Move::TIMEOUT),
-                (None, Some((thread, choice))) => (thread, choice.parse().map_err(|_| bad())?),
-                (None, None) => (rest, 0),
+            let number = |text: &str| text.parse::<u32>().ok().filter(|n| n & Move::FAILURE == 0);
+            let (thread, choice) = if let Some(thread) = rest.strip_suffix('t') {
+                (thread, Move::TIMEOUT)
+            } else if let Some((thread, choice)) = rest.split_once('c') {
+                (thread, number(choice).ok_or_else(bad)?)
+            } else if let Some((thread, choice)) = rest.split_once('f') {
+                (thread, Move::FAILURE + number(choice).ok_or_else(bad)?)
+            } else {
+                (rest, 0)
             };
             let thread = thread.parse().map_err(|_| bad())?;
             if schedule.steps.len().saturating_add(count) > LONGEST {
@@ -103,7 +111,7 @@ impl Driver for Replay {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
         if let Some(&(ordinal, choice)) = self.schedule.steps.get(run.path.len()) {
             let step = run.order.get(ordinal as usize).map(|&thread| Move { thread, choice });
-            match step.filter(|step| moves.contains(step)) {
+            match step.filter(|step| moves.contains(step) || run.world.permits(*step)) {
                 Some(step) => return Some(step),
                 None => self.diverged = true,
             }
@@ -129,14 +137,26 @@ mod tests {
     #[test]
     fn strings_round_trip() {
         let steps = vec![(0, 0), (0, 0), (1, 2), (2, Move::TIMEOUT), (2, Move::TIMEOUT), (0, 0)];
+        let steps = [steps, vec![(1, Move::FAILURE + 1)]].concat();
         let schedule = Schedule { steps };
-        assert_eq!(schedule.to_string(), "p1.0x2.1c2.2tx2.0");
+        assert_eq!(schedule.to_string(), "p1.0x2.1c2.2tx2.0.1f1");
         assert_eq!(schedule.to_string().parse(), Ok(schedule));
     }
 
     #[test]
     fn bad_strings_are_errors() {
-        for text in ["", "p2.0", "p1.a", "p1.0x", "p1.0x99999999999", "p1.0c", "p1.-1"] {
+        for text in [
+            "",
+            "p2.0",
+            "p1.a",
+            "p1.0x",
+            "p1.0x99999999999",
+            "p1.0c",
+            "p1.0c1073741825",
+            "p1.0f",
+            "p1.0f9999999999",
+            "p1.-1",
+        ] {
             assert!(text.parse::<Schedule>().is_err(), "{text}");
         }
     }

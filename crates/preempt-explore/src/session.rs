@@ -12,6 +12,8 @@ use std::time::Instant;
 pub struct Limits {
     /// Most preemptions allowed; `None` for all executions.
     pub bound: Option<u32>,
+    /// Most stale choices allowed under weak memory; `None` for any number.
+    pub stale: Option<u32>,
     /// Point in time at which to give up.
     pub deadline: Option<Instant>,
     /// Later point in time that counts once the first bound is finished.
@@ -34,6 +36,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             bound: None,
+            stale: None,
             deadline: None,
             first_deadline: None,
             executions: u64::MAX,
@@ -68,6 +71,15 @@ pub struct Finding {
     pub schedule: Schedule,
     /// Preemptions needed.
     pub preemptions: u32,
+    /// Stale choices needed.
+    pub stale: u32,
+}
+
+impl Finding {
+    /// What is to be kept small: stale choices first.
+    pub fn cost(&self) -> (u32, u32) {
+        (self.stale, self.preemptions)
+    }
 }
 
 /// Why a strategy came back.
@@ -90,9 +102,11 @@ pub enum Halt {
 /// What was covered up to one bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Row {
-    /// The bound.
+    /// Most stale choices.
+    pub stale: u32,
+    /// Most preemptions.
     pub preemptions: u32,
-    /// Complete happens-before graphs with at most that many preemptions.
+    /// Complete happens-before graphs with at most that many of each.
     pub graphs: u64,
     /// Executions of the program so far.
     pub executions: u64,
@@ -109,6 +123,8 @@ pub struct Tally {
     pub states: u64,
     /// Complete graphs with the fewest preemptions seen for each, and how they end.
     pub graphs: FxHashMap<u128, (u32, Terminal)>,
+    /// Complete graphs that need stale choices, with how many.
+    pub stale: FxHashMap<u128, u32>,
     /// One row per finished bound.
     pub rows: Vec<Row>,
     /// Whether no further execution exists at any bound.
@@ -137,14 +153,37 @@ impl Tally {
         new
     }
 
+    /// Notes a complete graph that was reached with this many stale choices. Fewer of them count
+    /// more than fewer preemptions.
+    pub fn stale_graph(&mut self, hash: u128, stale: u32, preemptions: u32, terminal: Terminal) {
+        if stale == 0 && self.stale.is_empty() {
+            self.graph(hash, preemptions, terminal);
+            return;
+        }
+        let known = self.graphs.get(&hash).map(|known| (self.stale_of(hash), known.0));
+        if known.is_none_or(|known| known > (stale, preemptions)) {
+            self.graphs.insert(hash, (preemptions, terminal));
+            self.stale.insert(hash, stale);
+            if stale == 0 {
+                self.stale.remove(&hash);
+            }
+        }
+    }
+
+    /// How many stale choices a complete graph needs, as far as is known.
+    pub fn stale_of(&self, hash: u128) -> u32 {
+        self.stale.get(&hash).copied().unwrap_or(0)
+    }
+
     /// Closes a bound.
     pub fn row(&mut self, preemptions: u32) {
-        self.rows.push(Row {
-            preemptions,
-            graphs: self.graphs.len() as u64,
-            executions: self.executions,
-            states: self.states,
-        });
+        self.box_row(0, preemptions, self.graphs.len() as u64);
+    }
+
+    /// Closes a bound on both, with this many graphs.
+    pub fn box_row(&mut self, stale: u32, preemptions: u32, graphs: u64) {
+        let (executions, states) = (self.executions, self.states);
+        self.rows.push(Row { stale, preemptions, graphs, executions, states });
     }
 }
 
@@ -192,7 +231,8 @@ impl<'p, P: Program> Session<'p, P> {
             _ => None,
         };
         if let Some(terminal) = terminal {
-            self.tally.graph(self.run.world.graph(), self.run.preemptions, terminal);
+            let Run { stale, preemptions, .. } = self.run;
+            self.tally.stale_graph(self.run.world.graph(), stale, preemptions, terminal);
         }
         self.check(ending)
     }
@@ -204,10 +244,11 @@ impl<'p, P: Program> Session<'p, P> {
             Ending::Restart => return Some(Halt::Restart),
             _ => {}
         }
-        let preemptions = self.run.preemptions;
-        if self.tally.failure.as_ref().is_none_or(|f| f.preemptions > preemptions) {
+        let Run { stale, preemptions, .. } = self.run;
+        if self.tally.failure.as_ref().is_none_or(|f| f.cost() > (stale, preemptions)) {
             let schedule = Schedule::of(&self.run);
-            self.tally.failure = Some(Finding { ending: ending.clone(), schedule, preemptions });
+            self.tally.failure =
+                Some(Finding { ending: ending.clone(), schedule, preemptions, stale });
         }
         self.stops_at(&ending)
     }
@@ -227,12 +268,17 @@ impl<'p, P: Program> Session<'p, P> {
         (look && self.is_late()).then_some(Halt::Time)
     }
 
+    /// The deadline that counts now.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let later = self.limits.first_deadline.filter(|_| !self.tally.rows.is_empty());
+        later.or(self.limits.deadline)
+    }
+
     /// Whether the deadline has passed or another worker has finished.
     pub fn is_late(&self) -> bool {
         if self.limits.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return true;
         }
-        let later = self.limits.first_deadline.filter(|_| !self.tally.rows.is_empty());
-        later.or(self.limits.deadline).is_some_and(|deadline| Instant::now() >= deadline)
+        self.deadline().is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

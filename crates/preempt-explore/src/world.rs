@@ -15,6 +15,7 @@ use crate::objects::Objects;
 use crate::polling::{Rounds, Watch};
 use crate::race::{Clocks, Race};
 use crate::virtual_time::Times;
+use crate::weak::Weak;
 use crate::{Action, Effect, Move, Next, ObjectId, Operation, ThreadId};
 use std::sync::Arc;
 
@@ -73,6 +74,8 @@ pub struct Rules {
     pub watch: bool,
     /// Keep vector clocks. Costs time; switched on when a plain cell is touched.
     pub clocks: bool,
+    /// Some number is read as plain memory, so that atomic writes may race. Needs clocks.
+    pub mixed: bool,
     /// How many timeouts may fire in an execution while some thread could move otherwise.
     pub timeouts: u32,
     /// Some thread takes a lock for reading that it holds for reading: writers that wait matter.
@@ -85,6 +88,12 @@ pub struct Rules {
     pub spurious: u32,
     /// How many rounds of loops that yield make a livelock, where nothing else can move.
     pub patience: u32,
+    /// Explore what weak memory orders allow, if the program uses them.
+    pub rc11: bool,
+    /// The program uses them: keep all writes. Switched on by [`Run::weaken`](crate::Run::weaken).
+    pub weak: bool,
+    /// It also uses sequentially consistent accesses or fences.
+    pub strong: bool,
 }
 
 impl Default for Rules {
@@ -92,12 +101,16 @@ impl Default for Rules {
         Rules {
             watch: false,
             clocks: false,
+            mixed: false,
             timeouts: 1,
             recursive: false,
             time: false,
             daemons: false,
             spurious: 0,
             patience: 1000,
+            rc11: false,
+            weak: false,
+            strong: false,
         }
     }
 }
@@ -120,6 +133,7 @@ pub struct World {
     pub(crate) exited: bool,
     pub(crate) urgent: Option<ThreadId>,
     pub(crate) clocks: Option<Box<Clocks>>,
+    pub(crate) weak: Option<Box<Weak>>,
     pub(crate) times: Option<Box<Times>>,
     /// Waits that have ended for no reason.
     pub(crate) woken: u32,
@@ -149,6 +163,7 @@ impl Clone for World {
         self.exited = source.exited;
         self.urgent = source.urgent;
         self.clocks.clone_from(&source.clocks);
+        self.weak.clone_from(&source.weak);
         self.times.clone_from(&source.times);
         self.woken = source.woken;
         if !Arc::ptr_eq(&self.loops, &source.loops) {
@@ -178,6 +193,7 @@ impl World {
             exited: false,
             urgent: None,
             clocks: None,
+            weak: None,
             times: None,
             woken: 0,
             loops: Arc::default(),
@@ -202,9 +218,10 @@ impl World {
         self.urgent = None;
         self.hint = None;
         match &mut self.clocks {
-            Some(clocks) if rules.clocks => clocks.reset(),
-            clocks => *clocks = rules.clocks.then(Box::default),
+            Some(clocks) if rules.clocks || rules.weak => clocks.reset(),
+            clocks => *clocks = (rules.clocks || rules.weak).then(Box::default),
         }
+        self.weak = rules.weak.then(Box::default);
         self.times = rules.time.then(Box::default);
         self.woken = 0;
         self.add_thread(ThreadId::MAIN, MAIN_KEY, mix(MAIN_KEY, 1), ObjectId::NONE);
@@ -369,7 +386,7 @@ impl World {
         }
     }
 
-    fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
+    pub(crate) fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
         let operation = &thread.operation;
         let value = || self.objects[operation.object.index()].value;
         match operation.action {
@@ -464,30 +481,42 @@ impl World {
                 let parent = &self.threads[thread.index()];
                 let key = mix(parent.key, u64::from(index));
                 let history = mix3(parent.history ^ SPAWN, u64::from(index), 2);
+                self.log_now(thread, None);
                 if let Some(clocks) = &mut self.clocks {
                     clocks.spawn(thread, child);
                 }
+                self.log_now(child, None);
                 if let Some(times) = &mut self.times {
                     times.follows(child, thread);
                 }
                 self.effect(thread, Effect::Create(token, 0));
                 self.add_thread(child, key, history, token);
             }
-            Effect::Assign(object, value) => self.objects[object.index()].value = value,
-            Effect::AddSender(object) => self.objects[object.index()].value += SENDER,
-            Effect::Access(cell, write, site) => {
-                if let Some(clocks) = &mut self.clocks {
-                    clocks.access(thread, cell, write, site);
+            Effect::Assign(object, value) => {
+                self.objects[object.index()].value = value;
+                if let Some(weak) = &mut self.weak {
+                    weak.assign(object, value);
                 }
             }
+            Effect::AddSender(object) => self.objects[object.index()].value += SENDER,
+            Effect::Access(cell, write, site) => {
+                if let Some(clocks) = self.clocks.as_mut().filter(|_| self.rules.clocks) {
+                    clocks.access(thread, cell, write, site);
+                }
+                self.log_now(thread, None);
+            }
             Effect::AccessEnd(cell, write, site) => {
-                if let Some(clocks) = &mut self.clocks {
+                if let Some(clocks) = self.clocks.as_mut().filter(|_| self.rules.clocks) {
                     clocks.access_until(thread, cell, write, site, 1);
                 }
             }
             Effect::Fence(order) => {
                 if let Some(clocks) = &mut self.clocks {
                     clocks.fence(thread, order);
+                    self.log_now(thread, Some(order));
+                    if let Some(clocks) = &mut self.clocks {
+                        clocks.tick(thread);
+                    }
                 }
             }
         }
@@ -502,6 +531,7 @@ impl World {
                 if operation.urgent {
                     self.urgent = Some(thread);
                 }
+                self.meet(&operation);
             }
             Next::End => state.status = Status::Done,
             Next::Exit => {

@@ -1,5 +1,6 @@
 //! Cells whose accesses are checked for data races.
 
+use preempt::cell::Access;
 use std::fmt;
 
 pub use preempt::cell::Cell;
@@ -40,16 +41,18 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.0.with_mut(function)
     }
 
-    /// A pointer for reading.
+    /// A pointer for reading. As long as it lives, the cell is being read.
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
-        ConstPtr(self.0.with(|pointer| pointer))
+        let access = self.0.begin_access(false);
+        ConstPtr { pointer: self.0.get_untracked(), _access: access }
     }
 
-    /// A pointer for writing.
+    /// A pointer for writing. As long as it lives, the cell is being written.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
-        MutPtr(self.0.with_mut(|pointer| pointer))
+        let access = self.0.begin_access(true);
+        MutPtr { pointer: self.0.get_untracked(), _access: access }
     }
 }
 
@@ -68,11 +71,17 @@ impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
 
 /// A pointer for reading, from [`UnsafeCell::get`].
 #[derive(Debug)]
-pub struct ConstPtr<T: ?Sized>(*const T);
+pub struct ConstPtr<T: ?Sized> {
+    pointer: *const T,
+    _access: Access,
+}
 
 /// A pointer for writing, from [`UnsafeCell::get_mut`].
 #[derive(Debug)]
-pub struct MutPtr<T: ?Sized>(*mut T);
+pub struct MutPtr<T: ?Sized> {
+    pointer: *mut T,
+    _access: Access,
+}
 
 impl<T: ?Sized> ConstPtr<T> {
     /// The value.
@@ -82,7 +91,7 @@ impl<T: ?Sized> ConstPtr<T> {
     #[allow(clippy::should_implement_trait)]
     pub unsafe fn deref(&self) -> &T {
         // SAFETY: the caller's promise.
-        unsafe { &*self.0 }
+        unsafe { &*self.pointer }
     }
 
     /// Calls a closure with the raw pointer.
@@ -90,7 +99,7 @@ impl<T: ?Sized> ConstPtr<T> {
     where
         F: FnOnce(*const T) -> R,
     {
-        function(self.0)
+        function(self.pointer)
     }
 }
 
@@ -102,7 +111,7 @@ impl<T: ?Sized> MutPtr<T> {
     #[allow(clippy::mut_from_ref, clippy::should_implement_trait)]
     pub unsafe fn deref(&self) -> &mut T {
         // SAFETY: the caller's promise.
-        unsafe { &mut *self.0 }
+        unsafe { &mut *self.pointer }
     }
 
     /// Calls a closure with the raw pointer.
@@ -110,6 +119,6 @@ impl<T: ?Sized> MutPtr<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
-        function(self.0)
+        function(self.pointer)
     }
 }

@@ -15,9 +15,17 @@ impl<T: 'static> Lazy<T> {
     }
 
     /// The value of this execution.
+    ///
+    /// # Panics
+    /// If the main thread has ended: loom drops statics then.
     #[track_caller]
     pub fn get(&'static self) -> &'static T {
-        LazyLock::force(&self.0)
+        let value = LazyLock::force(&self.0);
+        assert!(
+            !preempt::facade::main_has_ended(),
+            "attempted to access lazy_static during shutdown: the main thread has ended"
+        );
+        value
     }
 }
 

@@ -243,3 +243,46 @@ fn a_waker_that_is_registered_in_time_is_woken() {
         thread.join().unwrap();
     });
 }
+
+/// As long as a pointer from a cell lives, the cell is being accessed.
+#[test]
+fn pointers_count_as_accesses_while_they_live() {
+    fn body(drops_first: bool) {
+        let shared = Arc::new((loom::cell::UnsafeCell::new(0), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            let pointer = theirs.0.get_mut();
+            // SAFETY: this thread's, until the flag is set.
+            unsafe { *pointer.deref() = 1 };
+            let pointer = Some(pointer).filter(|_| !drops_first);
+            theirs.1.store(1, Release);
+            theirs.1.store(2, Release);
+            drop(pointer);
+        });
+        if shared.1.load(Acquire) == 1 {
+            let pointer = shared.0.get();
+            // SAFETY: as above.
+            assert_eq!(unsafe { *pointer.deref() }, 1);
+        }
+        other.join().unwrap();
+    }
+    loom::model(|| body(true));
+    assert!(failure(|| body(false)).contains("data race"));
+}
+
+loom::lazy_static! {
+    static ref LATE: usize = 3;
+}
+
+/// loom drops statics when the main thread ends.
+#[test]
+fn a_lazy_static_must_not_be_used_after_the_main_thread() {
+    loom::model(|| {
+        let other = thread::spawn(|| assert_eq!(*LATE, 3));
+        other.join().unwrap();
+    });
+    let text = failure(|| {
+        thread::spawn(|| assert_eq!(*LATE, 3));
+    });
+    assert!(text.contains("during shutdown"), "{text}");
+}

@@ -8,7 +8,7 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// Turns a function into a test that runs its body once per partial order.
 ///
 /// `#[preempt::test]` iterates preemption bounds within the default time. Options, all optional:
-/// `preemptions = 2`, `unbounded`, `strict`, `min_preemptions = 1`, `time = "30s"`, `threads = 4`,
+/// `preemptions = 2`, `stale = 1`, `memory = "sc"`, `unbounded`, `strict`, `min_preemptions = 1`, `time = "30s"`, `threads = 4`,
 /// `steps = 10000`, `states = 1000000`, `executions = 1000`, `stack = 1048576`, `timeouts = 1`, `spurious = 1`,
 /// `daemons`, `require_join`, `reuse_addresses`. The function may return a `Result`; an error is a failure.
 #[proc_macro_attribute]
@@ -122,6 +122,12 @@ fn option(name: &Ident, value: Option<Literal>) -> Result<String, Problem> {
     };
     match name.to_string().as_str() {
         "preemptions" => number("preemptions"),
+        "stale" => number("stale"),
+        "memory" => match text.as_deref() {
+            Some("\"sc\"") => Ok(".memory(::preempt::Memory::Sc)".into()),
+            Some("\"rc11\"") => Ok(".memory(::preempt::Memory::Rc11)".into()),
+            _ => Err((name.span(), "`memory` is \"sc\" or \"rc11\"".to_string())),
+        },
         "threads" => number("threads"),
         "steps" => number("steps"),
         "stack" => number("stack"),
@@ -148,7 +154,7 @@ fn option(name: &Ident, value: Option<Literal>) -> Result<String, Problem> {
         other => Err((
             name.span(),
             format!(
-                "unknown option `{other}`; there are preemptions, unbounded, strict, min_preemptions, time, threads, \
+                "unknown option `{other}`; there are preemptions, stale, memory, unbounded, strict, min_preemptions, time, threads, \
                  steps, states, executions, stack, timeouts, spurious, daemons, require_join, reuse_addresses"
             ),
         )),

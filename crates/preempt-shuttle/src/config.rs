@@ -42,11 +42,12 @@ impl Config {
     pub(crate) fn to_check(&self) -> Check {
         const SMALLEST_STACK: usize = 256 << 10;
         const LONG: Duration = Duration::from_secs(3600);
+        // As in shuttle, every ordering is SeqCst.
         let check = Check::new()
+            .memory(preempt::Memory::Sc)
             .stack(self.stack_size.max(SMALLEST_STACK))
-            // As in shuttle waits never time out, and threads whose handles are dropped end with `main`.
+            // As in shuttle waits never time out.
             .timeouts(0)
-            .daemons()
             .time(self.max_time.unwrap_or(LONG));
         match self.max_steps {
             MaxSteps::FailAfter(steps) | MaxSteps::ContinueAfter(steps) => check.steps(steps),

@@ -3,7 +3,7 @@
 use crate::scheduler::{Native, Scheduler, Task, TaskId};
 use crate::{Config, FailurePersistence, MaxSteps};
 use preempt::facade::{self, Chooser};
-use preempt::{Check, FailureKind, Report, Strategy};
+use preempt::{Check, FailureKind, Outcome, Reason, Report, Strategy};
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -69,7 +69,8 @@ impl<S: Scheduler + 'static> Runner<S> {
         let report = orders.run(test);
         let done = report.executions;
         let left = iterations.map_or(u64::MAX, |most| (most as u64).saturating_sub(done));
-        if report.failure().is_some() || left == 0 {
+        let by_schedules = matches!(report.outcome, Outcome::Inconclusive(Reason::Unseen));
+        if report.failure().is_some() || by_schedules || left == 0 {
             return (report, done);
         }
         let time = self.config.max_time.map_or(SCHEDULES, |time| time.min(SCHEDULES));

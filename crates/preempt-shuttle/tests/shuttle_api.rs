@@ -220,3 +220,133 @@ fn a_portfolio_fails_if_one_of_its_schedulers_does() {
     portfolio.add(PctScheduler::new_from_seed(1, 3, 500));
     assert!(failure(|| portfolio.run(lost_update)).contains("lost update"));
 }
+
+/// Does nothing but ask another scheduler.
+struct Around<S>(S);
+
+impl<S: Scheduler> Scheduler for Around<S> {
+    fn new_execution(&mut self) -> Option<Schedule> {
+        self.0.new_execution()
+    }
+
+    fn next_task(&mut self, tasks: &[&Task], last: Option<TaskId>, yields: bool) -> Option<TaskId> {
+        self.0.next_task(tasks, last, yields)
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}
+
+#[test]
+fn schedulers_choose_inside_others() {
+    fn finds<S: Scheduler + 'static>(scheduler: S) {
+        let text = failure(|| {
+            Runner::new(Around(scheduler), Config::new()).run(lost_update);
+        });
+        assert!(text.contains("lost update"), "{text}");
+    }
+    finds(RandomScheduler::new_from_seed(3, 1000));
+    finds(UrwRandomScheduler::new_from_seed(3, 1000));
+    finds(PctScheduler::new_from_seed(3, 3, 1000));
+    finds(DfsScheduler::new(None, false));
+    let executions = Runner::new(Around(DfsScheduler::new(None, false)), Config::new()).run(|| {
+        let counter = Arc::new(AtomicUsize::new(0));
+        let theirs = counter.clone();
+        let other = thread::spawn(move || theirs.fetch_add(1, SeqCst));
+        counter.fetch_add(1, SeqCst);
+        other.join().unwrap();
+    });
+    // Either thread first; the join comes last.
+    assert_eq!(executions, 2);
+}
+
+#[test]
+fn nondeterminism_is_found_by_making_executions_twice() {
+    shuttle::check_uncontrolled_nondeterminism(|| drop(std::panic::catch_unwind(lost_update)), 50);
+    let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let text = failure(|| {
+        shuttle::check_uncontrolled_nondeterminism(
+            move || {
+                let threads = runs.fetch_add(1, SeqCst) % 2 + 1;
+                let threads: Vec<_> =
+                    (0..threads).map(|_| thread::spawn(thread::yield_now)).collect();
+                threads.into_iter().for_each(|thread| thread.join().unwrap());
+            },
+            50,
+        );
+    });
+    assert!(text.contains("possible nondeterminism"), "{text}");
+}
+
+#[test]
+fn a_depth_first_search_has_one_stream_of_random_numbers_or_none() {
+    fn draws() -> u64 {
+        thread_rng().r#gen()
+    }
+    let text = failure(|| check_dfs(|| _ = draws(), None));
+    assert!(text.contains("requested random data from DFS scheduler"), "{text}");
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(HashSet::new()));
+    let theirs = seen.clone();
+    Runner::new(DfsScheduler::new(None, true), Config::new()).run(move || {
+        let number = Arc::new(AtomicUsize::new(0));
+        let other = number.clone();
+        let thread = thread::spawn(move || {
+            other.fetch_add(1, SeqCst);
+            draws()
+        });
+        number.store(5, SeqCst);
+        let pair = (draws(), thread.join().unwrap());
+        assert_ne!(pair.0, pair.1);
+        theirs.lock().unwrap().insert(pair);
+    });
+    assert_eq!(seen.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn a_depth_first_search_sees_what_is_shared_through_std() {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(HashSet::new()));
+    let theirs = seen.clone();
+    check_dfs(
+        move || {
+            let value = std::sync::Arc::new(std::sync::Mutex::new(1));
+            let other = value.clone();
+            let thread = thread::spawn(move || {
+                thread::yield_now();
+                *other.lock().unwrap() *= 2;
+            });
+            thread::yield_now();
+            *value.lock().unwrap() += 1;
+            thread.join().unwrap();
+            theirs.lock().unwrap().insert(*value.lock().unwrap());
+        },
+        None,
+    );
+    assert_eq!(*seen.lock().unwrap(), HashSet::from([3, 4]));
+}
+
+#[test]
+fn failures_are_said_in_shuttles_words() {
+    let text = failure(|| {
+        check_dfs(
+            || {
+                let lock = Mutex::new(());
+                let _first = lock.lock().unwrap();
+                let _second = lock.lock().unwrap();
+            },
+            None,
+        );
+    });
+    assert!(text.contains("tried to acquire a Mutex it already holds"), "{text}");
+    let text = failure(|| {
+        check_dfs(
+            || {
+                let lock = shuttle::sync::RwLock::new(());
+                let _first = lock.read().unwrap();
+                let _second = lock.write().unwrap();
+            },
+            None,
+        );
+    });
+    assert!(text.contains("tried to acquire a RwLock it already holds"), "{text}");
+}

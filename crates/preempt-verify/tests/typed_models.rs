@@ -7,6 +7,7 @@
 
 use preempt_core::Verdict;
 use preempt_model::{Model, Property};
+use preempt_report::{Look, Page, json, lanes, page};
 use preempt_verify::{
     Control, Error, Preemptions, Reduction, Request, Search, Storage, verify_model,
 };
@@ -272,6 +273,30 @@ fn what_is_not_used_is_said() {
     let notes = &eventually.expect("one claim per property").notes;
     assert!(notes.iter().any(|note| note.starts_with("the order of exploration was not used")));
     assert!(notes.iter().any(|note| note.starts_with("a swarm of searches was not used")));
+}
+
+#[test]
+fn a_counterexample_is_shown_like_any_other() {
+    let nowhere = vec![false; 2];
+    let graph = Graph {
+        starts: vec![0],
+        edges: vec![vec![(0, 1)], vec![(1, 0)]],
+        p: nowhere.clone(),
+        q: nowhere,
+        inside: vec![true; 2],
+    };
+    let claims = verify_model(&graph, &Request::default(), &Control::new()).expect("a model");
+    let claim = claims.iter().find(|claim| claim.property == "eventually: p").expect("a claim");
+    let found = claim.violation.as_ref().expect("p is nowhere");
+    assert_eq!(found.trace.cycle_start, Some(0));
+    let lanes = lanes::render(&found.trace, Some(found), &Look::plain(80));
+    for text in ["process 0", "process 1", "(1, 0)", "violates `p`"] {
+        assert!(lanes.contains(text), "{text} in\n{lanes}");
+    }
+    let html = page(&Page { title: "two steps", claim, trace: None, sources: &[] });
+    assert!(html.contains("two steps") && html.contains("process 1"));
+    let json = json::report(json::Subject { file: "graph", bound: None }, &claims);
+    assert!(json.contains("\"cycle_start\":0") || json.contains("\"cycle_start\": 0"), "{json}");
 }
 
 /// A model whose formula cannot be read.

@@ -21,33 +21,20 @@ fn touch(slot: &Slot, write: bool) {
 
 /// An access to an [`UnsafeCell`] that lasts as long as this value. Made by
 /// [`UnsafeCell::begin_access`].
-pub struct Access<'a> {
-    slot: &'a Slot,
-    write: bool,
-    site: &'static Location<'static>,
-    steps: u32,
-}
+pub struct Access(Option<rt::Access>);
 
-impl<'a> Access<'a> {
-    #[track_caller]
-    fn new(slot: &'a Slot, write: bool) -> Self {
-        touch(slot, write);
-        let steps = rt::current().map_or(0, |runtime| runtime.steps());
-        Access { slot, write, site: Location::caller(), steps }
-    }
-}
-
-impl Drop for Access<'_> {
+impl Drop for Access {
     fn drop(&mut self) {
-        if let Some(runtime) = rt::current() {
-            rt::touch_end(runtime, self.slot, self.write, self.site, self.steps);
+        if let Some(access) = &self.0 {
+            rt::touch_end(access);
         }
     }
 }
 
-impl fmt::Debug for Access<'_> {
+impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Access").field("write", &self.write).finish_non_exhaustive()
+        let write = self.0.as_ref().map(|access| access.write);
+        f.debug_struct("Access").field("write", &write).finish_non_exhaustive()
     }
 }
 
@@ -100,8 +87,8 @@ impl<T: ?Sized> UnsafeCell<T> {
 
     /// An access that lasts as long as the value returned, to be used with [`Self::get_untracked`].
     #[track_caller]
-    pub fn begin_access(&self, write: bool) -> Access<'_> {
-        Access::new(&self.slot, write)
+    pub fn begin_access(&self, write: bool) -> Access {
+        Access(rt::Access::begin(&self.slot, write, Location::caller()))
     }
 
     /// A pointer to the value; what is done with it goes unnoticed.

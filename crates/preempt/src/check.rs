@@ -48,11 +48,40 @@ pub enum Strategy {
     },
 }
 
+impl Strategy {
+    /// Whether stale choices are explored.
+    pub(crate) fn knows_weak_memory(self) -> bool {
+        matches!(
+            self,
+            Strategy::Portfolio
+                | Strategy::PartialOrders
+                | Strategy::Random { .. }
+                | Strategy::Pct { .. }
+                | Strategy::Sampling { .. }
+        )
+    }
+}
+
+/// What atomics do that are not SeqCst.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Memory {
+    /// The same as if they were: all executions are sequentially consistent.
+    Sc,
+    /// What C++20 and Rust allow, as the model RC11 has it: a load may read an older value, a store may
+    /// come before others that are already there, and `compare_exchange_weak` may fail for no reason,
+    /// unless the memory orders forbid it. Each of these is a *stale choice*.
+    #[default]
+    Rc11,
+}
+
 /// A check to be run. See the crate's first page for an example.
 #[derive(Clone, Debug)]
 pub struct Check {
     name: Option<String>,
     bound: Option<u32>,
+    stale: Option<u32>,
+    memory: Memory,
     unbounded: bool,
     strict: bool,
     min_preemptions: Option<u32>,
@@ -82,6 +111,8 @@ impl Check {
         Check {
             name: None,
             bound: None,
+            stale: None,
+            memory: Memory::Rc11,
             unbounded: false,
             strict: false,
             min_preemptions: None,
@@ -106,7 +137,21 @@ impl Check {
         self
     }
 
-    /// All executions, however many preemptions they need.
+    /// At most this many stale choices per execution: loads of older values, stores before others that
+    /// are already there, failures of `compare_exchange_weak` for no reason. Without this: none first,
+    /// then one, and so on, within the time.
+    pub fn stale(mut self, most: u32) -> Self {
+        self.stale = Some(most);
+        self
+    }
+
+    /// What atomics do that are not SeqCst. The default is [`Memory::Rc11`].
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// All executions, however many preemptions and stale choices they need.
     pub fn unbounded(mut self) -> Self {
         self.unbounded = true;
         self
@@ -260,6 +305,13 @@ impl Check {
         if self.bound.is_some() && (samples || unbounded) {
             return Some(format!("the strategy {strategy} knows no bound on preemptions"));
         }
+        let stale = self.stale.is_some_and(|most| most > 0);
+        if stale && self.memory == Memory::Sc {
+            return Some("there are no stale choices if memory is sequentially consistent".into());
+        }
+        if stale && !self.strategy.knows_weak_memory() {
+            return Some(format!("the strategy {strategy} makes no stale choices"));
+        }
         if self.min_preemptions.is_some() && samples {
             return Some(format!("the strategy {strategy} completes no bound on preemptions"));
         }
@@ -343,6 +395,11 @@ impl Check {
             // The environment has the last word.
             check.min_preemptions = check.min_preemptions.filter(|&least| least <= bound);
         }
+        check.stale = environment.stale.or(check.stale);
+        if let Some(memory) = environment.memory {
+            check.memory = memory;
+            check.stale = check.stale.filter(|_| memory != Memory::Sc);
+        }
         check.time = environment.time.unwrap_or(check.time);
         check.threads = environment.threads.unwrap_or(check.threads);
         check.replay = environment.replay.clone().or(check.replay);
@@ -364,10 +421,12 @@ impl Check {
     fn job<'a>(&self, body: &'a (dyn Fn() + Sync), begin: Instant) -> Job<'a> {
         let mut limits = self.limits.clone();
         limits.bound = self.bound;
+        limits.stale = self.stale;
         limits.deadline = begin.checked_add(self.time);
         Job {
             body,
             limits,
+            memory: self.memory,
             strategy: self.strategy,
             threads: self.threads,
             stack: self.stack,
@@ -394,14 +453,20 @@ impl Check {
 
     fn report(&self, found: Found, begin: Instant) -> Report {
         let tally = found.tally;
-        let finished = tally.rows.last().map(|row| row.preemptions);
+        // Without a limit of its own, the number of stale choices grows as time allows.
+        let level = self.stale.unwrap_or(0);
+        let rows = tally.rows.iter().filter(|row| row.stale == level);
+        let mut finished = rows.map(|row| row.preemptions).max();
+        if found.reason.is_none() {
+            // All that was asked for, though it may take fewer stale choices.
+            finished = tally.rows.iter().map(|row| row.preemptions).max();
+        }
+        let everything = self.unbounded && (self.stale.is_none() || found.reason.is_some());
         let outcome = match (found.failure, tally.exhausted, finished) {
             (Some(failure), _, _) => Outcome::Failed(failure),
             _ if found.reason == Some(Reason::Unseen) => Outcome::Inconclusive(Reason::Unseen),
             (None, true, _) => Outcome::Holds,
-            (None, false, Some(bound))
-                if !self.unbounded && self.bound.is_none_or(|b| b <= bound) =>
-            {
+            (None, false, Some(bound)) if !everything && self.bound.is_none_or(|b| b <= bound) => {
                 Outcome::HoldsWithinBound(bound)
             }
             _ => Outcome::Inconclusive(found.reason.unwrap_or(Reason::Sampling)),
@@ -415,6 +480,7 @@ impl Check {
                 .rows
                 .iter()
                 .map(|row| Bound {
+                    stale: row.stale,
                     preemptions: row.preemptions,
                     partial_orders: row.graphs,
                     executions: row.executions,
@@ -476,5 +542,11 @@ impl<E: std::fmt::Debug> Returned for Result<(), E> {
 /// Explores a body as `#[preempt::test]` does, without the attribute.
 #[track_caller]
 pub fn check(body: impl Fn() + Sync) {
+    Check::new().test(body);
+}
+
+/// The same under the name that loom gives it.
+#[track_caller]
+pub fn model(body: impl Fn() + Sync) {
     Check::new().test(body);
 }

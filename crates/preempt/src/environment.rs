@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `PREEMPT_REPLAY` | run only this schedule |
 //! | `PREEMPT_PREEMPTIONS` | at most this many preemptions |
+//! | `PREEMPT_STALE` | at most this many stale choices |
+//! | `PREEMPT_MEMORY` | `sc`: every ordering is run as SeqCst; `rc11`: what weaker ones allow is explored |
 //! | `PREEMPT_TIME` | time per test: `500ms`, `30s`, `2m` |
 //! | `PREEMPT_THREADS` | operating system threads per test |
 //! | `PREEMPT_REPORT` | append the report of every test to this file, one object of JSON per line |
 //! | `PREEMPT_LOG` | `1`: print what was covered to standard error, even if output is captured |
 
+use crate::check::Memory;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,6 +20,8 @@ use std::time::Duration;
 pub(crate) struct Environment {
     pub(crate) replay: Option<String>,
     pub(crate) preemptions: Option<u32>,
+    pub(crate) stale: Option<u32>,
+    pub(crate) memory: Option<Memory>,
     pub(crate) time: Option<Duration>,
     pub(crate) threads: Option<usize>,
     pub(crate) report: Option<PathBuf>,
@@ -48,9 +53,22 @@ impl Environment {
             }
             parsed
         });
+        let memory = get("PREEMPT_MEMORY").and_then(|value| {
+            let parsed = match value.trim() {
+                "sc" => Some(Memory::Sc),
+                "rc11" => Some(Memory::Rc11),
+                _ => None,
+            };
+            if parsed.is_none() {
+                bad("PREEMPT_MEMORY", &value);
+            }
+            parsed
+        });
         Environment {
             replay: get("PREEMPT_REPLAY").filter(|s| !s.trim().is_empty()),
             preemptions: number("PREEMPT_PREEMPTIONS"),
+            stale: number("PREEMPT_STALE"),
+            memory,
             time,
             threads: number("PREEMPT_THREADS").map(|n| n as usize).filter(|&n| n > 0),
             report: get("PREEMPT_REPORT").filter(|s| !s.is_empty()).map(PathBuf::from),
@@ -83,6 +101,8 @@ mod tests {
             Some(match name {
                 "PREEMPT_REPLAY" => "p1.0".into(),
                 "PREEMPT_PREEMPTIONS" => "three".into(),
+                "PREEMPT_STALE" => "2".into(),
+                "PREEMPT_MEMORY" => "sc".into(),
                 "PREEMPT_TIME" => "250ms".into(),
                 "PREEMPT_THREADS" => "2".into(),
                 _ => "1".into(),
@@ -91,6 +111,8 @@ mod tests {
         let expected = Environment {
             replay: Some("p1.0".into()),
             preemptions: None,
+            stale: Some(2),
+            memory: Some(Memory::Sc),
             time: Some(Duration::from_millis(250)),
             threads: Some(2),
             report: Some("1".into()),

@@ -1,13 +1,13 @@
 //! Running a strategy on worker threads, and turning its finding into a failure report.
 
-use crate::check::Strategy;
+use crate::check::{Memory, Strategy};
 use crate::lanes::RacyAccess;
 use crate::pulse::Pulse;
 use crate::report::{Failure, Reason};
 use crate::rt::{Knowledge, PanicNote, Runtime, Trouble};
 use crate::unseen;
 use preempt_explore::{
-    Access, Crew, Ending, Event, Finding, Halt, Limits, Names, ObjectId, Replay, Rules, Run,
+    Access, Crew, Ending, Event, Finding, Halt, Limits, Names, ObjectId, Order, Replay, Rules, Run,
     Schedule, Session, Site, Tally, caching, delay, forward, iterative, optimal, pct, random,
     sampling, serve, sleep_sets,
 };
@@ -23,6 +23,7 @@ pub(crate) type Search<'a> = dyn for<'s, 'p> Fn(&'s mut Session<'p, Runtime>) ->
 pub(crate) struct Job<'a> {
     pub(crate) body: &'a (dyn Fn() + Sync),
     pub(crate) limits: Limits,
+    pub(crate) memory: Memory,
     pub(crate) strategy: Strategy,
     pub(crate) threads: usize,
     pub(crate) stack: usize,
@@ -52,6 +53,7 @@ pub(crate) struct Evidence {
     pub(crate) ending: Ending,
     pub(crate) schedule: Schedule,
     pub(crate) preemptions: u32,
+    pub(crate) stale: u32,
     pub(crate) events: Vec<Event>,
     /// The accesses to the cell of a data race.
     pub(crate) racy: Vec<RacyAccess>,
@@ -117,10 +119,12 @@ pub(crate) fn replay(job: &Job<'_>, schedule: Schedule) -> Found {
         notes.push("the schedule could not be followed to its end: the test has changed".into());
     }
     if fails {
+        notes.extend(crate::stale::explain(job, &mut learnt, &evidence));
         let finding = Finding {
             ending: evidence.ending.clone(),
             schedule: evidence.schedule.clone(),
             preemptions: evidence.preemptions,
+            stale: evidence.stale,
         };
         tally.failure = Some(finding);
     }
@@ -138,7 +142,9 @@ pub(crate) struct Learnt {
 impl Learnt {
     fn new(job: &Job<'_>) -> Self {
         let (spurious, daemons) = (job.spurious, job.daemons);
-        let rules = Rules { timeouts: job.timeouts, spurious, daemons, ..Rules::default() };
+        let searched = job.search.is_none() && job.strategy.knows_weak_memory();
+        let rc11 = job.memory == Memory::Rc11 && searched;
+        let rules = Rules { timeouts: job.timeouts, spurious, daemons, rc11, ..Rules::default() };
         Learnt { rules, names: Names::default(), knowledge: Knowledge::default() }
     }
 }
@@ -187,7 +193,7 @@ fn explore_here(job: &Job<'_>) -> Found {
     }
     simplify(job, &mut runtime, &mut learnt, &mut tally);
     learnt.knowledge = runtime.registry.knowledge.clone();
-    if let Some(site) = runtime.weak_ordering {
+    if let Some(site) = runtime.weak_ordering.filter(|_| !learnt.rules.rc11) {
         notes.push(format!("every ordering was run as SeqCst (first weaker one at {site})"));
     }
     let several = job.limits.worker.0 > 0 || job.threads > 1;
@@ -204,6 +210,7 @@ fn explore_here(job: &Job<'_>) -> Found {
     drop(runtime);
     let failure = tally.failure.clone().map(|finding| {
         let evidence = gather(job, &mut learnt, finding.schedule.clone());
+        notes.extend(crate::stale::explain(job, &mut learnt, &evidence));
         Failure::from_finding(finding, evidence)
     });
     let reason = match halt {
@@ -318,11 +325,23 @@ fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
 
 /// Executes a schedule once more, keeping every step.
 pub(crate) fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> Evidence {
+    gather_with(job, learnt, schedule, &[])
+}
+
+/// The same with other memory orders at some places.
+pub(crate) fn gather_with(
+    job: &Job<'_>,
+    learnt: &mut Learnt,
+    schedule: Schedule,
+    stronger: &[(Site, Order)],
+) -> Evidence {
     for _ in 0..64 {
         let evidence = on_worker(job, || {
             let mut runtime = runtime(job, learnt);
             let mut run = Run::new(learnt.names.clone(), learnt.rules, job.limits.steps);
             run.events = Some(Vec::new());
+            run.stronger = stronger.to_vec();
+            run.rules.strong |= !stronger.is_empty();
             let mut driver = Replay::new(schedule.clone());
             run.reset();
             preempt_explore::Program::execute(&mut runtime, &mut run, &mut driver);
@@ -340,6 +359,7 @@ pub(crate) fn gather(job: &Job<'_>, learnt: &mut Learnt, schedule: Schedule) -> 
         ending: Ending::Abandoned,
         schedule,
         preemptions: 0,
+        stale: 0,
         events: Vec::new(),
         racy: Vec::new(),
         origins: FxHashMap::default(),
@@ -376,6 +396,7 @@ fn evidence(job: &Job<'_>, runtime: &Runtime, run: Run, driver: &Replay) -> Evid
         ending: run.ending.clone().unwrap_or(Ending::Abandoned),
         schedule: Schedule::of(&run),
         preemptions: run.preemptions,
+        stale: run.stale,
         threads: run.order.iter().enumerate().map(name).collect(),
         panics: runtime.panics.iter().map(|(t, note)| (run.ordinal(*t), note.clone())).collect(),
         events: renumbered(&run),

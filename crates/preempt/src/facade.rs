@@ -74,6 +74,19 @@ pub fn thread_number() -> Option<usize> {
     Some(run.ordinal(run.current))
 }
 
+/// Whether the main thread of this execution has ended; if so, others that ask are explored before and
+/// after that.
+#[track_caller]
+pub fn main_has_ended() -> bool {
+    let main = preempt_explore::ThreadId::MAIN;
+    rt::current().is_some_and(|runtime| {
+        // Nobody asks before it has happened once.
+        let ended = runtime.run().world.thread(main).status == preempt_explore::Status::Done;
+        let asks = runtime.run().current != main && (ended || runtime.registry.shows_ends());
+        asks && rt::has_ended(runtime, main, Location::caller())
+    })
+}
+
 /// The name of a thread, by its number in the order of spawning.
 pub fn thread_name(number: usize) -> Option<String> {
     let runtime = rt::current()?;

@@ -39,9 +39,15 @@ fn violation(failure: &Failure, report: &Report) -> Violation {
         file: failure.file.clone(),
         line: failure.line,
         trace: failure.trace.clone(),
-        // Every smaller number of preemptions was explored to the end.
-        simplest: report.samples == 0 && report.per_bound.len() == failure.preemptions as usize,
+        simplest: report.samples == 0 && is_simplest(failure, report),
     }
+}
+
+/// Whether every smaller number of preemptions was explored to the end, with as many stale choices.
+fn is_simplest(failure: &Failure, report: &Report) -> bool {
+    let below = failure.preemptions.checked_sub(1);
+    let covers = |row: &crate::Bound| row.stale == failure.stale && Some(row.preemptions) == below;
+    below.is_none() || report.per_bound.iter().any(covers)
 }
 
 fn statistics(report: &Report) -> Statistics {
@@ -55,7 +61,7 @@ fn statistics(report: &Report) -> Statistics {
         states: report.partial_orders,
         errors: 1,
         seconds: report.time.as_secs_f64(),
-        per_bound: report.per_bound.iter().map(row).collect(),
+        per_bound: report.per_bound.iter().filter(|row| row.stale == 0).map(row).collect(),
         ..Statistics::default()
     }
 }

@@ -1,6 +1,7 @@
 //! One failing execution as a picture: a lane per thread, time from top to bottom.
 
 use crate::naming::binding;
+use crate::stale::{place, writer};
 use preempt_core::{Change, Switch, Trace, TraceStep, Value};
 use preempt_explore::{Access, Action, Event, Move, ObjectId, Site};
 use preempt_report::{Look, lanes};
@@ -19,15 +20,16 @@ pub(crate) struct RacyAccess {
     pub(crate) access: Access,
 }
 
-/// The steps of an execution in the vocabulary of reports. The main thread runs first: whoever moves
-/// before it has taken the processor from it.
+/// The steps of an execution in the vocabulary of reports, and where their objects were made. The main
+/// thread runs first: whoever moves before it has taken the processor from it.
 pub(crate) fn trace(
     events: &[Event],
     racy: &[RacyAccess],
     threads: &[String],
     origins: &FxHashMap<ObjectId, Site>,
-) -> Trace {
+) -> (Trace, Vec<(String, String)>) {
     let mut names = ObjectNames { origins: origins.clone(), ..ObjectNames::default() };
+    let is_weak = events.iter().any(|e| e.source.is_some_and(|source| source.stale));
     let mut last = 0;
     let mut steps = Vec::with_capacity(events.len() + racy.len());
     for position in 0..=events.len() {
@@ -48,12 +50,30 @@ pub(crate) fn trace(
             false => Switch::Forced,
         };
         last = thread;
-        let text = names.describe(event, threads);
+        let mut text = names.describe(event, threads);
+        if is_weak {
+            text.push_str(&origin(events, event));
+        }
         let mut step = step(thread, threads, event.operation.site, text, switch);
         step.changes = names.changes(event);
         steps.push(step);
     }
-    Trace { steps, ..Trace::default() }
+    (Trace { steps, ..Trace::default() }, names.places)
+}
+
+/// In an execution that is no interleaving: where a value comes from, and what was missed.
+fn origin(events: &[Event], event: &Event) -> String {
+    let Some(source) = event.source else { return String::new() };
+    let site = event.operation.site;
+    let line = |number| writer(events, number).map(|e| place(e.operation.site, site));
+    let missed = line(source.newest).filter(|_| source.stale);
+    match (event.operation.action, missed) {
+        _ if source.fails => " for no reason".into(),
+        (Action::Store, Some(other)) => format!(", before {} of {other}", source.newest_value),
+        (Action::Store, None) => String::new(),
+        (_, Some(other)) => format!(", though {} was stored at {other}", source.newest_value),
+        (_, None) => line(source.read).map(|line| format!(" of {line}")).unwrap_or_default(),
+    }
 }
 
 fn step(thread: usize, threads: &[String], site: Site, text: String, switch: Switch) -> TraceStep {
@@ -91,6 +111,8 @@ struct ObjectNames {
     names: FxHashMap<ObjectId, String>,
     counts: FxHashMap<String, usize>,
     origins: FxHashMap<ObjectId, Site>,
+    /// Names and places, in the order of first use.
+    places: Vec<(String, String)>,
 }
 
 impl ObjectNames {
@@ -98,7 +120,8 @@ impl ObjectNames {
         if let Some(name) = self.names.get(&object) {
             return name.clone();
         }
-        let binding = self.origins.get(&object).and_then(|site| binding(site));
+        let origin = self.origins.get(&object).copied();
+        let binding = origin.and_then(binding);
         let is_bound = binding.is_some();
         let base = binding.unwrap_or_else(|| kind.to_string());
         let count = self.counts.entry(base.clone()).or_default();
@@ -107,6 +130,9 @@ impl ObjectNames {
             1 if is_bound => base,
             count => format!("{base}{count}"),
         };
+        if let Some(site) = origin {
+            self.places.push((name.clone(), format!("{}:{}", site.file(), site.line())));
+        }
         self.names.insert(object, name.clone());
         name
     }
@@ -142,12 +168,14 @@ impl ObjectNames {
         match action {
             Action::Load => format!("{object}.load -> {}", event.result),
             Action::Store => format!("{object}.store({})", operation.first),
-            Action::Update(..) => format!("{object}.{} -> {}", action.name(), event.before),
-            Action::CompareExchange | Action::ComparePointer if event.before == operation.first => {
+            Action::Update(..) => format!("{object}.{} -> {}", action.name(), event.result),
+            Action::CompareExchange | Action::ComparePointer
+                if event.result == operation.first && !event.source.is_some_and(|s| s.fails) =>
+            {
                 format!("{object}.compare_exchange succeeds")
             }
             Action::CompareExchange | Action::ComparePointer => {
-                format!("{object}.compare_exchange fails: {}", event.before)
+                format!("{object}.compare_exchange fails: {}", event.result)
             }
             Action::TryLock | Action::TryReadLock | Action::TryWriteLock => {
                 let outcome = if event.result == 1 { "got it" } else { "busy" };

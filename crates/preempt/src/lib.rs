@@ -70,6 +70,8 @@ mod report_line;
 mod rt;
 #[cfg(feature = "check")]
 mod saved;
+#[cfg(feature = "check")]
+mod stale;
 mod statics;
 #[cfg(feature = "check")]
 pub mod sync;
@@ -84,7 +86,7 @@ mod unseen;
 #[doc(hidden)]
 pub use check::Returned;
 #[cfg(feature = "check")]
-pub use check::{Check, Strategy, check};
+pub use check::{Check, Memory, Strategy, check, model};
 #[cfg(feature = "check")]
 pub use choice::{choose, choose_bool};
 #[cfg(not(feature = "check"))]

@@ -37,7 +37,9 @@ pub(crate) fn portfolio(job: &Job<'_>) -> Found {
     found.tally.executions += sampled.tally.executions;
     found.tally.samples = sampled.tally.samples;
     for (graph, (preemptions, terminal)) in sampled.tally.graphs {
-        let new = found.tally.graph(graph, preemptions, terminal);
+        let new = !found.tally.graphs.contains_key(&graph);
+        let stale = sampled.tally.stale.get(&graph).copied().unwrap_or(0);
+        found.tally.stale_graph(graph, stale, preemptions, terminal);
         found.tally.singletons += u64::from(new);
     }
     found.failure = sampled.failure;
@@ -100,14 +102,15 @@ pub(crate) fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
             all.tally.singletons += other.tally.singletons;
             all.tally.exhausted &= other.tally.exhausted;
             for (graph, (preemptions, terminal)) in other.tally.graphs {
-                all.tally.graph(graph, preemptions, terminal);
+                let stale = other.tally.stale.get(&graph).copied().unwrap_or(0);
+                all.tally.stale_graph(graph, stale, preemptions, terminal);
             }
             all.reason = all.reason.or(other.reason);
         } else {
             all.tally.singletons = 0;
         }
         let fewer = match (&all.failure, &other.failure) {
-            (Some(a), Some(b)) => b.preemptions < a.preemptions,
+            (Some(a), Some(b)) => (b.stale, b.preemptions) < (a.stale, a.preemptions),
             (None, Some(_)) => true,
             _ => false,
         };

@@ -82,9 +82,11 @@ pub enum FailureKind {
 /// What was covered up to one bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bound {
-    /// The bound.
+    /// Most stale choices: reads of older values and the like, see [`Memory`](crate::Memory).
+    pub stale: u32,
+    /// Most preemptions.
     pub preemptions: u32,
-    /// Partial orders with at most that many preemptions.
+    /// Partial orders with at most that many of each.
     pub partial_orders: u64,
     /// Executions so far.
     pub executions: u64,
@@ -105,10 +107,14 @@ pub struct Failure {
     pub line: u32,
     /// Preemptions of this execution.
     pub preemptions: u32,
+    /// Stale choices of this execution, see [`Memory`](crate::Memory).
+    pub stale: u32,
     /// The schedule: give it to [`Check::replay`](crate::Check::replay) or `PREEMPT_REPLAY`.
     pub schedule: String,
     /// The execution, step by step.
     pub trace: Trace,
+    /// The objects in it: their names, and the places where they were made.
+    pub objects: Vec<(String, String)>,
 }
 
 /// What an exploration found.
@@ -118,7 +124,8 @@ pub struct Report {
     pub outcome: Outcome,
     /// Executions of the test body.
     pub executions: u64,
-    /// Distinct complete happens-before graphs.
+    /// Distinct complete happens-before graphs: under weak memory, consistent graphs of what is read from
+    /// where, and of the order of stores to each atomic.
     pub partial_orders: u64,
     /// States visited, most of them without running the test.
     pub states: u64,
@@ -189,23 +196,48 @@ impl Report {
         list
     }
 
+    /// What was covered, in words: for each number of stale choices the largest number of preemptions,
+    /// unless a larger number of stale choices covers it.
+    fn boxes(&self) -> Option<String> {
+        let mut boxes: Vec<&Bound> = Vec::new();
+        for row in &self.per_bound {
+            boxes.retain(|b| !(b.stale <= row.stale && b.preemptions <= row.preemptions));
+            if !boxes.iter().any(|b| row.stale <= b.stale && row.preemptions <= b.preemptions) {
+                boxes.push(row);
+            }
+        }
+        boxes.sort_by_key(|row| row.stale);
+        let weak = self.per_bound.iter().any(|row| row.stale > 0);
+        let words = |(index, row): (usize, &&Bound)| {
+            let orders = if index == 0 { " partial orders" } else { "" };
+            let bound = match (row.stale, weak) {
+                (0, false) => preemptions(row.preemptions),
+                (0, true) => format!("{} and no stale choice", preemptions(row.preemptions)),
+                (stale, _) => {
+                    format!("{} and {}", stale_choices(stale), preemptions(row.preemptions))
+                }
+            };
+            format!("all {}{orders} with at most {bound}", grouped(row.partial_orders))
+        };
+        let list: Vec<String> = boxes.iter().enumerate().map(words).collect();
+        (!list.is_empty()).then(|| list.join(", and "))
+    }
+
     pub(crate) fn covered(&self) -> String {
-        let last = self.per_bound.last();
-        match (&self.outcome, last) {
+        let weak = self.per_bound.iter().any(|row| row.stale > 0);
+        match (&self.outcome, self.boxes()) {
             (Outcome::Holds, _) => {
                 format!("all {} partial orders; no execution fails", grouped(self.partial_orders))
             }
-            (Outcome::HoldsWithinBound(bound), Some(row)) => format!(
-                "all {} partial orders with at most {}; any failure needs at least {}",
-                grouped(row.partial_orders),
-                preemptions(*bound),
-                bound + 1
-            ),
-            (Outcome::Inconclusive(reason), Some(row)) => format!(
-                "inconclusive, {reason}; all {} partial orders with at most {} were explored",
-                grouped(row.partial_orders),
-                preemptions(row.preemptions),
-            ),
+            (Outcome::HoldsWithinBound(_), Some(boxes)) if weak => {
+                format!("{boxes}; any failure needs more")
+            }
+            (Outcome::HoldsWithinBound(bound), Some(boxes)) => {
+                format!("{boxes}; any failure needs at least {}", bound + 1)
+            }
+            (Outcome::Inconclusive(reason), Some(boxes)) => {
+                format!("inconclusive, {reason}; {boxes} were explored")
+            }
             (Outcome::Inconclusive(reason), None) if self.delays.is_some() => format!(
                 "inconclusive, {reason}; all executions with at most {} were explored",
                 plural(self.delays.unwrap_or(0).into(), "delay", "delays")
@@ -263,8 +295,10 @@ impl Failure {
             file: String::new(),
             line: 0,
             preemptions: 0,
+            stale: 0,
             schedule: String::new(),
             trace: Trace::default(),
+            objects: Vec::new(),
         }
     }
 
@@ -278,24 +312,24 @@ impl Failure {
             evidence.schedule = finding.schedule;
         }
         evidence.preemptions = finding.preemptions;
+        evidence.stale = finding.stale;
         Failure::from_evidence(evidence)
     }
 
     pub(crate) fn from_evidence(evidence: Evidence) -> Self {
         let (kind, message, file, line) = describe(&evidence);
+        let (trace, objects) =
+            lanes::trace(&evidence.events, &evidence.racy, &evidence.threads, &evidence.origins);
         Failure {
             kind,
             message,
             file,
             line,
             preemptions: evidence.preemptions,
+            stale: evidence.stale,
             schedule: evidence.schedule.to_string(),
-            trace: lanes::trace(
-                &evidence.events,
-                &evidence.racy,
-                &evidence.threads,
-                &evidence.origins,
-            ),
+            trace,
+            objects,
         }
     }
 
@@ -308,9 +342,15 @@ impl Failure {
             plural(report.executions, "execution", "executions")
         ));
         let last = report.per_bound.last();
-        if let Some(row) = last.filter(|row| row.preemptions < self.preemptions) {
+        let simpler = |row: &&Bound| (row.stale, row.preemptions) < (self.stale, self.preemptions);
+        if let Some(row) = last.filter(simpler) {
+            let stale = match (self.stale, row.stale) {
+                (0, _) => String::new(),
+                (_, 0) => " and no stale choice".into(),
+                (_, stale) => format!(" and {}", stale_choices(stale)),
+            };
             text.push_str(&format!(
-                "; of the {} with at most {} none fails",
+                "; of the {} with at most {}{stale} none fails",
                 plural(row.partial_orders, "partial order", "partial orders"),
                 preemptions(row.preemptions)
             ));
@@ -339,8 +379,18 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.message)?;
         if !self.trace.steps.is_empty() {
-            write!(f, "with {}: ", preemptions(self.preemptions))?;
+            if self.stale > 0 {
+                write!(f, "with {} and ", stale_choices(self.stale))?;
+                write!(f, "{}: ", preemptions(self.preemptions))?;
+            } else {
+                write!(f, "with {}: ", preemptions(self.preemptions))?;
+            }
             f.write_str(&lanes::draw(&self.trace))?;
+            if !self.objects.is_empty() {
+                let made = |(name, place): &(String, String)| format!("{name} at {place}");
+                let made: Vec<String> = self.objects.iter().map(made).collect();
+                writeln!(f, "made: {}", made.join(", "))?;
+            }
         }
         Ok(())
     }
@@ -375,18 +425,23 @@ fn describe(evidence: &Evidence) -> Description {
         ),
         Ending::Race(race) => {
             let verb = |write| if write { "writes" } else { "reads" };
-            let who = |site, other: &str| {
-                let same = |racy: &&lanes::RacyAccess| racy.access.site == site;
+            // Both may be at the same place, by different threads.
+            let last = evidence.racy.last().map(|racy| racy.access.thread);
+            let who = |access: &preempt_explore::Access, is_later: bool, other: &str| {
+                let same = |racy: &&lanes::RacyAccess| {
+                    racy.access.site == access.site
+                        && (Some(racy.access.thread) == last) == is_later
+                };
                 let index = evidence.racy.iter().rev().find(same).map(|r| r.access.thread.index());
                 index.map_or_else(|| other.to_string(), &thread)
             };
             let message = format!(
                 "data race on a plain cell: {} {} at {}, {} {} at {}, and neither happens before \
                  the other",
-                who(race.earlier.site, "one thread"),
+                who(&race.earlier, false, "one thread"),
                 verb(race.earlier.write),
                 race.earlier.site,
-                who(race.later.site, "another"),
+                who(&race.later, true, "another"),
                 verb(race.later.write),
                 race.later.site
             );
@@ -502,7 +557,7 @@ fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
             (Action::TakeToken, None) => "to be unparked".into(),
             (Action::Yield, None) => "in a loop that yields".into(),
             (Action::ReadLock, None) => {
-                "to read a lock that it already reads, behind a writer that waits".into()
+                "for an RwLock that it already holds for reading, behind a writer that waits".into()
             }
             (action, None) => format!("at {}", action.name()),
         };
@@ -543,6 +598,10 @@ fn cycle(evidence: &Evidence) -> Option<Vec<usize>> {
 
 fn preemptions(number: u32) -> String {
     plural(number.into(), "preemption", "preemptions")
+}
+
+fn stale_choices(number: u32) -> String {
+    plural(number.into(), "stale choice", "stale choices")
 }
 
 fn plural(number: u64, one: &str, many: &str) -> String {

@@ -18,7 +18,8 @@ impl Report {
             Outcome::Inconclusive(_) => "inconclusive",
         };
         field(&mut line, "verdict", &quoted(verdict));
-        let bound = self.per_bound.last().map(|row| row.preemptions.to_string());
+        let first = self.per_bound.iter().filter(|row| row.stale == 0);
+        let bound = first.last().map(|row| row.preemptions.to_string());
         field(&mut line, "bound", bound.as_deref().unwrap_or("null"));
         field(&mut line, "executions", &self.executions.to_string());
         field(&mut line, "partial_orders", &self.partial_orders.to_string());
@@ -30,6 +31,7 @@ impl Report {
             field(&mut line, "kind", &quoted(&format!("{:?}", failure.kind)));
             field(&mut line, "message", &quoted(&failure.message));
             field(&mut line, "preemptions", &failure.preemptions.to_string());
+            field(&mut line, "stale", &failure.stale.to_string());
             field(&mut line, "schedule", &quoted(&failure.schedule));
         }
         line.push('}');

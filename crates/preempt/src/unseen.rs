@@ -14,10 +14,14 @@ use crate::explore::{Evidence, Job, Learnt, gather};
 use crate::report::Reason;
 use crate::rt::Runtime;
 use preempt_explore::{Ending, Halt, Schedule, Session, Tally, iterative};
+use std::time::{Duration, Instant};
 
 /// Said where such a test was explored.
 pub(crate) const NOTE: &str = "threads share something that preempt does not see, such as the count of a \
      std::sync::Arc or a std atomic; schedules were explored one by one, without switches at such accesses";
+
+/// Schedules are explored for this long, even if there is no other limit: there may be very many.
+const TIME: Duration = Duration::from_secs(10);
 
 /// How often a schedule is repeated before it is taken to decide what happens.
 const REPETITIONS: usize = 3;
@@ -43,10 +47,13 @@ pub(crate) fn explore(
     if !by_observations || job.search.is_some() || !repeats(job, learnt, &finding.schedule) {
         return None;
     }
+    let mut limits = job.limits.clone();
+    let latest = Instant::now() + TIME;
+    limits.deadline = Some(limits.deadline.map_or(latest, |deadline| deadline.min(latest)));
     let before = tally.executions + REPETITIONS as u64;
     loop {
         let (rules, names) = (learnt.rules, learnt.names.clone());
-        let mut session = Session::new(runtime, job.limits.clone(), rules, names);
+        let mut session = Session::new(runtime, limits.clone(), rules, names);
         let halt = iterative::explore(&mut session);
         let late = session.is_late();
         learnt.rules = session.run.rules;

@@ -226,3 +226,43 @@ fn yields_between_changes_lose_nothing() {
     };
     assert_eq!(seen(true), seen(false));
 }
+
+/// A task polls while a waker is in use: it wakes itself, parks with the token that it has just got, and looks
+/// again. That is waiting, although every round takes and gives a token, and although one of the rounds may
+/// leave the token where it is.
+#[test]
+fn polling_with_a_token_of_ones_own_ends() {
+    use preempt::thread::{current, park};
+    for strategy in [Strategy::PartialOrders, Strategy::Optimal] {
+        let report = Check::new().time(Duration::from_secs(600)).strategy(strategy).run(|| {
+            let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+            let theirs = shared.clone();
+            let other = thread::spawn(move || {
+                theirs.0.store(1, SeqCst);
+                theirs.1.store(1, SeqCst);
+                theirs.0.store(0, SeqCst);
+            });
+            let mut may_skip = true;
+            loop {
+                let busy = shared.0.load(SeqCst) == 1;
+                if busy {
+                    current().unpark();
+                    thread::yield_now();
+                }
+                if shared.1.load(SeqCst) == 1 && !busy {
+                    break;
+                }
+                if !busy {
+                    thread::yield_now();
+                } else if may_skip && preempt::choose_bool() {
+                    may_skip = false;
+                } else {
+                    park();
+                }
+            }
+            other.join().unwrap();
+        });
+        assert!(matches!(report.outcome, Outcome::Holds), "{strategy:?}: {report}");
+        assert!(report.executions < 200, "{strategy:?}: {report}");
+    }
+}

@@ -246,3 +246,32 @@ fn dropping_an_arc_synchronises() {
         assert!(matches!(report.outcome, Outcome::Holds), "{strategy:?}: {report}");
     }
 }
+
+/// An atomic read as plain memory races with atomic writes that nothing orders, and with nothing else.
+#[test]
+fn plain_reads_of_atomics_race_with_unordered_writes() {
+    let body = |store: Ordering, load: Ordering, waits: bool| {
+        let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            theirs.0.store(1, Relaxed);
+            theirs.1.store(1, store);
+        });
+        let seen = shared.1.load(load) == 1;
+        if seen || !waits {
+            // SAFETY: what is tested; the value is never written at the same time really.
+            unsafe { shared.0.unsync_load() };
+        }
+        other.join().unwrap();
+        // SAFETY: the writer has ended.
+        assert_eq!(unsafe { shared.0.unsync_load() }, 1);
+    };
+    let kind = |store, load, waits| {
+        let report = Check::new().run(|| body(store, load, waits));
+        report.failure().map(|failure| failure.kind)
+    };
+    assert_eq!(kind(Release, Acquire, true), None);
+    assert_eq!(kind(Relaxed, Acquire, true), Some(FailureKind::DataRace));
+    assert_eq!(kind(Release, Relaxed, true), Some(FailureKind::DataRace));
+    assert_eq!(kind(Release, Acquire, false), Some(FailureKind::DataRace));
+}

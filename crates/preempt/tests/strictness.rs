@@ -205,6 +205,7 @@ fn what_weakens_a_test_is_said_although_output_is_captured() {
     let run = |inner: &str, log: &str| {
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "inner"])
+            .env("PREEMPT_MEMORY", "sc")
             .env("PREEMPT_TEST_STRICTNESS", inner)
             .env("PREEMPT_LOG", log)
             .env("RUST_BACKTRACE", "0")

@@ -243,3 +243,57 @@ fn tasks_that_wake_themselves() {
         other.join().unwrap();
     });
 }
+
+/// `is_finished` is an operation: what it returns is explored, and the same after the same history.
+#[test]
+fn is_finished_is_explored() {
+    use std::collections::BTreeSet;
+    for strategy in
+        [Strategy::Portfolio, Strategy::PartialOrders, Strategy::Optimal, Strategy::SleepSets]
+    {
+        let seen = std::sync::Mutex::new(BTreeSet::new());
+        let report = Check::new().time(Duration::from_secs(600)).strategy(strategy).run(|| {
+            let number = Arc::new(AtomicUsize::new(0));
+            let theirs = number.clone();
+            let other = thread::spawn(move || theirs.store(1, SeqCst));
+            let finished = other.is_finished();
+            let stored = number.load(SeqCst);
+            assert!(!finished || stored == 1, "ended before its last operation");
+            let later = other.is_finished();
+            assert!(later || !finished, "ended and is back");
+            other.join().unwrap();
+            seen.lock().unwrap().insert((finished, stored, later));
+        });
+        assert!(matches!(report.outcome, Outcome::Holds), "{strategy:?}: {report}");
+        let all = [
+            (false, 0, false),
+            (false, 0, true),
+            (false, 1, false),
+            (false, 1, true),
+            (true, 1, true),
+        ];
+        assert!(seen.lock().unwrap().iter().all(|outcome| all.contains(outcome)));
+        // A search over imagined states need not execute every one.
+        if strategy == Strategy::Optimal {
+            assert_eq!(seen.lock().unwrap().len(), all.len(), "{strategy:?}: {report}");
+        }
+    }
+}
+
+/// A loop that waits for the end of a thread without joining it.
+#[test]
+fn waiting_for_the_end_of_a_thread_ends() {
+    let report = Check::new().time(Duration::from_secs(600)).run(|| {
+        let number = Arc::new(AtomicUsize::new(0));
+        let theirs = number.clone();
+        let other = thread::spawn(move || {
+            theirs.fetch_add(1, SeqCst);
+            theirs.fetch_add(1, SeqCst);
+        });
+        while !other.is_finished() {
+            thread::yield_now();
+        }
+        assert_eq!(number.load(SeqCst), 2);
+    });
+    assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+}

@@ -29,54 +29,80 @@ pub(crate) struct Ahead {
     pub(crate) signalled: Signalled,
 }
 
-/// A set of processes that may run ahead.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Candidate {
-    One(ProcessId),
-    /// The stubborn set that was grown last.
-    Grown,
-}
-
 impl Ahead {
     pub(crate) fn new(rule: Reduction, signalled: Signalled) -> Self {
         Ahead { rule, stubborn: Closure::default(), signalled }
     }
 
-    /// The first candidate numbered `from` or more in a state where the processes `movers` have steps, with
-    /// the number behind it: first processes with steps that touch nothing shared, then those that
-    /// may be explored alone by Spin's rule, then stubborn sets. A candidate never has all movers.
+    /// Fills `set` with the first set numbered `from` or more that may run ahead in a state where the processes
+    /// `movers` have steps; gives the number behind. First processes with steps that touch nothing shared, then
+    /// those that may be explored alone by Spin's rule, then stubborn sets.
     pub(crate) fn candidate<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &[u8],
         movers: &[ProcessId],
         from: usize,
-    ) -> Option<(Candidate, usize)> {
+        set: &mut Vec<ProcessId>,
+    ) -> Option<usize> {
         let count = movers.len();
         if count < 2 {
             return None;
         }
-        for number in from..3 * count {
+        for number in from..2 * count {
             let process = movers[number % count];
-            let found = match number / count {
-                0 => system.locality(state, process) == Locality::Local,
-                1 => {
-                    system.locality(state, process) == Locality::Safe
-                        && system.signals(state, process).is_some()
-                }
-                _ if self.rule != Reduction::Full => return None,
-                _ => {
-                    if number == from.max(2 * count) {
-                        self.stubborn.enter(system, state);
-                    }
-                    if self.grows(system, state, movers, process) {
-                        return Some((Candidate::Grown, number + 1));
-                    }
-                    false
-                }
+            let locality = system.locality(state, process);
+            let runs = match number / count {
+                0 => locality == Locality::Local,
+                _ => locality == Locality::Safe && system.signals(state, process).is_some(),
             };
-            if found {
-                return Some((Candidate::One(process), number + 1));
+            if runs {
+                set.clear();
+                set.push(process);
+                return Some(number + 1);
+            }
+        }
+        // Other states may have been looked at since the last set.
+        self.stubborn.enter(system, state);
+        let first = from.saturating_sub(2 * count);
+        self.grow_from(system, state, movers, first, set).map(|next| next + 2 * count)
+    }
+
+    /// Fills `set` with the first stubborn set grown from the mover numbered `from` or more that may run ahead,
+    /// where the processes `movers` have steps; gives the number behind. A set never has all movers.
+    pub(crate) fn grown<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        movers: &[ProcessId],
+        from: usize,
+        set: &mut Vec<ProcessId>,
+    ) -> Option<usize> {
+        if movers.len() < 2 {
+            return None;
+        }
+        if from == 0 {
+            self.stubborn.enter(system, state);
+        }
+        self.grow_from(system, state, movers, from, set)
+    }
+
+    fn grow_from<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        movers: &[ProcessId],
+        from: usize,
+        set: &mut Vec<ProcessId>,
+    ) -> Option<usize> {
+        if self.rule != Reduction::Full {
+            return None;
+        }
+        for (number, seed) in movers.iter().enumerate().skip(from) {
+            if self.grows(system, state, movers, *seed) {
+                set.clear();
+                set.extend(movers.iter().filter(|process| self.stubborn.contains(**process)));
+                return Some(number + 1);
             }
         }
         None
@@ -98,13 +124,6 @@ impl Ahead {
             && movers.iter().all(|process| !self.stubborn.contains(*process) || runs(*process))
     }
 
-    pub(crate) fn contains(&self, candidate: Candidate, process: ProcessId) -> bool {
-        match candidate {
-            Candidate::One(one) => one == process,
-            Candidate::Grown => self.stubborn.contains(process),
-        }
-    }
-
     /// Whether the last mover, which has these steps in a state, could move if nobody had run ahead.
     pub(crate) fn is_robust<S: System + ?Sized>(
         &self,
@@ -114,6 +133,7 @@ impl Ahead {
         mut steps: impl Iterator<Item = Step>,
     ) -> bool {
         match &self.signalled {
+            Signalled::Nothing => steps.next().is_some(),
             Signalled::Anything => {
                 steps.any(|step| step.partner.is_none() && !system.waits_for(state, step, None))
             }
@@ -129,8 +149,10 @@ impl Ahead {
 }
 
 /// What steps taken ahead may have signalled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Signalled {
+    /// Nothing: only steps that touch nothing shared are taken ahead.
+    Nothing,
     /// Whatever can be.
     Anything,
     /// What was noted.
@@ -138,7 +160,7 @@ pub(crate) enum Signalled {
 }
 
 /// The objects that each process signalled ahead.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Learned {
     /// Per process; `None` where it never ran ahead.
     by: Vec<Option<ObjectSet>>,
@@ -187,6 +209,18 @@ impl Learned {
         self.arrived[at] = true;
     }
 
+    /// Learns what another search did.
+    pub(crate) fn absorb(&mut self, other: &Learned) {
+        for (at, signals) in other.by.iter().enumerate() {
+            if let Some(signals) = signals {
+                self.note(ProcessId(at as u16), signals);
+            }
+        }
+        for at in (0..other.arrived.len()).filter(|at| other.arrived[*at]) {
+            self.note_arrival(ProcessId(at as u16));
+        }
+    }
+
     fn by_others_than(&self, process: ProcessId) -> Option<&ObjectSet> {
         self.by_others.get(process.index()).unwrap_or(&self.by_all).as_ref()
     }
@@ -198,10 +232,5 @@ impl Learned {
     /// Whether something was learned since this was asked before.
     pub(crate) fn has_grown(&mut self) -> bool {
         std::mem::take(&mut self.grew)
-    }
-
-    /// Whether nobody ever ran ahead by more than steps that touch nothing shared.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.by_all.is_none()
     }
 }

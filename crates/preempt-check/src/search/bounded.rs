@@ -9,7 +9,7 @@
 //!
 //! Invariant: the states visited are exactly those of executions within the bound.
 
-use super::bounded_stack::{Frame, Phase, Stack};
+use super::bounded_stack::{Frame, Label, Phase, Stack};
 use super::bounded_walk::{Rule, walk};
 use super::visited::Visited;
 use crate::{Budget, Finding, Options};
@@ -45,8 +45,8 @@ impl<S: System + ?Sized> Rule<S> for Figure3 {
             run_everybody(visited, stack, enabled, frame);
             return;
         }
-        stack.plan(own, frame.count, false);
-        stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, false);
+        stack.plan(own, frame.count, Label::Moves);
+        stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, Label::Moves);
         if self.free_cycles {
             if let Some(frame) = stack.top() {
                 frame.phase = Phase::Mover;
@@ -92,7 +92,7 @@ pub(super) fn run_everybody<V: Visited>(
     for (process, steps) in enabled.by_process() {
         // The last mover is among the movers, and had its turn if it has steps.
         if !visited.has_mover(key, process) && frame.mover != Some(process) {
-            stack.plan(steps, frame.count, false);
+            stack.plan(steps, frame.count, Label::Moves);
         }
     }
 }
@@ -118,7 +118,7 @@ pub(super) fn run_others<V: Visited>(
             continue;
         }
         if frame.count < bound {
-            stack.plan(steps, frame.count + 1, false);
+            stack.plan(steps, frame.count + 1, Label::Moves);
         } else {
             cut = true;
         }

@@ -1,41 +1,53 @@
-//! Depth-first search within a bound that skips interleavings of steps nobody else can notice.
+//! Depth-first search within a bound that skips interleavings.
 //!
 //! Paper: [HF] Fig. 5
 //!
-//! Differs from the paper: ample sets hold *strictly local* steps only. [HF] Theorem 2 fails for an
-//! ample step that enables another process: taken early, it turns a forced switch away from that
-//! process into one that counts. `safe` is part of what visits are judged by (as a visit that whoever
-//! goes on leaves for free), which Spin leaves out. The proviso asks for one successor off the path,
-//! enough for safety; where it fails, the state is expanded in full and the switch is free.
+//! Differs from the paper: processes run ahead as `reduce/ahead.rs` says, without paying, the last mover stays who
+//! it was, and where it may owe its turn to that it is forgotten. [HF] gives the step behind an ample one for
+//! free instead, which loses violations where an ample step enables somebody. The other rule takes *strictly
+//! local* steps alone: those enable nobody, so nobody is ever forgotten, and counts are exact.
 //!
-//! The credit that a `safe` step gives lets some executions beyond the bound through: a violation
-//! found here need not be within the bound, while one within the bound is never lost.
+//! The proviso asks for one successor off the path: as it is left before this state is, no step is put off for
+//! ever. Where it fails the next set is tried, and at last the state is expanded in full.
+//!
+//! Where processes run ahead counts are lower bounds: a violation found here need not be within the bound, while
+//! one within the bound is never lost.
 
-use super::bounded::{run_everybody, run_others};
-use super::bounded_stack::{Frame, Phase, Stack};
+use super::bounded_stack::{Frame, Label, Phase, Stack};
 use super::bounded_walk::{Rule, walk};
 use super::visited::Visited;
+use crate::reduce::{Ahead, Signalled};
 use crate::{Budget, Finding, Options};
 use preempt_core::{Enabled, Locality, ProcessId, System};
 
-/// Searches up to `bound` with reduction.
+/// Searches up to `bound` with reduction; processes run ahead by more than strictly local steps if `ahead`.
 #[doc(alias = "HF Fig. 5")]
 pub(super) fn depth_first_reduced<S: System + ?Sized, V: Visited>(
     system: &S,
     visited: V,
     bound: u32,
+    ahead: bool,
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let mut rule = Figure5 { bound, cut: false };
+    let ahead = ahead.then(|| Ahead::new(options.reduction, Signalled::Anything));
+    let observed = options.observed;
+    let mut rule =
+        Figure5 { bound, observed, ahead, cut: false, movers: Vec::new(), set: Vec::new() };
     let finding = walk(system, visited, &mut rule, options, budget);
     Finding { bound: rule.cut.then_some(bound), ..finding }
 }
 
 struct Figure5 {
     bound: u32,
+    /// Steps that a property can see must not be reordered.
+    observed: bool,
+    /// `None` takes strictly local steps alone.
+    ahead: Option<Ahead>,
     /// The bound kept a step from being taken.
     cut: bool,
+    movers: Vec<ProcessId>,
+    set: Vec<ProcessId>,
 }
 
 impl<S: System + ?Sized> Rule<S> for Figure5 {
@@ -46,66 +58,113 @@ impl<S: System + ?Sized> Rule<S> for Figure5 {
         stack: &mut Stack,
         enabled: &Enabled,
     ) {
-        let Some(frame) = stack.frame() else { return };
-        // Lines 6, 10, 24: not in the initial state, and only below the bound.
-        if frame.mover.is_some() && frame.count < self.bound {
-            let ample = enabled.by_process().find(|(process, steps)| {
-                steps.len() < enabled.steps().len()
-                    && system.locality(stack.state(), *process) == Locality::Local
-                    && !system.is_visible(stack.state(), *process)
-            });
-            if let Some((_, steps)) = ample {
-                // Lines 25 to 28.
-                stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, false);
-                stack.plan(steps, frame.count, true);
-                if let Some(frame) = stack.top() {
-                    frame.phase = Phase::Ample;
-                }
-                return;
-            }
+        let Some(mut frame) = stack.frame() else { return };
+        let mover = frame.mover.filter(|mover| self.is_robust(system, stack, enabled, *mover));
+        if mover.is_none() {
+            visited.set_free(frame.key);
         }
-        self.cut |= expand(visited, stack, enabled, frame, self.bound, false);
+        frame.mover = mover;
+        if let Some(top) = stack.top() {
+            top.mover = mover;
+        }
+        self.plan(system, stack, enabled, frame);
     }
 
     fn wants_resume(&self, frame: &Frame) -> bool {
-        frame.phase == Phase::Ample && !frame.left_the_path
+        frame.phase == Phase::Ahead && !frame.left_the_path
     }
 
     fn resume<V: Visited>(
         &mut self,
-        _: &S,
-        visited: &mut V,
+        system: &S,
+        _: &mut V,
         stack: &mut Stack,
         enabled: &Enabled,
     ) -> bool {
-        // Lines 18 to 21: the ample steps only lead back.
+        // Lines 18 to 21: the steps taken ahead only lead back.
         let Some(frame) = stack.frame() else { return false };
-        if let Some(frame) = stack.top() {
-            frame.phase = Phase::Rest;
-        }
-        self.cut |= expand(visited, stack, enabled, frame, self.bound, true);
+        self.plan(system, stack, enabled, frame);
         true
     }
 }
 
-/// Lines 30 to 44. Says whether the bound keeps a step from being taken.
-fn expand<V: Visited>(
-    visited: &mut V,
-    stack: &mut Stack,
-    enabled: &Enabled,
-    frame: Frame,
-    bound: u32,
-    cycle: bool,
-) -> bool {
-    let own = frame.mover.map_or(&[][..], |mover| enabled.of(mover));
-    stack.plan(own, frame.count, false);
-    if !own.is_empty() {
-        stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, false);
+impl Figure5 {
+    /// Whether the last mover could move if nobody had run ahead.
+    fn is_robust<S: System + ?Sized>(
+        &self,
+        system: &S,
+        stack: &Stack,
+        enabled: &Enabled,
+        mover: ProcessId,
+    ) -> bool {
+        let own = enabled.of(mover);
+        match &self.ahead {
+            None => !own.is_empty(),
+            Some(ahead) => ahead.is_robust(system, stack.state(), mover, own.iter().copied()),
+        }
     }
-    if own.is_empty() || frame.safe || cycle {
-        run_everybody(visited, stack, enabled, frame);
-        false
-    } else {
-        run_others(visited, stack, enabled, frame, bound)
+
+    /// Plans the next set of processes to run ahead, or, if there is none, everybody.
+    fn plan<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        stack: &mut Stack,
+        enabled: &Enabled,
+        frame: Frame,
+    ) {
+        let found = self.next_set(system, stack.state(), enabled, frame.sets);
+        let Some(next) = found else { return self.plan_everybody(stack, enabled, frame) };
+        // Lines 25 to 28. A property moves by itself.
+        stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, Label::Moves);
+        for process in &self.set {
+            stack.plan(enabled.of(*process), frame.count, Label::Stays(frame.mover));
+        }
+        if let Some(top) = stack.top() {
+            (top.phase, top.sets) = (Phase::Ahead, next);
+        }
+    }
+
+    /// Fills the set with the first one numbered `from` or more; gives the number behind.
+    fn next_set<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        enabled: &Enabled,
+        from: u16,
+    ) -> Option<u16> {
+        let (from, processes) = (usize::from(from), || enabled.by_process().map(|(p, _)| p));
+        self.movers.clear();
+        self.movers.extend(processes().filter(|process| *process != ProcessId::PROPERTY));
+        if let Some(ahead) = &mut self.ahead {
+            let next = ahead.candidate(system, state, &self.movers, from, &mut self.set)?;
+            return u16::try_from(next).ok();
+        }
+        let is_local = |process: &ProcessId| {
+            system.locality(state, *process) == Locality::Local
+                && !(self.observed && system.is_visible(state, *process))
+        };
+        let rest = self.movers.get(from..).unwrap_or_default();
+        let at = from + rest.iter().position(is_local)?;
+        self.set.clear();
+        self.set.push(self.movers[at]);
+        u16::try_from(at + 1).ok()
+    }
+
+    /// Lines 30 to 44.
+    fn plan_everybody(&mut self, stack: &mut Stack, enabled: &Enabled, frame: Frame) {
+        if let Some(top) = stack.top() {
+            top.phase = Phase::Rest;
+        }
+        for (process, steps) in enabled.by_process() {
+            let costs =
+                frame.mover.is_some_and(|mover| process != mover) && process != ProcessId::PROPERTY;
+            match costs {
+                false => stack.plan(steps, frame.count, Label::Moves),
+                true if frame.count < self.bound => {
+                    stack.plan(steps, frame.count + 1, Label::Moves);
+                }
+                true => self.cut = true,
+            }
+        }
     }
 }

@@ -39,8 +39,31 @@ pub(super) struct Task {
     pub(super) step: Step,
     /// The preemptions of the execution after it.
     pub(super) count: u32,
-    /// Whether the successor may be left for free ([HF] `safe`).
-    pub(super) safe: bool,
+    /// Who counts as the last mover then.
+    pub(super) label: Label,
+}
+
+/// Who counts as the last mover after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Label {
+    /// Who moved.
+    Moves,
+    /// Who was it before, if anybody: the step is taken ahead of its time.
+    Stays(Option<ProcessId>),
+}
+
+impl Label {
+    /// The last mover after these steps, where `before` was it before.
+    pub(super) fn mover(self, steps: &[Step], before: Option<ProcessId>) -> Option<ProcessId> {
+        match self {
+            Label::Moves => last_mover(steps, before),
+            // After a rendezvous the receiver is the last mover: no turn outlives it.
+            Label::Stays(mover) => mover.filter(|mover| {
+                let moves = |step: &Step| step.process == *mover || step.partner == Some(*mover);
+                !(steps.iter().any(|s| s.partner.is_some()) && steps.iter().any(moves))
+            }),
+        }
+    }
 }
 
 /// One state on the path.
@@ -52,8 +75,6 @@ pub(super) struct Frame {
     pub(super) mover: Option<ProcessId>,
     /// The preemptions of the path.
     pub(super) count: u32,
-    /// Whether the state may be left for free ([HF] `safe`).
-    pub(super) safe: bool,
     /// Whether this is the first visit with so few preemptions.
     pub(super) first: bool,
     /// Whether this frame marked its state as being on the path (it may be there several times).
@@ -62,6 +83,8 @@ pub(super) struct Frame {
     pub(super) left_the_path: bool,
     /// What the agenda was made for.
     pub(super) phase: Phase,
+    /// How many sets of processes were tried that might run ahead.
+    pub(super) sets: u16,
     state: usize,
     path: usize,
     agenda: usize,
@@ -72,8 +95,8 @@ pub(super) struct Frame {
 /// What a frame is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
-    /// Taking the steps of one process alone, because they touch nothing shared.
-    Ample,
+    /// Taking the steps of some processes alone, ahead of their time.
+    Ahead,
     /// Taking the steps of the last mover, before it is decided what the others cost.
     Mover,
     /// Taking all that is left.
@@ -81,20 +104,21 @@ pub(super) enum Phase {
 }
 
 impl Stack {
-    /// Goes down by `steps` to a state that `task` (none for the initial state) led to.
+    /// Goes down by `steps` to a state that `task` (none for the initial state) led to, with its last mover.
     pub(super) fn push(
         &mut self,
         key: Key,
         task: Option<Task>,
+        mover: Option<ProcessId>,
         steps: &[Step],
         first: bool,
         state: &[u8],
     ) {
         self.frames.push(Frame {
             key,
-            mover: last_mover(steps, self.frames.last().and_then(|frame| frame.mover)),
+            mover,
             count: task.map_or(0, |task| task.count),
-            safe: task.is_some_and(|task| task.safe),
+            sets: 0,
             first,
             marked: false,
             left_the_path: false,
@@ -134,8 +158,8 @@ impl Stack {
     }
 
     /// Adds tasks to the deepest frame.
-    pub(super) fn plan(&mut self, steps: &[Step], count: u32, safe: bool) {
-        self.agenda.extend(steps.iter().map(|&step| Task { step, count, safe }));
+    pub(super) fn plan(&mut self, steps: &[Step], count: u32, label: Label) {
+        self.agenda.extend(steps.iter().map(|&step| Task { step, count, label }));
     }
 
     /// The next task of the deepest frame.

@@ -6,7 +6,7 @@
 //! Invariant: a successor above the bound is never planned, so no visit above the bound is made.
 
 use super::bounded_stack::{Frame, Stack, Task};
-use super::chain::{Chain, Event, last_mover};
+use super::chain::{Chain, Event};
 use super::end::End;
 use super::marks::Visit;
 use super::tally::Tally;
@@ -167,8 +167,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     /// Visits the stable state that `task` led to by `self.steps`.
     fn arrive(&mut self, task: Option<Task>, rule: &mut impl Rule<S>) -> Result<(), End> {
         let before = self.stack.frame().and_then(|frame| frame.mover);
-        let mover = last_mover(&self.steps, before);
-        let mover = mover.filter(|_| task.is_some_and(|task| !task.safe));
+        let mover = task.and_then(|task| task.label.mover(&self.steps, before));
         let count = task.map_or(0, |task| task.count);
         let depth = (self.stack.depth() + self.steps.len()) as u64;
         let Arrival { key, visit, new, on_path } = (self.visited)
@@ -186,7 +185,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
             return Ok(());
         }
         self.numbers.revisits += u64::from(!new);
-        self.stack.push(key, task, &self.steps, visit == Visit::First, &self.state);
+        self.stack.push(key, task, mover, &self.steps, visit == Visit::First, &self.state);
         self.enabled.clear();
         self.system.enabled(&mut self.state, &mut self.enabled);
         self.numbers.depth = self.numbers.depth.max(self.stack.depth() as u64);

@@ -5,7 +5,7 @@
 //! Each round explores all executions of up to its depth; states met on a shorter way are explored
 //! again, or the round would miss what lies just above its limit. Ends when a round cuts nothing off.
 
-use super::bounded_stack::{Frame, Stack};
+use super::bounded_stack::{Frame, Label, Stack};
 use super::bounded_walk::{Rule, walk};
 use super::shorten::Shortening;
 use super::visited::{Marked, Visited};
@@ -47,7 +47,7 @@ impl<S: System + ?Sized> Rule<S> for Everything {
         if let Some(frame) = stack.frame() {
             visited.set_free(frame.key);
         }
-        stack.plan(enabled.steps(), 0, false);
+        stack.plan(enabled.steps(), 0, Label::Moves);
     }
 
     fn wants_resume(&self, _frame: &Frame) -> bool {

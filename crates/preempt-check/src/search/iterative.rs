@@ -21,6 +21,7 @@
 
 mod transparent;
 
+use super::conclusion::Conclusion;
 use super::end::End;
 use super::expansion::Expander;
 use super::marks::{LARGEST_BOUND, Mark, Marks, Visit, fits_mark};
@@ -30,7 +31,7 @@ use super::visits::{
 use super::ways::{Way, Ways, When};
 use crate::store::{Pending, StateId, Store, pages};
 use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
-use preempt_core::{BoundRow, Enabled, Few, Outcome, ProcessId, Statistics, Step, Stop, System};
+use preempt_core::{BoundRow, Enabled, Few, Outcome, ProcessId, Step, Stop, System};
 use transparent::Task;
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
@@ -49,6 +50,7 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
         system,
         store,
         reduce,
+        observed: options.observed,
         last,
         goes_to_last: matches!(options.preemptions, Preemptions::AtMost(_)),
         marks: Marks::default(),
@@ -80,6 +82,8 @@ struct Bucketed<'a, S: ?Sized, T> {
     system: &'a S,
     store: &'a mut T,
     reduce: bool,
+    /// Steps that a property can see must not be reordered.
+    observed: bool,
     last: u32,
     /// Whether the last bound is what was asked for, not the bounds one by one.
     goes_to_last: bool,
@@ -726,33 +730,24 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     fn finish(
         mut self,
-        per_bound: Vec<BoundRow>,
+        rows: Vec<BoundRow>,
         bound: Option<u32>,
         end: Option<End>,
         budget: &Budget,
     ) -> Finding {
-        let states = self.states;
         let (memory, depth) = (self.bytes(), self.depth());
-        let mut finding = self.ways.tally.finish(self.system, states);
-        if let Some(End::Limit(stop)) = end {
-            finding.stop = Some(stop);
-        }
-        finding.bound = bound;
-        finding.statistics = Statistics {
-            matched: self.transitions - states.min(self.transitions),
+        let conclusion = Conclusion {
+            tally: self.ways.tally,
+            states: self.states,
             transitions: self.transitions,
-            depth,
             revisits: self.revisits,
-            bytes_per_state: memory as f64 / states.max(1) as f64,
-            memory_bytes: memory.max(budget.peak_memory()) as u64,
-            seconds: budget.elapsed().as_secs_f64(),
-            per_bound,
-            ..finding.statistics
+            depth,
+            memory,
+            rows,
+            bound,
+            end,
         };
-        if bound.is_some() || finding.stop.is_some() {
-            finding.unreached.clear();
-        }
-        finding
+        conclusion.finding(self.system, budget)
     }
 }
 

@@ -6,6 +6,7 @@
 //! have to wait is expanded again when their turn comes. Visits are judged by a [`Ledger`], which may
 //! take a state for another: a violation found is one, but none found proves nothing.
 
+use super::conclusion::Conclusion;
 use super::end::End;
 use super::expansion::Expander;
 use super::frontier::Frontier;
@@ -14,7 +15,7 @@ use super::marks::{LARGEST_BOUND, Visit};
 use super::retrace::{Mover, retrace};
 use super::ways::Ways;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Statistics, Step, Stop, System};
+use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Step, Stop, System};
 
 /// Explores bucket by bucket, as far as `options.preemptions` says.
 pub(super) fn iterative_lossy<S: System + ?Sized, L: Ledger>(
@@ -29,6 +30,7 @@ pub(super) fn iterative_lossy<S: System + ?Sized, L: Ledger>(
         system,
         ledger,
         reduce,
+        observed: options.observed,
         last: options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND),
         log: Vec::new(),
         queue: Frontier::new(true),
@@ -70,6 +72,7 @@ struct Lossy<'a, S: ?Sized, L> {
     system: &'a S,
     ledger: L,
     reduce: bool,
+    observed: bool,
     last: u32,
     /// Every visit in the order in which they are expanded.
     log: Vec<Entry>,
@@ -256,7 +259,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         while let Some(first) = self.ways.list.get(at) {
             let process = first.process;
             let transparent = self.system.locality(&self.state, process) == Locality::Local
-                && !self.system.is_visible(&self.state, process);
+                && !(self.observed && self.system.is_visible(&self.state, process));
             let mut open = false;
             while self.ways.list.get(at).is_some_and(|way| way.process == process) {
                 if transparent {
@@ -362,35 +365,32 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
 
     fn finish(
         self,
-        per_bound: Vec<BoundRow>,
+        rows: Vec<BoundRow>,
         bound: Option<u32>,
         end: Option<End>,
         budget: &Budget,
     ) -> Finding {
-        let states = self.states;
-        let memory = self.bytes();
-        let mut finding = self.ways.tally.finish(self.system, states);
-        if let Some(End::Limit(stop)) = end {
-            finding.stop = Some(stop);
-        }
-        finding.bound = bound;
+        let lost = self.lost;
+        let conclusion = Conclusion {
+            states: self.states,
+            transitions: self.transitions,
+            revisits: self.revisits,
+            depth: 0,
+            memory: self.bytes(),
+            rows,
+            bound,
+            end,
+            tally: self.ways.tally,
+        };
+        let mut finding = conclusion.finding(self.system, budget);
+        // What a lossy store kept out may be reached.
         finding.unreached.clear();
-        if self.lost {
+        if lost {
             finding.notes.push(
                 "a violation was met, but no execution to it could be restored from the lossy store"
                     .into(),
             );
         }
-        finding.statistics = Statistics {
-            matched: self.transitions - states.min(self.transitions),
-            transitions: self.transitions,
-            revisits: self.revisits,
-            bytes_per_state: memory as f64 / states.max(1) as f64,
-            memory_bytes: memory.max(budget.peak_memory()) as u64,
-            seconds: budget.elapsed().as_secs_f64(),
-            per_bound,
-            ..finding.statistics
-        };
         finding
     }
 }

@@ -198,6 +198,7 @@ struct Worker<'a, S: ?Sized, T> {
     system: &'a S,
     store: T,
     reduce: bool,
+    observed: bool,
     shared: &'a Shared,
     ways: Ways<'a, S>,
     expander: Expander,
@@ -229,6 +230,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             system,
             store,
             reduce,
+            observed: options.observed,
             shared,
             ways: Ways::new(system, options),
             expander: Expander::new(),
@@ -241,7 +243,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             revisits: 0,
             told_states: 0,
             chain: Chain::default(),
-            settler: Settler::default(),
+            settler: Settler::new(options.observed),
             enabled: Enabled::new(),
             state: Vec::new(),
         }
@@ -608,10 +610,11 @@ fn story<S: System + ?Sized, T: Store>(
     }
     way.reverse();
     let reduce = workers.iter().any(|worker| worker.reduce);
+    let observed = workers.iter().any(|worker| worker.observed);
     let mut steps = Vec::new();
     for pair in way.windows(2) {
         let ((state, last), (target, mover)) = (&pair[0], &pair[1]);
-        steps.extend(edge(system, reduce, state, *last, target, *mover));
+        steps.extend(edge(system, reduce, observed, (state, *last), (target, *mover)));
     }
     steps.extend(fault.path);
     match fault.number {
@@ -624,12 +627,11 @@ fn story<S: System + ?Sized, T: Store>(
 fn edge<S: System + ?Sized>(
     system: &S,
     reduce: bool,
-    state: &[u8],
-    last: Option<ProcessId>,
-    target: &[u8],
-    mover: Option<ProcessId>,
+    observed: bool,
+    (state, last): (&[u8], Option<ProcessId>),
+    (target, mover): (&[u8], Option<ProcessId>),
 ) -> Vec<Step> {
-    let (mut chain, mut settler) = (Chain::default(), Settler::default());
+    let (mut chain, mut settler) = (Chain::default(), Settler::new(observed));
     let (mut copy, mut enabled) = (state.to_vec(), Enabled::new());
     system.enabled(&mut copy, &mut enabled);
     let mut best: Option<(bool, Vec<Step>)> = None;

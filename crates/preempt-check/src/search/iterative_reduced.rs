@@ -20,25 +20,31 @@
 //! Invariant: a bucket is finished when all visits at its count are expanded, and all that were found
 //! robust before still are.
 
-mod conclusion;
+mod explorer;
 mod mistake;
 mod outgoing;
+mod parallel;
+mod pilot;
+mod shard;
 #[cfg(test)]
 mod tests;
+mod violations;
 mod visited;
 
+use super::conclusion::Conclusion;
 use super::end::End;
-use super::expansion::Expander;
 use super::marks::LARGEST_BOUND;
-use super::tally::Tally;
-use crate::reduce::{Ahead, Learned, Signalled};
-use crate::store::{Exact, StateId, Store};
+use crate::reduce::Signalled;
+use crate::store::Store;
 use crate::{Budget, Finding, Options, Preemptions, Progress};
+use explorer::{At, Explorer, Visits};
 use mistake::{Mistake, makes};
-use outgoing::{Edge, Outgoing, Target};
-use preempt_core::{BoundRow, Locality, ObjectSet, Outcome, ProcessId, Stop, System};
+pub(super) use parallel::iterative_reduced_parallel;
+pub(super) use pilot::{Order, pilot};
+use preempt_core::{BoundRow, Outcome, Step, System};
+use shard::{Became, NO_PARENT, Reached, Shard, Visit};
 use std::collections::VecDeque;
-use visited::{Arrival, MOST_MOVERS, Visited};
+use violations::{Met, Violations, visits_to};
 
 /// What a reduced search came to.
 pub(super) enum Reduced {
@@ -48,11 +54,6 @@ pub(super) enum Reduced {
     /// others need fewer an exact search must tell.
     Undecided(Box<Finding>),
 }
-
-/// How many states a pilot looks at to learn what is signalled ahead.
-pub(super) const PILOT: u64 = 2000;
-/// How many violations are replayed to find one within the bound.
-const REPLAYS: u64 = 64;
 
 /// Explores bucket by bucket, as far as `options.preemptions` says, where last movers may owe their turn to
 /// what is `signalled`. The store must give states back.
@@ -67,107 +68,51 @@ pub(super) fn iterative_reduced<S: System + ?Sized, T: Store>(
     let mut search = Search::new(system, store, options, signalled);
     let (mut rows, mut bound) = (Vec::new(), None);
     let end = search.run(&mut rows, &mut bound, budget).err();
-    let undecided = search.least_cost.is_some_and(|cost| cost > search.judged_by());
+    let undecided = search.visits.violations.are_beyond(search.visits.judged_by());
     let finding = Box::new(search.finish(rows, bound, end, budget));
     if undecided { Reduced::Undecided(finding) } else { Reduced::Decided(finding) }
 }
 
-/// Learns from the first states of a search that goes deep what is signalled ahead. An error is a finding: a
-/// limit was reached.
-pub(super) fn pilot<S: System + ?Sized>(
-    system: &S,
-    states: u64,
-    options: &Options,
-    budget: &mut Budget,
-) -> Result<Learned, Box<Finding>> {
-    let mut store = Exact::new(budget.memory_limit());
-    let unknown = Signalled::Learned(Learned::default());
-    let mut pilot = Search::new(system, &mut store, options, unknown);
-    pilot.pilot = Some(states);
-    if let Err(End::Limit(stop)) = pilot.run(&mut Vec::new(), &mut None, budget) {
-        let finding = pilot.finish(Vec::new(), None, Some(End::Limit(stop)), budget);
-        return Err(Box::new(finding));
-    }
-    match pilot.ahead.signalled {
-        Signalled::Learned(learned) => Ok(learned),
-        Signalled::Anything => Ok(Learned::default()),
-    }
-}
-
-/// A visit, and where it came from.
-#[derive(Clone, Copy)]
-struct Visit {
-    state: StateId,
-    /// The visit before, or [`NO_PARENT`].
-    parent: u32,
-    count: u16,
-    /// The last mover, or [`NOBODY`].
-    mover: u16,
-    /// Whether the last mover really is who moved last.
-    exact: bool,
-}
-
-const NO_PARENT: u32 = u32::MAX;
-const NOBODY: u16 = u16::MAX;
-
-impl Visit {
-    fn mover(self) -> Option<ProcessId> {
-        (self.mover != NOBODY).then_some(ProcessId(self.mover))
-    }
+/// The largest count that is searched.
+fn last_bound(options: &Options) -> u32 {
+    options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND)
 }
 
 struct Search<'a, S: ?Sized, T> {
+    explorer: Explorer<'a, S>,
+    visits: Buckets<'a, S, T>,
+}
+
+/// All visits, in buckets by their counts.
+struct Buckets<'a, S: ?Sized, T> {
     system: &'a S,
-    store: &'a mut T,
-    ahead: Ahead,
+    shard: Shard<'a, T>,
     preemptions: Preemptions,
     /// The last bound.
     last: u32,
-    /// How many states are enough to learn from, where that is all that is wanted.
-    pilot: Option<u64>,
-    visited: Visited,
-    log: Vec<Visit>,
     /// By count: visits that are yet to be expanded,
     open: Vec<VecDeque<u32>>,
     /// and those whose last mover went on, while others have to wait for one preemption more.
     kept: Vec<Vec<u32>>,
     /// The count of the present bucket.
     bucket: u32,
-    outgoing: Outgoing<'a, S>,
-    expander: Expander,
-    state: Vec<u8>,
-    nothing: ObjectSet,
-    states: u64,
-    transitions: u64,
-    revisits: u64,
-    /// The preemptions of the simplest violation that was replayed.
-    least_cost: Option<u32>,
-    replays: u64,
+    violations: Violations,
 }
 
 impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
     fn new(system: &'a S, store: &'a mut T, options: &Options, signalled: Signalled) -> Self {
         Search {
-            system,
-            store,
-            ahead: Ahead::new(options.reduction, signalled),
-            preemptions: options.preemptions,
-            last: options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND),
-            pilot: None,
-            visited: Visited::default(),
-            log: Vec::new(),
-            open: vec![VecDeque::new()],
-            kept: vec![Vec::new()],
-            bucket: 0,
-            outgoing: Outgoing::new(system, Tally::new(system, options)),
-            expander: Expander::new(),
-            state: Vec::new(),
-            nothing: ObjectSet::new(),
-            states: 0,
-            transitions: 1,
-            revisits: 0,
-            least_cost: None,
-            replays: 0,
+            explorer: Explorer::new(system, options, signalled),
+            visits: Buckets {
+                system,
+                shard: Shard::new(store, 1),
+                preemptions: options.preemptions,
+                last: last_bound(options),
+                open: vec![VecDeque::new()],
+                kept: vec![Vec::new()],
+                bucket: 0,
+                violations: Violations::new(options),
+            },
         }
     }
 
@@ -187,18 +132,16 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
 
     fn start(&mut self) -> Result<(), End> {
         let mut initial = Vec::new();
-        let outcome = self.system.initial(&mut initial);
+        let outcome = self.visits.system.initial(&mut initial);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.outgoing.tally.reports(self.system, fault)
+            && self.explorer.outgoing.tally.reports(self.visits.system, fault)
         {
-            self.report(None, &[], Some(fault))?;
+            self.visits.note(None, &[], Some(fault))?;
         }
-        if let Outcome::Broken(_) = outcome {
-            return Ok(());
+        if !matches!(outcome, Outcome::Broken(_)) {
+            let hash = self.visits.hash(&initial);
+            self.visits.arrive(hash, &initial, Reached::INITIALLY)?;
         }
-        let state = self.store.insert(&initial)?.id;
-        let nobody = Visit { state, parent: NO_PARENT, count: 0, mover: NOBODY, exact: true };
-        self.arrive(nobody)?;
         Ok(())
     }
 
@@ -208,12 +151,13 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
         bound: &mut Option<u32>,
         budget: &mut Budget,
     ) -> Result<(), End> {
-        let extra = self.preemptions.extra();
+        let extra = self.visits.preemptions.extra();
         loop {
             self.finish_bucket(budget)?;
-            let mut waiting = std::mem::take(&mut self.kept[self.bucket as usize]);
-            waiting.retain(|visit| self.is_current(*visit));
-            let phase_ends = (self.bucket + 1).is_multiple_of(extra + 1);
+            let bucket = self.visits.bucket;
+            let mut waiting = std::mem::take(&mut self.visits.kept[bucket as usize]);
+            waiting.retain(|visit| self.visits.shard.is_current(*visit));
+            let phase_ends = (bucket + 1).is_multiple_of(extra + 1);
             if phase_ends || waiting.is_empty() {
                 rows.push(self.row());
             }
@@ -221,55 +165,46 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
                 return Ok(());
             }
             // What needs more preemptions than the bucket it was met in, an exact search must judge.
-            let undecided = self.least_cost.is_some_and(|cost| cost > self.judged_by());
-            let iterates = matches!(self.preemptions, Preemptions::Iterate { .. });
-            if self.bucket >= self.last || iterates && undecided {
-                *bound = Some(self.bucket);
+            let undecided = self.visits.violations.are_beyond(self.visits.judged_by());
+            let iterates = matches!(self.visits.preemptions, Preemptions::Iterate { .. });
+            if bucket >= self.visits.last || iterates && undecided {
+                *bound = Some(bucket);
                 return Ok(());
             }
-            self.kept[self.bucket as usize] = waiting;
-            self.bucket += 1;
-            self.open.push(VecDeque::new());
-            self.kept.push(Vec::new());
+            self.visits.kept[bucket as usize] = waiting;
+            self.visits.bucket += 1;
+            self.visits.open.push(VecDeque::new());
+            self.visits.kept.push(Vec::new());
         }
     }
 
     /// Expands all visits up to the count of the bucket.
     fn finish_bucket(&mut self, budget: &mut Budget) -> Result<(), End> {
         loop {
-            let bucket = self.bucket as usize;
-            if let Some(count) = (0..=bucket).find(|count| !self.open[*count].is_empty()) {
-                while let Some(visit) = self.next_of(count) {
+            let bucket = self.visits.bucket as usize;
+            let (open, kept) = (&self.visits.open, &self.visits.kept);
+            if let Some(count) = (0..=bucket).find(|count| !open[*count].is_empty()) {
+                while let Some(visit) = self.visits.open[count].pop_front() {
                     self.poll(budget)?;
                     self.expand(visit)?;
                 }
-            } else if let Some(count) = (0..bucket).find(|count| !self.kept[*count].is_empty()) {
-                for visit in std::mem::take(&mut self.kept[count]) {
+            } else if let Some(count) = (0..bucket).find(|count| !kept[*count].is_empty()) {
+                for visit in std::mem::take(&mut self.visits.kept[count]) {
                     self.poll(budget)?;
                     self.expand_others(visit)?;
                 }
-            } else if self.pilot.is_some() || !self.judge_again(budget)? {
+            } else if !self.judge_again(budget)? {
                 return Ok(());
             }
         }
     }
 
-    /// A pilot goes deep, to see as much as it can; a search takes the oldest first.
-    fn next_of(&mut self, count: usize) -> Option<u32> {
-        match self.pilot {
-            Some(_) => self.open[count].pop_back(),
-            None => self.open[count].pop_front(),
-        }
-    }
-
     fn poll(&self, budget: &mut Budget) -> Result<(), End> {
-        if self.pilot.is_some_and(|enough| self.states >= enough) {
-            return Err(End::Enough);
-        }
+        let visits = &self.visits;
         let stop = budget.poll(|| Progress {
-            states: self.states,
-            transitions: self.transitions,
-            queue: self.open.iter().map(|open| open.len() as u64).sum(),
+            states: visits.shard.states,
+            transitions: 1 + self.explorer.transitions,
+            queue: visits.open.iter().map(|open| open.len() as u64).sum(),
             memory: self.bytes(),
             ..Progress::default()
         });
@@ -277,243 +212,174 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
     }
 
     fn bytes(&self) -> usize {
-        let waiting = self.open.iter().map(VecDeque::capacity).sum::<usize>()
-            + self.kept.iter().map(Vec::capacity).sum::<usize>();
-        self.store.bytes()
-            + self.visited.bytes()
-            + self.expander.bytes()
-            + self.log.capacity() * size_of::<Visit>()
-            + waiting * size_of::<u32>()
+        let waiting = self.visits.open.iter().map(VecDeque::capacity).sum::<usize>()
+            + self.visits.kept.iter().map(Vec::capacity).sum::<usize>();
+        self.visits.shard.bytes() + self.explorer.bytes() + waiting * size_of::<u32>()
     }
 
     fn row(&self) -> BoundRow {
         BoundRow {
-            bound: self.bucket,
-            states: self.states,
-            transitions: self.transitions,
-            errors: self.outgoing.tally.errors,
+            bound: self.visits.bucket,
+            states: self.visits.shard.states,
+            transitions: 1 + self.explorer.transitions,
+            errors: self.visits.violations.errors(),
         }
     }
 
-    /// Finds the edges out of the state of a visit.
-    fn load(&mut self, state: StateId) -> Result<(), End> {
-        self.expander.clear();
-        self.outgoing.clear();
-        self.store.load(state, &mut self.state);
-        self.expander.expand_briefly(self.system, &mut self.state, &mut self.outgoing)?;
-        Ok(())
+    /// Has the explorer turn to the state of a visit.
+    fn load(&mut self, number: u32) -> (Visit, At) {
+        let visit = self.visits.shard.log[number as usize];
+        self.visits.shard.store.load(visit.state, &mut self.explorer.state);
+        (visit, At { number, count: visit.count, mover: visit.mover() })
     }
 
-    /// Deals with a visit.
+    /// Deals with a visit, unless it is not needed any more.
     fn expand(&mut self, number: u32) -> Result<(), End> {
-        let visit = self.log[number as usize];
-        if !self.visited.begin(visit.state, visit.count.into(), visit.mover()) {
+        let Visit { state, count, .. } = self.visits.shard.log[number as usize];
+        let mover = self.visits.shard.log[number as usize].mover();
+        if !self.visits.shard.visited.begin(state, count.into(), mover) {
             return Ok(());
         }
-        self.load(visit.state)?;
-        let tally = &mut self.outgoing.tally;
-        tally.state_bytes = tally.state_bytes.max(self.state.len());
-        if self.outgoing.steps.is_empty() {
-            return self.check_end(number, visit.state);
-        }
-        let mover = visit.mover().filter(|mover| self.is_robust(*mover));
-        if mover.is_none() && visit.mover().is_some() {
-            self.visited.set_nobody(visit.state);
-        }
-        let stays = if makes(Mistake::TurnComesBack) { visit.mover() } else { mover };
-        if self.run_ahead(number, stays)? {
-            if makes(Mistake::AheadIsFree) {
-                self.visited.set_nobody(visit.state);
-            }
-            return Ok(());
-        }
-        let mut others_wait = false;
-        for at in 0..self.outgoing.edges.len() {
-            let edge = self.outgoing.edges[at];
-            match (edge.process, mover) {
-                (ProcessId::PROPERTY, _) => {
-                    self.follow(edge, number, visit.count, Label::Stays(mover))?;
-                }
-                (process, Some(mover)) if process != mover => others_wait = true,
-                _ => {
-                    self.follow(edge, number, visit.count, Label::Moves)?;
-                }
-            }
-        }
-        if others_wait {
-            self.kept[usize::from(visit.count)].push(number);
-        }
-        Ok(())
+        let (_, at) = self.load(number);
+        self.explorer.expand(at, &mut self.visits)
     }
 
     /// Runs, at one preemption more, those who had to wait at a visit.
     fn expand_others(&mut self, number: u32) -> Result<(), End> {
-        if !self.is_current(number) {
+        if !self.visits.shard.is_current(number) {
             return Ok(());
         }
-        let visit = self.log[number as usize];
-        self.load(visit.state)?;
-        for at in 0..self.outgoing.edges.len() {
-            let edge = self.outgoing.edges[at];
-            if edge.process != ProcessId::PROPERTY && Some(edge.process) != visit.mover() {
-                self.follow(edge, number, visit.count + 1, Label::Moves)?;
-            }
-        }
-        Ok(())
+        let (_, at) = self.load(number);
+        self.explorer.expand_others(at, &mut self.visits)
     }
 
-    fn is_current(&self, number: u32) -> bool {
-        let visit = self.log[number as usize];
-        self.visited.is_current(visit.state, visit.count.into())
-    }
-
-    fn is_robust(&self, mover: ProcessId) -> bool {
-        if makes(Mistake::NothingOwed) {
-            return self.outgoing.steps_of(mover).next().is_some();
-        }
-        let steps = self.outgoing.steps_of(mover);
-        self.ahead.is_robust(self.system, &self.state, mover, steps)
-    }
-
-    /// Takes the steps of candidates for free until one has a successor that is yet to be expanded; says
-    /// whether there is such a one.
-    fn run_ahead(&mut self, number: u32, mover: Option<ProcessId>) -> Result<bool, End> {
-        let (system, mut from) = (self.system, 0);
-        loop {
-            let movers = &self.outgoing.movers;
-            let found = self.ahead.candidate(system, &self.state, movers, from);
-            let Some((candidate, next)) = found else { return Ok(false) };
-            let mut open = false;
-            for at in 0..self.outgoing.edges.len() {
-                let edge = self.outgoing.edges[at];
-                if edge.process == ProcessId::PROPERTY
-                    || !self.ahead.contains(candidate, edge.process)
-                {
-                    continue;
-                }
-                self.learn(edge);
-                // After a rendezvous the receiver is the last mover: no turn outlives it.
-                let loses = |mover: &ProcessId| {
-                    edge.meets && edge.movers.contains(*mover) && !makes(Mistake::MeetingKeepsTurn)
-                };
-                let stays = mover.filter(|mover| !loses(mover));
-                let count = self.log[number as usize].count;
-                open |= self.follow(edge, number, count, Label::Stays(stays))?;
-            }
-            if open || makes(Mistake::NoProviso) {
-                return Ok(true);
-            }
-            from = next;
-        }
-    }
-
-    /// Notes what an edge that is taken ahead signals.
-    fn learn(&mut self, edge: Edge) {
-        let Signalled::Learned(learned) = &mut self.ahead.signalled else { return };
-        let (system, state) = (self.system, &self.state);
-        if system.locality(state, edge.process) == Locality::Local {
-            return;
-        }
-        let signals = system.signals(state, edge.process).unwrap_or(&self.nothing);
-        let arrived = match edge.to {
-            Target::Arrival(arrival) => {
-                let arrival = self.expander.arrivals[arrival];
-                &self.expander.successors.bytes[arrival.start..arrival.end]
-            }
-            Target::Fault(_) => return,
-        };
-        let before = system.process_count(state);
-        for at in 0..before.max(system.process_count(arrived)) {
-            let process = ProcessId(at as u16);
-            let moved = edge.movers.contains(process);
-            if moved {
-                learned.note(process, signals);
-            }
-            // A process may be created where it can answer.
-            let arrives = moved || at >= before;
-            if arrives && system.may_answer(arrived, process) && !makes(Mistake::ArrivalsForgotten)
-            {
-                learned.note_arrival(process);
-            }
-        }
-    }
-
-    /// Judges again, after more was learned, which last movers are robust. Says whether that led to visits.
+    /// Judges again, after more was learned, which last movers are robust. Says whether more was learned.
     fn judge_again(&mut self, budget: &mut Budget) -> Result<bool, End> {
-        let Signalled::Learned(learned) = &mut self.ahead.signalled else { return Ok(false) };
+        let Signalled::Learned(learned) = &mut self.explorer.ahead.signalled else {
+            return Ok(false);
+        };
         if !learned.has_grown() || makes(Mistake::NeverJudgedAgain) {
             return Ok(false);
         }
-        for number in 0..self.log.len() as u32 {
-            let visit = self.log[number as usize];
-            let Some(mover) = visit.mover().filter(|_| self.is_current(number)) else { continue };
+        for number in 0..self.visits.shard.log.len() as u32 {
+            let visit = self.visits.shard.log[number as usize];
+            let Some(mover) = visit.mover().filter(|_| self.visits.shard.is_current(number)) else {
+                continue;
+            };
             self.poll(budget)?;
-            self.load(visit.state)?;
-            if !self.outgoing.steps.is_empty() && !self.is_robust(mover) {
-                self.arrive(Visit { mover: NOBODY, exact: false, ..visit })?;
+            self.load(number);
+            if !self.explorer.is_still_robust(mover)? {
+                let Visit { parent, count, .. } = visit;
+                let reached = Reached { parent, count, mover: None, exact: false };
+                let became = self.visits.shard.arrive_at(visit.state, reached)?;
+                self.visits.enter(became, count);
             }
         }
         Ok(true)
     }
 
-    /// Goes along an edge; says whether it leads to a visit that is yet to be expanded.
-    fn follow(&mut self, edge: Edge, parent: u32, count: u16, label: Label) -> Result<bool, End> {
-        let arrival = match edge.to {
-            Target::Arrival(arrival) => self.expander.arrivals[arrival],
-            Target::Fault(number) => {
-                let (fault, path) = self.outgoing.fault(number);
-                let path = path.to_vec();
-                self.report(Some(parent), &path, Some(fault))?;
-                return Ok(false);
-            }
+    fn finish(
+        mut self,
+        rows: Vec<BoundRow>,
+        bound: Option<u32>,
+        end: Option<End>,
+        budget: &Budget,
+    ) -> Finding {
+        let system = self.visits.system;
+        let conclusion = Conclusion {
+            states: self.visits.shard.states,
+            transitions: 1 + self.explorer.transitions,
+            revisits: self.visits.shard.revisits,
+            depth: self.visits.depth(),
+            memory: self.bytes(),
+            rows,
+            bound,
+            end,
+            tally: {
+                self.visits.violations.finish(&mut self.explorer.outgoing.tally);
+                self.explorer.outgoing.tally
+            },
         };
-        self.transitions += 1;
-        let bytes = &self.expander.successors.bytes[arrival.start..arrival.end];
-        let state = self.store.insert(bytes)?.id;
-        let (mover, exact) = match label {
-            Label::Moves => (edge.mover, true),
-            Label::Stays(mover) => (mover, false),
-        };
-        // Nobody is a last mover that never costs more.
-        let small = mover.filter(|mover| mover.0 < MOST_MOVERS);
-        let exact = exact && small == mover;
-        let mover = small.map_or(NOBODY, |mover| mover.0);
-        self.arrive(Visit { state, parent, count, mover, exact })
-    }
-
-    /// Notes an arrival; says whether it leads to a visit that is yet to be expanded.
-    fn arrive(&mut self, visit: Visit) -> Result<bool, End> {
-        match self.visited.arrive(visit.state, visit.count.into(), visit.mover()) {
-            Arrival::Closed => return Ok(false),
-            Arrival::Open => return Ok(true),
-            Arrival::New => self.states += 1,
-            Arrival::Again => self.revisits += 1,
-        }
-        if self.log.len() >= NO_PARENT as usize {
-            return Err(End::Limit(Stop::Memory));
-        }
-        self.open[usize::from(visit.count)].push_back(self.log.len() as u32);
-        self.log.push(visit);
-        Ok(true)
-    }
-
-    fn check_end(&mut self, number: u32, state: StateId) -> Result<(), End> {
-        let is_first = self.visited.checks_end(state);
-        if is_first
-            && self.outgoing.tally.reports_deadlocks()
-            && !self.system.is_valid_end(&self.state)
-        {
-            self.report(Some(number), &[], None)?;
-        }
-        Ok(())
+        conclusion.finding(system, budget)
     }
 }
 
-/// Who is the last mover where an edge leads.
-#[derive(Clone, Copy)]
-enum Label {
-    /// Who moved.
-    Moves,
-    /// Who was it before.
-    Stays(Option<ProcessId>),
+impl<S: System + ?Sized, T: Store> Buckets<'_, S, T> {
+    /// The number of preemptions that a violation must keep to.
+    fn judged_by(&self) -> u32 {
+        match self.preemptions {
+            Preemptions::Iterate { .. } => self.bucket,
+            Preemptions::Any | Preemptions::AtMost(_) => self.last,
+        }
+    }
+
+    /// Puts a new visit into its bucket; says whether the arrival led to one that is yet to be expanded.
+    fn enter(&mut self, became: Became, count: u16) -> bool {
+        if let Became::Visit(number) = became {
+            self.open[usize::from(count)].push_back(number);
+        }
+        became != Became::Closed
+    }
+
+    /// Takes note of a fault, or an invalid end, behind a visit and these steps.
+    fn note(&mut self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), End> {
+        let most = self.judged_by();
+        let (log, store) = (&self.shard.log, &*self.shard.store);
+        let mut target = Vec::new();
+        let met = || {
+            let to = |last| visits_to(last, |number| log[number as usize]);
+            Met { visits: visit.map_or(Vec::new(), to), path, fault }
+        };
+        self.violations.note(self.system, most, met, |number, state| {
+            store.load(log[number as usize].state, &mut target);
+            target == state
+        })
+    }
+
+    /// The longest execution in the log, counted in visits.
+    fn depth(&self) -> u64 {
+        let mut depths: Vec<u32> = Vec::with_capacity(self.shard.log.len());
+        for visit in &self.shard.log {
+            let before = depths.get(visit.parent as usize).filter(|_| visit.parent != NO_PARENT);
+            depths.push(before.map_or(0, |before| before + 1));
+        }
+        depths.into_iter().max().unwrap_or(0).into()
+    }
+}
+
+impl<S: System + ?Sized, T: Store> Visits for Buckets<'_, S, T> {
+    #[inline]
+    fn hash(&self, state: &[u8]) -> u64 {
+        let hash = self.shard.store.hash(state);
+        self.shard.store.prefetch(hash);
+        hash
+    }
+
+    #[inline]
+    fn arrive(&mut self, hash: u64, state: &[u8], reached: Reached) -> Result<bool, End> {
+        let became = self.shard.arrive(hash, state, reached)?;
+        Ok(self.enter(became, reached.count))
+    }
+
+    fn forget_mover(&mut self, visit: u32) {
+        let Visit { state, count, .. } = self.shard.log[visit as usize];
+        self.shard.visited.set_nobody(state, count.into());
+    }
+
+    fn wait(&mut self, visit: u32) {
+        let count = self.shard.log[visit as usize].count;
+        self.kept[usize::from(count)].push(visit);
+    }
+
+    fn fault(&mut self, visit: u32, path: &[Step], fault: u32) -> Result<(), End> {
+        self.note(Some(visit), path, Some(fault))
+    }
+
+    fn invalid_end(&mut self, visit: u32) -> Result<(), End> {
+        let state = self.shard.log[visit as usize].state;
+        if self.shard.visited.checks_end(state) {
+            self.note(Some(visit), &[], None)?;
+        }
+        Ok(())
+    }
 }

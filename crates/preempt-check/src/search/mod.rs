@@ -10,6 +10,7 @@ mod brief;
 mod chain;
 mod colours;
 pub(crate) mod components;
+mod conclusion;
 mod depth;
 mod depth_bounded;
 mod end;

@@ -3,19 +3,23 @@
 use super::bounded::depth_first;
 use super::bounded_reduced::depth_first_reduced;
 use super::bounded_spin::{Build, depth_first_as_spin};
+use super::conclusion::Conclusion;
+use super::end::End;
 use super::iterative::iterative;
 use super::iterative_lossy::iterative_lossy;
 use super::iterative_parallel::iterative_parallel;
-use super::iterative_reduced::{PILOT, Reduced, iterative_reduced, pilot};
+use super::iterative_reduced::{
+    Order, Reduced, iterative_reduced, iterative_reduced_parallel, pilot,
+};
 use super::ledger::{Bits, Numbered};
 use super::marks::LARGEST_BOUND;
 use super::shorten::Shortening;
 use super::simplest::simplest;
 use super::visited::{Marked, Replicated, Visited};
-use crate::reduce::Signalled;
+use crate::reduce::{Learned, Signalled};
 use crate::store::{Adaptive, Exact, Store, Tree};
 use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage};
-use preempt_core::{System, cost};
+use preempt_core::{Stop, System, cost};
 
 /// Searches the executions that `options.preemptions` allows.
 pub(crate) fn bounded<S: System + ?Sized, T: Store>(
@@ -50,6 +54,11 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
             let note = "one thread was used: several iterate over exact stores only";
             finding.notes.push(note.into());
         }
+        if reduce {
+            finding
+                .notes
+                .push(Rule::Local("bounds are tried one by one over a lossy store").note());
+        }
         return finding;
     }
     let finding = match options.storage {
@@ -77,39 +86,120 @@ pub(crate) fn by_buckets<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let reduce = options.reduction != Reduction::None;
-    if options.threads > 1 {
-        let limit = budget.memory_limit();
-        return match options.storage {
-            Storage::Tree => {
-                let make = |workers| Tree::new(limit / workers);
-                iterative_parallel(system, make, options, reduce, budget)
-            }
-            _ => {
-                let make = |workers| Exact::new(limit / workers);
-                iterative_parallel(system, make, options, reduce, budget)
-            }
-        };
-    }
     let bound = options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND);
-    match reduce && runs_ahead(options, bound) {
-        true => reduced(system, store, options, bound, budget),
-        false => iterative(system, store, options, reduce, budget),
+    match options.reduction {
+        Reduction::None => exactly(system, store, options, false, budget),
+        Reduction::Full | Reduction::Spin => reduced(system, store, options, bound, budget),
     }
 }
 
-/// Whether processes may run ahead of the count. Without preemptions nearly every last mover may owe its turn
-/// to somebody, and the strictly local rule reaches fewer states. What a property observes is not
-/// reordered by more than strictly local steps.
-fn runs_ahead(options: &Options, bound: u32) -> bool {
-    bound > 0 && !options.observed
+/// Searches bucket by bucket; with `reduce` strictly local steps are taken alone.
+fn exactly<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    reduce: bool,
+    budget: &mut Budget,
+) -> Finding {
+    if options.threads < 2 {
+        return iterative(system, store, options, reduce, budget);
+    }
+    let limit = budget.memory_limit();
+    match options.storage {
+        Storage::Tree => {
+            let make = |workers| Tree::new(limit / workers);
+            iterative_parallel(system, make, options, reduce, budget)
+        }
+        _ => {
+            let make = |workers| Exact::new(limit / workers);
+            iterative_parallel(system, make, options, reduce, budget)
+        }
+    }
 }
 
-/// From this bound on it pays to assume that whatever can be signalled ahead is: more last movers count as
-/// nobody, and the search is over at lower counts.
-const HIGH_BOUND: u32 = 4;
+/// How a search within a bound reduces, and why so.
+enum Rule {
+    /// By strictly local steps alone.
+    Local(&'static str),
+    /// By processes that run ahead, where last movers may owe their turn to these signals.
+    Ahead(Signalled),
+}
 
-/// Searches with processes that run ahead, or, where none does, with strictly local steps alone.
+impl Rule {
+    /// For the report.
+    fn note(&self) -> String {
+        match self {
+            Rule::Local(why) => format!("reduction: strictly local steps are taken alone ({why})"),
+            Rule::Ahead(Signalled::Anything) => {
+                "reduction: processes run ahead; a last mover that waits for anything they could signal counts as nobody"
+                    .into()
+            }
+            Rule::Ahead(_) => {
+                "reduction: processes run ahead; a last mover that waits for what they did signal counts as nobody"
+                    .into()
+            }
+        }
+    }
+}
+
+/// Why only strictly local steps may be taken alone, if so.
+fn only_local(options: &Options, bound: u32) -> Option<&'static str> {
+    if options.observed {
+        // What a property observes is not reordered by more.
+        Some("a property observes the others")
+    } else if bound == 0 {
+        // Nearly every last mover may owe its turn to somebody, and fewer states are reached so.
+        Some("without preemptions that reaches fewer states")
+    } else {
+        None
+    }
+}
+
+/// How many states a pilot looks at to see whether anybody runs ahead, and what is signalled then,
+const DEEP: u64 = 600;
+/// and by each rule, to compare them: more and more while they are hardly apart.
+pub(super) const LOOKS: [u64; 3] = [500, 1000, 2000];
+
+/// Chooses a rule by a short search with each. An error is a limit that was reached.
+fn choose<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    bound: u32,
+    budget: &mut Budget,
+) -> Result<Rule, Stop> {
+    if let Some(why) = only_local(options, bound) {
+        return Ok(Rule::Local(why));
+    }
+    let unknown = Signalled::Learned(Learned::default());
+    let deep = pilot(system, (Order::Deep, DEEP), options, unknown, budget)?;
+    if !deep.ran_ahead {
+        return Ok(Rule::Local("others than those enable somebody"));
+    }
+    for states in LOOKS {
+        let mut look =
+            |signalled| pilot(system, (Order::Layers, states), options, signalled, budget);
+        let local = look(Signalled::Nothing)?;
+        let anything = look(Signalled::Anything)?.percent_of(&local);
+        if anything <= FEWER {
+            return Ok(Rule::Ahead(Signalled::Anything));
+        }
+        let learned = look(deep.signalled.clone())?;
+        if learned.percent_of(&local) <= FEWER {
+            return Ok(Rule::Ahead(learned.signalled));
+        }
+        if anything >= MORE {
+            break;
+        }
+    }
+    Ok(Rule::Local("in a first look that reached fewer states"))
+}
+
+/// Of a hundred states by strictly local steps, how many running ahead may reach at most: one of these takes longer.
+const FEWER: u64 = 80;
+/// From here on a longer look would not change that.
+const MORE: u64 = 115;
+
+/// Searches with processes that run ahead, or with strictly local steps alone, whichever explores less.
 fn reduced<S: System + ?Sized, T: Store>(
     system: &S,
     store: &mut T,
@@ -117,31 +207,58 @@ fn reduced<S: System + ?Sized, T: Store>(
     bound: u32,
     budget: &mut Budget,
 ) -> Finding {
-    let signalled = match pilot(system, PILOT, options, budget) {
-        Err(finding) => return *finding,
-        Ok(learned) if learned.is_empty() => {
-            return iterative(system, store, options, true, budget);
+    let rule = match choose(system, options, bound, budget) {
+        Ok(rule) => rule,
+        Err(stop) => {
+            let end = Some(End::Limit(stop));
+            return Conclusion::nothing(system, options, end).finding(system, budget);
         }
-        Ok(_) if bound >= HIGH_BOUND => Signalled::Anything,
-        Ok(learned) => Signalled::Learned(learned),
     };
-    match iterative_reduced(system, store, options, signalled, budget) {
-        Reduced::Decided(finding) => *finding,
-        Reduced::Undecided(finding) => {
-            let limit = budget.memory_limit().saturating_sub(store.bytes());
-            // Within a bound one execution is enough; rows must have all their errors.
-            let max_errors = match options.preemptions {
-                Preemptions::AtMost(_) => 1,
-                _ => options.max_errors,
-            };
-            let exactly = Options { max_errors, ..options.clone() };
-            let exact = match options.storage {
-                Storage::Tree => iterative(system, &mut Tree::new(limit), &exactly, true, budget),
-                _ => iterative(system, &mut Adaptive::new(limit), &exactly, true, budget),
-            };
-            decided(*finding, exact, options)
+    let note = rule.note();
+    let mut finding = match rule {
+        Rule::Local(_) => exactly(system, store, options, true, budget),
+        Rule::Ahead(signalled) => ahead(system, store, options, signalled, budget),
+    };
+    finding.notes.push(note);
+    finding
+}
+
+/// Searches with processes that run ahead.
+fn ahead<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    signalled: Signalled,
+    budget: &mut Budget,
+) -> Finding {
+    let limit = budget.memory_limit();
+    let found = match options.storage {
+        _ if options.threads < 2 => iterative_reduced(system, store, options, signalled, budget),
+        Storage::Tree => {
+            let make = |parts| Tree::new(limit / parts);
+            iterative_reduced_parallel(system, make, options, &signalled, budget)
         }
-    }
+        _ => {
+            let make = |parts| Exact::new(limit / parts);
+            iterative_reduced_parallel(system, make, options, &signalled, budget)
+        }
+    };
+    let finding = match found {
+        Reduced::Decided(finding) => return *finding,
+        Reduced::Undecided(finding) => finding,
+    };
+    // Within a bound one execution is enough; rows must have all their errors.
+    let max_errors = match options.preemptions {
+        Preemptions::AtMost(_) => 1,
+        _ => options.max_errors,
+    };
+    let again = Options { max_errors, ..options.clone() };
+    let limit = limit.saturating_sub(store.bytes());
+    let exact = match options.storage {
+        Storage::Tree => exactly(system, &mut Tree::new(limit), &again, true, budget),
+        _ => exactly(system, &mut Adaptive::new(limit), &again, true, budget),
+    };
+    decided(*finding, exact, options)
 }
 
 /// A search whose violations may need more preemptions than the bound, decided by one that counts exactly.
@@ -165,10 +282,17 @@ fn with_stack<S: System + ?Sized, V: Visited>(
     budget: &mut Budget,
 ) -> Finding {
     if options.reduction == Reduction::None {
-        depth_first(system, visited, bound, options.free_cycles, options, budget)
-    } else {
-        depth_first_reduced(system, visited, bound, options, budget)
+        return depth_first(system, visited, bound, options.free_cycles, options, budget);
     }
+    let why = match options.storage {
+        Storage::Bitstate { .. } => Some("a field of bits keeps no last movers"),
+        _ if options.shorten => Some("ever shorter executions are looked for"),
+        _ => only_local(options, bound),
+    };
+    let rule = why.map_or(Rule::Ahead(Signalled::Anything), Rule::Local);
+    let mut finding = depth_first_reduced(system, visited, bound, why.is_none(), options, budget);
+    finding.notes.push(rule.note());
+    finding
 }
 
 /// The credit of [HF] Fig. 5 and the free cycles of §3.1 let executions beyond the bound through. A

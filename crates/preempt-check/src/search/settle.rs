@@ -15,6 +15,8 @@ use std::collections::HashSet;
 /// Reusable buffers.
 #[derive(Default)]
 pub(super) struct Settler {
+    /// Steps that a property can see must not be reordered.
+    observed: bool,
     chain: Chain,
     enabled: Enabled,
     queue: Vec<(Vec<u8>, Vec<Step>)>,
@@ -25,6 +27,10 @@ pub(super) struct Settler {
 const MOST: usize = 256;
 
 impl Settler {
+    pub(super) fn new(observed: bool) -> Self {
+        Settler { observed, ..Settler::default() }
+    }
+
     /// Tells where the transparent steps behind `state`, which was reached by `path`, lead, and the
     /// faults on the way. Without any such steps that is `state` itself.
     pub(super) fn run<S: System + ?Sized>(
@@ -42,7 +48,7 @@ impl Settler {
             system.enabled(&mut copy, &mut self.enabled);
             let transparent = self.enabled.by_process().find(|(process, _)| {
                 system.locality(&state, *process) == Locality::Local
-                    && !system.is_visible(&state, *process)
+                    && !(self.observed && system.is_visible(&state, *process))
             });
             let ends = self.seen.len() >= MOST || !self.seen.insert(state.clone());
             let Some((_, steps)) = transparent.filter(|_| !ends) else {

@@ -3,6 +3,10 @@
 
 #![allow(dead_code)] // Each test binary uses its own part.
 
+#[path = "../chance/mod.rs"]
+mod chance;
+
+use chance::Random;
 use preempt_core::{Enabled, Locality, Outcome, ProcessId, Step, System};
 
 /// A move of a process.
@@ -175,26 +179,6 @@ impl System for Guarded {
 
     fn is_visible(&self, _state: &[u8], _process: ProcessId) -> bool {
         false
-    }
-}
-
-/// A deterministic source of random numbers.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize) % n
-    }
-
-    pub(crate) fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
     }
 }
 

@@ -9,15 +9,22 @@ use std::path::{Path, PathBuf};
 
 /// A model from a file, with these macros defined.
 pub(crate) fn load(path: &Path, defines: &[(&str, &str)], options: LowerOptions) -> Interpreter {
+    try_load(path, defines, options).unwrap_or_else(|| panic!("{path:?} is no model"))
+}
+
+/// A model from a file, if it is one.
+pub(crate) fn try_load(
+    path: &Path,
+    defines: &[(&str, &str)],
+    options: LowerOptions,
+) -> Option<Interpreter> {
     let loader = |including: &str, path: &str| {
         std::fs::read(Path::new(including).parent().unwrap_or(Path::new("")).join(path))
     };
     let defines = defines.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let text = std::fs::read(path).expect("the file can be read");
-    let name = path.to_str().expect("a plain path");
-    let parsed = parse(name, text, &ParseOptions { defines, loader: &loader });
-    let model = parsed.model.unwrap_or_else(|| panic!("{path:?}: {:?}", parsed.diagnostics));
-    Interpreter::new(lower(&model, options).expect("the model can be translated"))
+    let text = std::fs::read(path).ok()?;
+    let parsed = parse(path.to_str()?, text, &ParseOptions { defines, loader: &loader });
+    Some(Interpreter::new(lower(&parsed.model?, options).ok()?))
 }
 
 /// A model from its text.

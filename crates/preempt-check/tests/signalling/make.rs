@@ -1,34 +1,7 @@
 //! Random programs, and known counterexamples to [HF] Theorem 2, changed a little.
 
+use super::chance::Random;
 use super::{Contact, Location, Move, Program};
-
-/// A deterministic source of random numbers.
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        (0..5).for_each(|_| {
-            random.below(2);
-        });
-        random
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize) % n
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn bit(&mut self) -> u8 {
-        self.below(2) as u8
-    }
-}
 
 fn to(target: usize) -> Move {
     Move { target: target as u8, ..Move::default() }
@@ -146,8 +119,20 @@ fn any_move(r: &mut Random, target: usize) -> Move {
 const G: usize = 0;
 const S: usize = 1;
 const X: usize = 2;
+const Y: usize = 3;
+const Z: usize = 4;
+/// How many of them there are.
+const BITS: usize = 5;
+/// How many originals there are.
+const ORIGINALS: usize = 10;
 
-/// The seeds of mutation: three processes each.
+fn both(m: Move, (bit, value): (usize, u8)) -> Move {
+    let mut m = m;
+    m.guard.push((bit, value));
+    m
+}
+
+/// The seeds of mutation: three or four processes each.
 fn original(kind: usize) -> Vec<Vec<Vec<Move>>> {
     let last = vec![fail(when(X, 1, to(3))), when(X, 0, to(3))];
     let follower = vec![vec![set(X, 1, when(S, 1, to(1)))], vec![]];
@@ -169,6 +154,44 @@ fn original(kind: usize) -> Vec<Vec<Vec<Move>>> {
             vec![vec![with(Contact::Answer(0), to(1))], vec![when(G, 1, to(2))], vec![]],
             follower,
         ],
+        // The same, and it need not.
+        7 => vec![
+            vec![vec![set(S, 1, to(1))], vec![with(Contact::Meet(0), to(2)), to(3)], last, vec![]],
+            vec![vec![with(Contact::Answer(0), to(1))], vec![when(G, 1, to(2))], vec![]],
+            follower,
+        ],
+        // Two last movers at one count, of which one must go on, where a third process runs ahead.
+        8 => vec![
+            vec![
+                vec![set(G, 1, to(1)), when(S, 1, to(2))],
+                vec![set(X, 1, when(S, 1, to(2)))],
+                vec![],
+            ],
+            vec![
+                vec![set(S, 1, to(1)), when(G, 1, to(2))],
+                vec![fail(both(when(G, 1, to(2)), (X, 1))), both(when(G, 1, to(2)), (X, 0))],
+                vec![],
+            ],
+            vec![vec![with(Contact::Send(0, 1), both(when(G, 1, to(1)), (S, 1)))], vec![]],
+        ],
+        // A state is reached first where nobody ran ahead, and later, on a longer way, where somebody did.
+        9 => {
+            let other = || set(G, 0, to(8));
+            let short = set(Y, 1, both(when(G, 1, to(7)), (Z, 1)));
+            let mut long: Vec<Vec<Move>> = (0..6).map(|at| vec![other(), to(at + 1)]).collect();
+            long[0].insert(0, short);
+            long.push(vec![other(), set(Y, 1, to(7))]);
+            long.extend([vec![], vec![other()]]);
+            let goes_on = || set(S, 1, when(Y, 1, to(1)));
+            let clears = Move { sets: vec![(S, 1), (Z, 0)], ..when(Y, 1, to(1)) };
+            let receive = with(Contact::Receive(0, None), to(2));
+            vec![
+                vec![vec![goes_on(), set(Z, 1, to(4))], vec![receive], last, vec![], vec![clears]],
+                vec![vec![with(Contact::Send(0, 1), set(G, 1, to(1)))], vec![]],
+                long,
+                follower,
+            ]
+        }
         // An early signal, of one kind or another, unblocks the setter.
         _ => {
             let (signal, wait) = match kind {
@@ -200,8 +223,8 @@ fn original(kind: usize) -> Vec<Vec<Vec<Move>>> {
 /// A known counterexample, with a few changes and now and then one process more.
 pub(crate) fn mutated(seed: u64) -> Program {
     let mut r = Random::new(seed.wrapping_mul(77) + 5);
-    let kind = r.below(7);
-    let meets = kind == 2 || kind == 6;
+    let kind = r.below(ORIGINALS);
+    let meets = [2, 6, 7].contains(&kind);
     let mut processes = original(kind);
     if r.chance(40) {
         let size = 1 + r.below(3);
@@ -233,8 +256,27 @@ pub(crate) fn mutated(seed: u64) -> Program {
         .collect();
     let x = if kind < 5 { r.bit() } else { 0 };
     let capacities = vec![1 + r.bit(), 1 + r.bit()];
-    Program { bits: vec![0, 0, x], capacities, processes, end: r.chance(15) }
+    let mut bits = vec![0; BITS];
+    bits[X] = x;
+    Program { bits, capacities, processes, end: r.chance(15) }
 }
+
+/// The known counterexamples as they are, with their processes in all orders.
+pub(crate) fn known(seed: u64) -> Program {
+    let (kind, mut order) = (seed as usize % ORIGINALS, seed as usize / ORIGINALS);
+    let mut processes = original(kind);
+    for at in (1..processes.len()).rev() {
+        processes.swap(at, order % (at + 1));
+        order /= at + 1;
+    }
+    let location = |moves| Location { atomic: false, valid_end: true, moves };
+    let locations = |process: Vec<Vec<Move>>| process.into_iter().map(location).collect();
+    let processes = processes.into_iter().map(locations).collect();
+    Program { bits: vec![0; BITS], capacities: vec![1, 1], processes, end: false }
+}
+
+/// So many seeds make all of them.
+pub(crate) const KNOWN: u64 = 24 * ORIGINALS as u64;
 
 fn change(r: &mut Random, process: &mut Vec<Vec<Move>>, meets: bool) {
     let at = r.below(process.len());

@@ -4,10 +4,12 @@
 
 #![allow(dead_code)] // Each test binary uses its own part.
 
+#[path = "../chance/mod.rs"]
+mod chance;
 mod graph;
 mod make;
 
-pub(crate) use make::{mutated, random};
+pub(crate) use make::{KNOWN, known, mutated, random};
 
 use graph::lone_movers;
 use preempt_core::{Enabled, Footprint, Locality, Outcome, ProcessId, Step, System};

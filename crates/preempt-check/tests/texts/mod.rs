@@ -4,34 +4,11 @@
 
 #![allow(dead_code)] // Each test binary uses its own part.
 
+#[path = "../chance/mod.rs"]
+mod chance;
+
+use chance::Random;
 use std::fmt::Write;
-
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        (0..5).for_each(|_| {
-            random.below(2);
-        });
-        random
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize) % n
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn of<'t>(&mut self, texts: &[&'t str]) -> &'t str {
-        texts[self.below(texts.len())]
-    }
-}
 
 /// What a text may contain.
 struct Writer {

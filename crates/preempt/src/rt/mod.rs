@@ -27,7 +27,8 @@ pub(crate) use panic::PanicNote;
 pub(crate) use registry::Knowledge;
 pub use registry::Static;
 pub(crate) use registry::{
-    Local, Slot, counts, lend, local, now, pass, per_execution, raw_tags, take_back,
+    Local, Name, Slot, counts, has_ended, lend, local, now, pass, per_execution, raw_tags,
+    take_back,
 };
 
 use crate::pulse::Pulse;
@@ -37,6 +38,7 @@ use preempt_explore::{
 use registry::Registry;
 use rustc_hash::FxHashMap;
 use std::cell::Cell;
+use std::panic::Location;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
@@ -518,6 +520,15 @@ pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site)
     runtime.run().touch(object, write, site);
 }
 
+/// The current thread reads an atomic as plain memory.
+pub(crate) fn touch_atomic(runtime: &mut Runtime, atomic: &Slot, site: Site) {
+    if !runtime.run().rules.mixed {
+        runtime.run().rules.mixed = true;
+        runtime.stop(Ending::Restart);
+    }
+    touch(runtime, atomic, false, site);
+}
+
 /// A channel gets one more sender.
 pub(crate) fn add_sender(runtime: &mut Runtime, channel: ObjectId) {
     let _paused = Paused::new();
@@ -533,14 +544,34 @@ pub(crate) fn note_recursion(runtime: &mut Runtime, lock: ObjectId) {
     }
 }
 
-/// An access to a plain cell ends which began when the thread had done `steps` operations.
-pub(crate) fn touch_end(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site, steps: u32) {
-    if runtime.closing || steps == runtime.steps() || std::thread::panicking() {
+/// An access to a plain cell ends.
+pub(crate) fn touch_end(access: &Access) {
+    let Some(runtime) = current() else { return };
+    let Some(object) = access.cell.object(runtime) else { return };
+    if runtime.closing || access.steps == runtime.steps() || std::thread::panicking() {
         return;
     }
     let _paused = Paused::new();
-    let object = cell.object(runtime, || 0);
-    runtime.run().touch_end(object, write, site);
+    runtime.run().touch_end(object, access.write, access.site);
+}
+
+/// An access to a plain cell that lasts.
+pub(crate) struct Access {
+    cell: Name,
+    pub(crate) write: bool,
+    site: Site,
+    /// How many operations its thread had done when it began.
+    steps: u32,
+}
+
+impl Access {
+    /// Begins now; `None` if the caller does not run under control.
+    pub(crate) fn begin(cell: &Slot, write: bool, site: Site) -> Option<Self> {
+        let runtime = current()?;
+        touch(runtime, cell, write, site);
+        let name = cell.name(runtime);
+        Some(Access { cell: name, write, site, steps: runtime.steps() })
+    }
 }
 
 /// The current thread executes a fence.
@@ -549,6 +580,22 @@ pub(crate) fn fence(runtime: &mut Runtime, order: Order) {
         let _paused = Paused::new();
         runtime.run().fence(order);
     }
+}
+
+/// The current thread uses a memory order, for an access to an atomic or a fence.
+pub(crate) fn weaken(runtime: &mut Runtime, order: Order, fence: bool, site: Site) {
+    if order != Order::SequentiallyConsistent {
+        runtime.weak_ordering.get_or_insert(site);
+    }
+    if !runtime.closing {
+        runtime.run().weaken(order, fence);
+    }
+}
+
+/// Whether the comparison that the current thread has just made failed for no reason.
+pub(crate) fn has_failed() -> bool {
+    let Some(runtime) = current().filter(|runtime| !runtime.closing) else { return false };
+    runtime.run().world.source().is_some_and(|source| source.fails)
 }
 
 /// Lets other threads run. A thread that has looked at the clock since it last did so waits for time
@@ -591,6 +638,7 @@ pub(crate) fn spawn(
         }
         let (low, high) = (*runtime).fibers.start(child, stack, body);
         (*runtime).heap().set_stack(child, low, high);
+        (*runtime).announce(child);
         (*runtime).run().current = child;
         if let Err(left) = resume(runtime, child, 0) {
             (*runtime).left(child, left);
@@ -612,6 +660,11 @@ fn end_of_thread(result: Result<(), ()>) {
         runtime.failed_closing |= result.is_err();
         return;
     }
+    if let Some(end) = runtime.end_of_current().filter(|_| result.is_ok()) {
+        operation(runtime, Action::Store, end, 1, 0, Location::caller());
+        leave_test();
+    }
+    let Some(runtime) = current() else { return };
     let starting = runtime.is_starting(me);
     let next = if result.is_ok() { Next::End } else { Next::Panic };
     runtime.reach(next);

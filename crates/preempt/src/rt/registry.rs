@@ -7,7 +7,7 @@
 
 use super::current;
 use super::heap::{Paused, inward, outward};
-use preempt_explore::{Ending, ObjectId, Run, Site, ThreadId};
+use preempt_explore::{Action, Ending, ObjectId, Run, Site, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -62,6 +62,11 @@ impl Slot {
         object
     }
 
+    /// The name of the object, for whoever may outlive it.
+    pub(crate) fn name(&self, runtime: &mut super::Runtime) -> Name {
+        Name { epoch: runtime.registry.epoch, object: self.object(runtime, || 0) }
+    }
+
     /// As [`current`]. A thread that is not under control must not use an object of an execution
     /// in progress: its operations would be invisible.
     #[inline]
@@ -84,6 +89,20 @@ impl Slot {
     }
 }
 
+/// The name of an object in one execution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name {
+    epoch: u32,
+    object: ObjectId,
+}
+
+impl Name {
+    /// The object, if its execution is still in progress.
+    pub(crate) fn object(self, runtime: &super::Runtime) -> Option<ObjectId> {
+        (self.epoch == runtime.registry.epoch).then_some(self.object)
+    }
+}
+
 /// How often an exploration may begin again because of objects made outside the test body.
 const MOST_EXTERNALS: usize = 256;
 
@@ -95,6 +114,8 @@ pub(crate) struct Knowledge {
     statics: Vec<&'static dyn Reset>,
     /// Where Arcs are made whose counts are visible.
     counted: FxHashSet<Site>,
+    /// Whether somebody looks whether threads have ended, so that ends are visible.
+    pub(super) ends: bool,
     /// Whether atomics hold addresses, so that allocations must be followed.
     pub(super) addresses: bool,
 }
@@ -113,6 +134,8 @@ pub(crate) struct Registry {
     /// Those with destructors.
     local_order: Vec<(ThreadId, usize)>,
     arcs: Vec<Option<Site>>,
+    /// Objects that are 1 when their threads have ended, if ends are visible.
+    ends: FxHashMap<ThreadId, ObjectId>,
     /// Tags of Arcs whose address was taken.
     raw_tags: FxHashMap<usize, Arc<dyn Any + Send + Sync>>,
     final_drop: Option<Site>,
@@ -179,6 +202,11 @@ impl Registry {
         self.knowledge.externals.len() >= MOST_EXTERNALS
     }
 
+    /// Whether the ends of threads are visible.
+    pub(crate) fn shows_ends(&self) -> bool {
+        self.knowledge.ends
+    }
+
     /// Whether objects are shared with the code outside the body.
     pub(crate) fn has_externals(&self) -> bool {
         !self.knowledge.externals.is_empty()
@@ -195,6 +223,10 @@ impl Registry {
         let run = unsafe { &mut *run };
         for &(address, value) in &self.knowledge.externals {
             self.externals.insert(address, run.create(value));
+        }
+        self.ends.clear();
+        if self.knowledge.ends {
+            self.ends.insert(ThreadId::MAIN, run.create(0));
         }
         self.arcs.clear();
         self.raw_tags.clear();
@@ -256,6 +288,35 @@ pub(super) fn drop_values() {
         let Some(key) = registry.value_order.pop() else { break };
         let value = registry.values.remove(&key);
         drop(value);
+    }
+}
+
+impl super::Runtime {
+    /// A thread is about to run for the first time; called by its parent.
+    pub(super) fn announce(&mut self, child: ThreadId) {
+        if self.registry.knowledge.ends {
+            let end = self.run().create(0);
+            self.registry.ends.insert(child, end);
+        }
+    }
+
+    /// What is to be set when the current thread ends, if ends are visible.
+    pub(super) fn end_of_current(&mut self) -> Option<ObjectId> {
+        let me = self.run().current;
+        self.registry.ends.get(&me).copied()
+    }
+}
+
+/// Whether a thread has ended. This makes ends visible: a thread that ends does one operation more.
+pub(crate) fn has_ended(runtime: &mut super::Runtime, thread: ThreadId, site: Site) -> bool {
+    match runtime.registry.ends.get(&thread) {
+        Some(&end) => super::operation(runtime, Action::Load, end, 0, 0, site) == 1,
+        None => {
+            let _paused = Paused::new();
+            runtime.registry.knowledge.ends = true;
+            runtime.stop(Ending::Restart);
+            runtime.run().world.thread(thread).status == preempt_explore::Status::Done
+        }
     }
 }
 

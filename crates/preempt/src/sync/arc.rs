@@ -175,7 +175,8 @@ fn look(tag: &Tag, site: &'static Location<'static>) {
     if let Some(runtime) = rt::current().filter(|_| counts::is_registered(&tag.slot)) {
         let object = tag.slot.object(runtime, || 1);
         // As `get_mut` does; `strong_count` is relaxed, but nobody should rely on it.
-        let load = Operation::new(Action::Load, object, 0, 0, site);
+        // The references themselves are counted by std, so an older count cannot be shown.
+        let load = Operation::new(Action::Load, object, 0, Operation::NEWEST, site);
         rt::perform(runtime, load.with_order(Order::Acquire, Order::Acquire));
     }
 }

@@ -1,5 +1,5 @@
-//! Atomics. Under control every access is a visible operation and sequentially consistent; a
-//! weaker ordering is accepted and noted in the report.
+//! Atomics. Under control every access is a visible operation, and what its ordering allows beyond
+//! sequential consistency is explored as well: see `preempt_explore`'s `weak.rs`.
 
 use crate::rt::{self, Slot};
 use preempt_explore::{Action, Operation, Order, Update};
@@ -15,17 +15,42 @@ fn operate(
     action: Action,
     first: u64,
     second: u64,
-    (order, failure): (Ordering, Ordering),
+    orders: Orders,
 ) -> Option<u64> {
     let runtime = slot.runtime()?;
     let site = Location::caller();
-    if order != SeqCst {
-        runtime.weak_ordering.get_or_insert(site);
+    let Orders { order, failure, may_fail } = orders;
+    rt::weaken(runtime, order, false, site);
+    if action == Action::CompareExchange {
+        let failure = if may_fail { Order::Relaxed } else { failure };
+        rt::weaken(runtime, failure, false, site);
     }
     let object = slot.object(runtime, value);
     rt::take_back(runtime, object);
-    let operation = Operation::new(action, object, first, second, site);
-    Some(rt::perform(runtime, operation.with_order(order_of(order), order_of(failure))))
+    let operation = Operation::new(action, object, first, second, site).with_order(order, failure);
+    Some(rt::perform(runtime, Operation { may_fail, ..operation }))
+}
+
+/// The memory orders of an operation.
+#[derive(Clone, Copy)]
+struct Orders {
+    order: Order,
+    /// Of a comparison that fails.
+    failure: Order,
+    /// Whether a comparison may fail for no reason.
+    may_fail: bool,
+}
+
+impl From<Ordering> for Orders {
+    fn from(order: Ordering) -> Self {
+        Orders { order: order_of(order), failure: order_of(order), may_fail: false }
+    }
+}
+
+impl Orders {
+    fn comparing(success: Ordering, failure: Ordering, may_fail: bool) -> Self {
+        Orders { order: order_of(success), failure: order_of(failure), may_fail }
+    }
 }
 
 fn order_of(order: Ordering) -> Order {
@@ -46,7 +71,7 @@ fn operate_wide(
     action: Action,
     first: u64,
     second: u64,
-    order: (Ordering, Ordering),
+    order: Orders,
 ) -> Option<u64> {
     let runtime = slot.runtime()?;
     let is_value =
@@ -88,15 +113,13 @@ fn check_store(order: Ordering) {
     assert!(!matches!(order, Acquire | AcqRel), "there is no such thing as an acquire store");
 }
 
-/// A fence. It orders accesses to plain cells; atomics are sequentially consistent anyway.
+/// A fence.
 #[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     match rt::current() {
         Some(runtime) => {
-            if order != SeqCst {
-                runtime.weak_ordering.get_or_insert(Location::caller());
-            }
+            rt::weaken(runtime, order_of(order), true, Location::caller());
             rt::fence(runtime, order_of(order));
         }
         None => std::sync::atomic::fence(order),
@@ -130,7 +153,7 @@ macro_rules! shared_methods {
                 action: Action,
                 first: u64,
                 second: u64,
-                order: (Ordering, Ordering),
+                order: Orders,
             ) -> Option<u64> {
                 if Self::BITS == 64 {
                     operate_wide(&self.slot, || self.initial(), action, first, second, order)
@@ -143,7 +166,7 @@ macro_rules! shared_methods {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $type {
                 check_load(order);
-                match self.operate(Action::Load, 0, 0, (order, order)) {
+                match self.operate(Action::Load, 0, 0, order.into()) {
                     Some(value) => Self::unpack(value),
                     None => self.inner.load(order),
                 }
@@ -153,7 +176,7 @@ macro_rules! shared_methods {
             #[track_caller]
             pub fn store(&self, value: $type, order: Ordering) {
                 check_store(order);
-                if self.operate(Action::Store, Self::pack(value), 0, (order, order)).is_none() {
+                if self.operate(Action::Store, Self::pack(value), 0, order.into()).is_none() {
                     self.inner.store(value, order);
                 }
             }
@@ -162,7 +185,7 @@ macro_rules! shared_methods {
             #[track_caller]
             pub fn swap(&self, value: $type, order: Ordering) -> $type {
                 let action = Action::Update(Update::Swap, Self::BITS);
-                match self.operate(action, Self::pack(value), 0, (order, order)) {
+                match self.operate(action, Self::pack(value), 0, order.into()) {
                     Some(before) => Self::unpack(before),
                     None => self.inner.swap(value, order),
                 }
@@ -177,16 +200,32 @@ macro_rules! shared_methods {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$type, $type> {
+                self.compare(expected, new, success, failure, false)
+            }
+
+            #[track_caller]
+            fn compare(
+                &self,
+                expected: $type,
+                new: $type,
+                success: Ordering,
+                failure: Ordering,
+                may_fail: bool,
+            ) -> Result<$type, $type> {
                 check_load(failure);
                 let (a, b) = (Self::pack(expected), Self::pack(new));
-                match self.operate(Action::CompareExchange, a, b, (success, failure)) {
-                    Some(before) if before == a => Ok(Self::unpack(before)),
+                let orders = Orders::comparing(success, failure, may_fail);
+                match self.operate(Action::CompareExchange, a, b, orders) {
+                    Some(before) if before == a && !(may_fail && rt::has_failed()) => {
+                        Ok(Self::unpack(before))
+                    }
                     Some(before) => Err(Self::unpack(before)),
                     None => self.inner.compare_exchange(expected, new, success, failure),
                 }
             }
 
-            /// As [`Self::compare_exchange`]. Spurious failures are not explored.
+            /// As [`Self::compare_exchange`], but it may fail although the value is `expected`, which counts as
+            /// a stale choice.
             #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
@@ -195,10 +234,11 @@ macro_rules! shared_methods {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$type, $type> {
-                self.compare_exchange(expected, new, success, failure)
+                self.compare(expected, new, success, failure, true)
             }
 
-            /// Reads and updates until no other thread interferes.
+            /// Reads and updates until no other thread interferes. A failure for no reason would only
+            /// repeat it, so there is none.
             #[track_caller]
             pub fn fetch_update(
                 &self,
@@ -208,7 +248,7 @@ macro_rules! shared_methods {
             ) -> Result<$type, $type> {
                 let mut before = self.load(fetch_order);
                 while let Some(next) = update(before) {
-                    match self.compare_exchange_weak(before, next, set_order, fetch_order) {
+                    match self.compare_exchange(before, next, set_order, fetch_order) {
                         Ok(value) => return Ok(value),
                         Err(value) => before = value,
                     }
@@ -235,14 +275,19 @@ macro_rules! shared_methods {
                 *self.get_mut()
             }
 
-            /// The value, read as plain memory: no operation.
+            /// The value, read as plain memory: no operation, and a data race with atomic writes that are
+            /// not ordered before or after it.
             ///
             /// # Safety
             /// No thread may write at the same time.
             #[doc(hidden)]
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $type {
-                Self::unpack(peek(&self.slot, || self.initial()))
+                let value = peek(&self.slot, || self.initial());
+                if let Some(runtime) = rt::current() {
+                    rt::touch_atomic(runtime, &self.slot, Location::caller());
+                }
+                Self::unpack(value)
             }
         }
 
@@ -304,7 +349,7 @@ macro_rules! integer {
             #[track_caller]
             pub fn $method(&self, value: $type, order: Ordering) -> $type {
                 let action = Action::Update(Update::$update, Self::BITS);
-                match self.operate(action, Self::pack(value), 0, (order, order)) {
+                match self.operate(action, Self::pack(value), 0, order.into()) {
                     Some(before) => Self::unpack(before),
                     None => self.inner.$method(value, order),
                 }
@@ -343,7 +388,7 @@ impl AtomicBool {
 
     #[track_caller]
     fn update(&self, update: Update, value: bool, order: Ordering) -> Option<bool> {
-        self.operate(Action::Update(update, 1), value.into(), 0, (order, order)).map(Self::unpack)
+        self.operate(Action::Update(update, 1), value.into(), 0, order.into()).map(Self::unpack)
     }
 
     /// Logical and; returns the value before.
@@ -405,13 +450,7 @@ impl<T> AtomicPtr<T> {
     }
 
     #[track_caller]
-    fn operate(
-        &self,
-        action: Action,
-        first: u64,
-        second: u64,
-        order: (Ordering, Ordering),
-    ) -> Option<u64> {
+    fn operate(&self, action: Action, first: u64, second: u64, order: Orders) -> Option<u64> {
         operate_wide(&self.slot, || self.initial(), action, first, second, order)
     }
 
@@ -427,7 +466,7 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     pub fn load(&self, order: Ordering) -> *mut T {
         check_load(order);
-        match self.operate(Action::Load, 0, 0, (order, order)) {
+        match self.operate(Action::Load, 0, 0, order.into()) {
             Some(value) => Self::unpack(value),
             None => self.inner.load(order),
         }
@@ -437,7 +476,7 @@ impl<T> AtomicPtr<T> {
     #[track_caller]
     pub fn store(&self, value: *mut T, order: Ordering) {
         check_store(order);
-        if self.operate(Action::Store, Self::pack(value), 0, (order, order)).is_none() {
+        if self.operate(Action::Store, Self::pack(value), 0, order.into()).is_none() {
             self.inner.store(value, order);
         }
     }
@@ -445,7 +484,7 @@ impl<T> AtomicPtr<T> {
     /// Writes and returns the value before.
     #[track_caller]
     pub fn swap(&self, value: *mut T, order: Ordering) -> *mut T {
-        match self.operate(Action::Update(Update::Swap, 64), Self::pack(value), 0, (order, order)) {
+        match self.operate(Action::Update(Update::Swap, 64), Self::pack(value), 0, order.into()) {
             Some(before) => Self::unpack(before),
             None => self.inner.swap(value, order),
         }
@@ -460,16 +499,32 @@ impl<T> AtomicPtr<T> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<*mut T, *mut T> {
+        self.compare(expected, new, success, failure, false)
+    }
+
+    #[track_caller]
+    fn compare(
+        &self,
+        expected: *mut T,
+        new: *mut T,
+        success: Ordering,
+        failure: Ordering,
+        may_fail: bool,
+    ) -> Result<*mut T, *mut T> {
         check_load(failure);
         let (a, b) = (Self::pack(expected), Self::pack(new));
-        match self.operate(Action::CompareExchange, a, b, (success, failure)) {
-            Some(before) if before == a => Ok(Self::unpack(before)),
+        let orders = Orders::comparing(success, failure, may_fail);
+        match self.operate(Action::CompareExchange, a, b, orders) {
+            Some(before) if before == a && !(may_fail && rt::has_failed()) => {
+                Ok(Self::unpack(before))
+            }
             Some(before) => Err(Self::unpack(before)),
             None => self.inner.compare_exchange(expected, new, success, failure),
         }
     }
 
-    /// As [`Self::compare_exchange`]. Spurious failures are not explored.
+    /// As [`Self::compare_exchange`], but it may fail although the value is `expected`, which counts as
+    /// a stale choice.
     #[track_caller]
     pub fn compare_exchange_weak(
         &self,
@@ -478,7 +533,7 @@ impl<T> AtomicPtr<T> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<*mut T, *mut T> {
-        self.compare_exchange(expected, new, success, failure)
+        self.compare(expected, new, success, failure, true)
     }
 
     /// Reads and updates until no other thread interferes.
@@ -491,7 +546,7 @@ impl<T> AtomicPtr<T> {
     ) -> Result<*mut T, *mut T> {
         let mut before = self.load(fetch_order);
         while let Some(next) = update(before) {
-            match self.compare_exchange_weak(before, next, set_order, fetch_order) {
+            match self.compare_exchange(before, next, set_order, fetch_order) {
                 Ok(value) => return Ok(value),
                 Err(value) => before = value,
             }

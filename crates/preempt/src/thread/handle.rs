@@ -60,6 +60,11 @@ pub(super) fn join_controlled(id: preempt_explore::ThreadId, site: &'static Loca
     }
 }
 
+/// Whether a thread under control has ended.
+pub(super) fn has_ended(id: preempt_explore::ThreadId, site: &'static Location<'static>) -> bool {
+    rt::current().is_some_and(|runtime| rt::has_ended(runtime, id, site))
+}
+
 /// Starts a thread.
 #[track_caller]
 pub fn spawn<F, T>(function: F) -> JoinHandle<T>
@@ -167,13 +172,12 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// Whether the thread has ended. Under control this is a guess that is not explored.
+    /// Whether the thread has ended.
+    #[track_caller]
     pub fn is_finished(&self) -> bool {
         match &self.0 {
             Inner::Std { handle, .. } => handle.is_finished(),
-            Inner::Controlled { id, .. } => rt::current().is_some_and(|runtime| {
-                runtime.run().world.thread(*id).status == preempt_explore::Status::Done
-            }),
+            Inner::Controlled { id, .. } => has_ended(*id, Location::caller()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Scoped threads: they may borrow, because the scope waits for them.
 
-use super::handle::{Packet, caught, join_controlled, no_result, spawn_controlled};
+use super::handle::{Packet, caught, has_ended, join_controlled, no_result, spawn_controlled};
 use crate::rt;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -96,6 +96,15 @@ impl<T> ScopedJoinHandle<'_, T> {
                 join_controlled(id, Location::caller());
                 packet.take().ok_or_else(no_result)
             }
+        }
+    }
+
+    /// Whether the thread has ended.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        match &self.0 {
+            Inner::Std(handle) => handle.is_finished(),
+            Inner::Controlled(id, _) => has_ended(*id, Location::caller()),
         }
     }
 }

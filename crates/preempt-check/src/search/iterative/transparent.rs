@@ -98,18 +98,18 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// Whether nobody else notices the present steps of a process.
     pub(super) fn is_transparent(&self, process: ProcessId) -> bool {
         self.system.locality(&self.state, process) == Locality::Local
-            && !self.system.is_visible(&self.state, process)
+            && !(self.observed && self.system.is_visible(&self.state, process))
     }
 
     /// Marks the ways from `first` on that touch nothing shared; gives the first process that has
     /// such.
     fn find_transparent(&mut self, first: usize) -> Option<ProcessId> {
         let mut found = None;
-        let (system, state) = (self.system, &self.state);
+        let (system, state, observed) = (self.system, &self.state, self.observed);
         for ways in self.ways.list[first..].chunk_by_mut(|a, b| a.process == b.process) {
             let process = ways[0].process;
             if system.locality(state, process) == Locality::Local
-                && !system.is_visible(state, process)
+                && !(observed && system.is_visible(state, process))
             {
                 ways.iter_mut().for_each(|way| way.transparent = true);
                 found = found.or(Some(process));

@@ -42,9 +42,15 @@ pub(super) fn makes(_mistake: Mistake) -> bool {
 
 /// Runs `body` with a mistake.
 #[cfg(test)]
-pub(super) fn with_mistake<R>(mistake: Option<Mistake>, body: impl FnOnce() -> R) -> R {
-    MADE.set(mistake);
+pub(super) fn with_mistake<R>(mistake: Mistake, body: impl FnOnce() -> R) -> R {
+    MADE.set(Some(mistake));
     let result = body();
     MADE.set(None);
     result
+}
+
+/// Whether the search makes any mistake.
+#[cfg(test)]
+pub(super) fn is_mistaken() -> bool {
+    MADE.get().is_some()
 }

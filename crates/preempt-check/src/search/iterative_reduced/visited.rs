@@ -120,9 +120,13 @@ impl Visited {
         }
     }
 
-    /// The visit that is being expanded turns out to have nobody as last mover.
-    pub(super) fn set_nobody(&mut self, state: StateId) {
-        self.known[state.index()].nobody = Nobody::Expanded;
+    /// The visit with this count that is being expanded turns out to have nobody as last mover.
+    pub(super) fn set_nobody(&mut self, state: StateId, count: u32) {
+        let known = &mut self.known[state.index()];
+        // Another thread may have found a lower count in the meantime.
+        if u32::from(known.least) == count {
+            known.nobody = Nobody::Expanded;
+        }
     }
 
     /// Whether a visit, which was expanded, is still the least of its kind: no lower count was found, and

@@ -1,12 +1,13 @@
 //! Leader election as in Raft: terms, votes, timeouts, a network that loses nothing but keeps no order.
 //!
-//! `cargo run --release -p preempt-model --example leader_election -- 3 2`
+//! `cargo run --release -p preempt-verify --example leader_election -- 3 2`
 //!
 //! A server that hears nothing becomes a candidate of a new term, votes for itself and asks the others.
 //! Each votes at most once per term; a majority makes a leader.
 
-use preempt_check::Check;
-use preempt_model::{Encoded, Model, Property};
+use preempt_model::{Model, Property};
+use preempt_report::{Look, lanes};
+use preempt_verify::{Control, Error, Request, verify_model};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -50,6 +51,12 @@ pub(crate) struct State {
 pub(crate) enum Action {
     Timeout(usize),
     Receive(Message),
+}
+
+impl State {
+    fn has_leader(&self) -> bool {
+        self.servers.iter().any(|server| server.role == Role::Leader)
+    }
 }
 
 impl Model for Election {
@@ -119,9 +126,11 @@ impl Model for Election {
                 terms.sort_unstable();
                 terms.windows(2).all(|pair| pair[0] != pair[1])
             }),
-            Property::sometimes("a leader is elected", |_, state: &State| {
-                state.servers.iter().any(|server| server.role == Role::Leader)
-            }),
+            Property::sometimes("a leader is elected", |_, state: &State| state.has_leader()),
+            Property::eventually("someone leads", |_, state: &State| state.has_leader()),
+            // Not before a follower hears of a later term, and then for good if nobody wins that one.
+            Property::ltl("leadership lasts", "[] (leads -> [] leads)")
+                .with("leads", |_, state: &State| state.has_leader()),
         ]
     }
 
@@ -138,12 +147,16 @@ impl Model for Election {
 }
 // ANCHOR_END: model
 
-fn main() {
+fn main() -> Result<(), Error> {
     let mut numbers = std::env::args().skip(1).filter_map(|text| text.parse().ok());
     let servers = numbers.next().unwrap_or(3);
     let last_term = numbers.next().unwrap_or(2) as u8;
     let model = Election { servers, last_term, forgetful: false };
-    let claim = Check::new(&Encoded::new(&model)).run().claim;
-    println!("{}", claim.sentence);
-    println!("{} states", claim.statistics.states);
+    for claim in verify_model(&model, &Request::default(), &Control::new())? {
+        println!("{}\n  {}", claim.property, claim.sentence);
+        if let Some(violation) = &claim.violation {
+            println!("{}", lanes::render(&violation.trace, Some(violation), &Look::plain(100)));
+        }
+    }
+    Ok(())
 }

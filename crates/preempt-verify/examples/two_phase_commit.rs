@@ -1,12 +1,13 @@
 //! Two-phase commit, after Gray and Lamport's *Consensus on transaction commit*.
 //!
-//! `cargo run --release -p preempt-model --example two_phase_commit -- 5`
+//! `cargo run --release -p preempt-verify --example two_phase_commit -- 5`
 //!
 //! Resource managers prepare or abort; the transaction manager commits when all are prepared, and may
 //! abort before. Messages stay in the network, in any order.
 
-use preempt_check::Check;
-use preempt_model::{Encoded, Model, Property};
+use preempt_model::{Model, Property};
+use preempt_report::{Look, lanes};
+use preempt_verify::{Control, Error, Request, verify_model};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -130,10 +131,14 @@ impl Model for TwoPhaseCommit {
 }
 // ANCHOR_END: model
 
-fn main() {
+fn main() -> Result<(), Error> {
     let managers = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(5);
     let model = TwoPhaseCommit { managers };
-    let claim = Check::new(&Encoded::new(&model)).run().claim;
-    println!("{}", claim.sentence);
-    println!("{} states", claim.statistics.states);
+    for claim in verify_model(&model, &Request::default(), &Control::new())? {
+        println!("{}\n  {}", claim.property, claim.sentence);
+        if let Some(violation) = &claim.violation {
+            println!("{}", lanes::render(&violation.trace, Some(violation), &Look::plain(100)));
+        }
+    }
+    Ok(())
 }

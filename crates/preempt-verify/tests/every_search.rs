@@ -62,8 +62,14 @@ fn two_phase_commit_has_the_published_number_of_states() {
 fn a_forgetful_voter_makes_two_leaders_without_any_preemption() {
     let sound = Election { servers: 3, last_term: 1, forgetful: false };
     let system = Encoded::new(&sound);
-    assert_eq!(run(&system, Options::default()).verdict(), Verdict::Holds);
+    let answer = run(&system, Options::default());
+    assert_eq!(answer.verdict(), Verdict::Holds);
+    // As many as the same model has in stateright.
+    assert_eq!(answer.claim.statistics.states, 203);
     assert!(system.was_seen(1));
+    let two_terms = Election { last_term: 2, ..sound };
+    let answer = run(&Encoded::new(&two_terms), Options::default());
+    assert_eq!(answer.claim.statistics.states, 24_723);
 
     let forgetful = Election { forgetful: true, ..sound };
     let mut lengths = Vec::new();

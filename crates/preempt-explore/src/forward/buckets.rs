@@ -1,0 +1,203 @@
+//! The order of the forward search: levels of stale choices, and buckets of preemptions within them.
+//!
+//! Level by level, and bucket by bucket within a level. If there is a limit of time, a level hands over
+//! when half of what was left is used up: the next one explores what branches off from the buckets that
+//! are complete. When all have had their turn, the first one goes on where it stopped. So the first
+//! level, which is what sequential consistency allows, gets most of the time, and the others get some.
+
+use super::levels::{Branch, Level};
+use super::{Forward, Pending};
+use crate::{Halt, Program, Session, Terminal, ThreadId};
+use std::time::Instant;
+
+impl Forward {
+    /// The level whose turn it is: the one with the fewest stale choices that has something left and
+    /// time. `None` if all within the limits is explored.
+    pub(super) fn next_level<P>(&mut self, session: &Session<'_, P>) -> Option<usize> {
+        self.turn_to(0);
+        std::mem::swap(&mut self.level, &mut self.levels[0]);
+        let found = (0..2).find_map(|_| {
+            let found = (0..=self.levels.len()).find(|&stale| self.is_ready(session, stale));
+            if found.is_none() {
+                for level in &mut self.levels {
+                    level.is_paused = false;
+                    level.share = None;
+                }
+            }
+            found
+        });
+        if found == Some(self.levels.len()) {
+            self.levels.push(Level::default());
+        }
+        std::mem::swap(&mut self.level, &mut self.levels[0]);
+        found
+    }
+
+    /// Whether the next bucket of a level can be explored: what it branches off from is complete.
+    fn is_ready<P>(&self, session: &Session<'_, P>, stale: usize) -> bool {
+        let below = stale.checked_sub(1).map(|below| &self.levels[below]);
+        let Some(level) = self.levels.get(stale) else {
+            // A new level.
+            return below
+                .is_some_and(|b| b.has_branches_from(0) && (b.complete > 0 || b.exhausted));
+        };
+        let over = session.limits.bound.is_some_and(|bound| level.bound > bound);
+        let left = !level.is_empty() || below.is_some_and(|b| b.has_branches_from(level.bound));
+        let based = below.is_none_or(|b| b.exhausted || b.complete > level.bound);
+        left && based && !over && !level.is_paused
+    }
+
+    /// Makes a level the one that is explored.
+    pub(super) fn turn_to(&mut self, stale: usize) {
+        if stale != self.stale {
+            std::mem::swap(&mut self.level, &mut self.levels[self.stale]);
+            std::mem::swap(&mut self.level, &mut self.levels[stale]);
+            self.stale = stale;
+        }
+    }
+
+    /// Explores a bucket of the level, or a part of it if its share of the time is over.
+    pub(super) fn explore_bucket<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+    ) -> Result<(), Halt> {
+        let bound = self.level.bound;
+        if session.run.rules.weak && self.level.share.is_none() {
+            let now = Instant::now();
+            self.level.share = session.deadline().map(|end| now + end.duration_since(now) / 2);
+        }
+        if !self.level.is_open {
+            self.level.is_open = true;
+            self.level.preempted = std::mem::take(&mut self.level.edges).into_iter();
+            let below = self.stale.checked_sub(1).map(|below| &mut self.levels[below]);
+            let branches = below.and_then(|below| below.stale.get_mut(bound as usize));
+            self.level.branches = branches.map(std::mem::take).unwrap_or_default().into_iter();
+        }
+        loop {
+            self.drain(session, bound)?;
+            if self.level.is_paused {
+                return Ok(());
+            }
+            if let Some(node) = self.level.preempted.next() {
+                self.preempt(session, node, bound)?;
+            } else if let Some(branch) = self.level.branches.next() {
+                self.branch(session, branch, bound)?;
+            } else {
+                break;
+            }
+        }
+        self.level.is_open = false;
+        self.level.bound = bound + 1;
+        self.level.complete = bound + 1;
+        let below = self.stale.checked_sub(1).map(|below| &self.levels[below]);
+        let based = below.is_none_or(|b| b.exhausted && !b.has_branches_from(bound + 1));
+        self.level.exhausted = self.level.edges.is_empty() && based;
+        self.close_row(session, bound);
+        Ok(())
+    }
+
+    /// Notes what was covered.
+    fn close_row<P: Program>(&mut self, session: &mut Session<'_, P>, bound: u32) {
+        session.tally.states = self.nodes.len() as u64;
+        if self.levels.len() == 1 {
+            session.tally.row(bound);
+            self.correct_row(session);
+        } else {
+            let graphs = self.graphs_within(session, bound);
+            session.tally.box_row(self.stale as u32, bound, graphs);
+        }
+        let finished = |level: &Level| level.exhausted;
+        let others = self.levels.iter().enumerate().all(|(i, l)| i == self.stale || finished(l));
+        let branches = self.level.has_branches_from(0)
+            || self.levels.iter().any(|level| level.has_branches_from(0));
+        let beyond = self.beyond || self.beyond_stale;
+        session.tally.exhausted = self.level.exhausted && others && !branches && !beyond;
+    }
+
+    /// Number of complete graphs with at most as many stale choices as this level and at most `bound`
+    /// preemptions.
+    fn graphs_within<P>(&self, session: &Session<'_, P>, bound: u32) -> u64 {
+        let levels = || self.levels[..self.stale].iter().chain([&self.level]);
+        let reached = |hash: &u128| {
+            levels().any(|level| level.terminals.get(hash).is_some_and(|&cost| cost <= bound))
+        };
+        let tally = &session.tally;
+        let within = |(hash, (cost, _)): &(&u128, &(u32, Terminal))| {
+            let first = !tally.stale.contains_key(*hash) && *cost <= bound;
+            first || reached(hash)
+        };
+        tally.graphs.iter().filter(within).count() as u64
+    }
+
+    /// Leaves the stale choices of a state to the next level. `last` if that thread goes on, so that
+    /// those of others are preemptions as well.
+    pub(super) fn note_stale<P>(
+        &mut self,
+        session: &Session<'_, P>,
+        Pending { world, node, first }: &Pending,
+        cost: u32,
+        last: Option<ThreadId>,
+    ) {
+        if !world.rules.weak || self.beyond_stale {
+            return;
+        }
+        let is_last = session.limits.stale == Some(self.stale as u32);
+        let mut free = false;
+        let mut preempting = false;
+        for thread in world.thread_ids() {
+            let preempts = last.is_some_and(|last| last != thread);
+            let known = if preempts { preempting || !first } else { free };
+            let has = |thread| match is_last {
+                // What is beyond the limit is never looked at again.
+                true => world.has_stale_move(thread),
+                false => world.may_have_stale_move(thread),
+            };
+            if !known && has(thread) {
+                *(if preempts { &mut preempting } else { &mut free }) = true;
+            }
+        }
+        if is_last {
+            self.beyond_stale |= free || preempting;
+            return;
+        }
+        if free {
+            self.level.branch(*node, cost, false);
+        }
+        if preempting && session.limits.bound == Some(cost) {
+            self.beyond = true;
+        } else if preempting {
+            self.level.branch(*node, cost, true);
+        }
+    }
+
+    /// Makes the stale choices of a node of the level below.
+    fn branch<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        Branch { node, preempts }: Branch,
+        cost: u32,
+    ) -> Result<(), Halt> {
+        self.materialise(session, node)?;
+        let Some((_, world)) = self.trail.pop() else { return Ok(()) };
+        let last = self.nodes[node as usize].step.thread;
+        let mut moves = std::mem::take(&mut self.moves);
+        moves.clear();
+        let goes_on = world.can_go_on(last);
+        for thread in world.thread_ids() {
+            let free = !goes_on || thread == last;
+            if free != preempts {
+                world.stale_moves(thread, &mut moves);
+            }
+        }
+        let mut result = Ok(());
+        for &step in &moves {
+            result = self.enter(session, &world, node, step, cost);
+            if result.is_err() {
+                break;
+            }
+        }
+        self.moves = moves;
+        self.trail.push((node, world));
+        result
+    }
+}

@@ -1,0 +1,448 @@
+//! What RC11 allows, from its axioms as they are written down. No code of the explorer is used.
+//!
+//! [`allowed`] guesses the reads-from relation and modification orders of whole executions and judges
+//! them. [`costs`] builds executions event by event, judging every prefix, and finds out how few stale
+//! choices and preemptions each graph needs.
+
+use super::{Cost, Kind, Litmus, Name, Shape};
+use crate::Order;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Axioms and parts of definitions that can be left out, to show that tests would notice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Axiom {
+    Coherence,
+    Atomicity,
+    NoThinAir,
+    StrongAccesses,
+    StrongFences,
+    /// psc between fences and accesses.
+    StrongMixed,
+    ReleaseSequences,
+    ReleaseFences,
+    AcquireFences,
+    Synchronisation,
+}
+
+/// A relation between at most 32 events.
+#[derive(Clone, PartialEq, Eq)]
+struct Relation(Vec<u32>);
+
+impl Relation {
+    fn new(count: usize, related: impl Fn(usize, usize) -> bool) -> Self {
+        let row = |a| (0..count).filter(|&b| related(a, b)).fold(0, |row, b| row | 1 << b);
+        Relation((0..count).map(row).collect())
+    }
+
+    fn has(&self, a: usize, b: usize) -> bool {
+        self.0[a] & 1 << b != 0
+    }
+
+    fn or(&self, other: &Relation) -> Relation {
+        Relation(self.0.iter().zip(&other.0).map(|(a, b)| a | b).collect())
+    }
+
+    fn then(&self, other: &Relation) -> Relation {
+        let row = |row: &u32| {
+            (0..other.0.len()).filter(|b| row & 1 << b != 0).fold(0, |out, b| out | other.0[b])
+        };
+        Relation(self.0.iter().map(row).collect())
+    }
+
+    fn or_same(&self) -> Relation {
+        Relation(self.0.iter().enumerate().map(|(a, row)| row | 1 << a).collect())
+    }
+
+    fn closure(&self) -> Relation {
+        let mut all = self.clone();
+        loop {
+            let more = all.or(&all.then(&all));
+            if more == all {
+                return all;
+            }
+            all = more;
+        }
+    }
+
+    fn is_irreflexive(&self) -> bool {
+        (0..self.0.len()).all(|a| !self.has(a, a))
+    }
+
+    fn is_acyclic(&self) -> bool {
+        self.closure().is_irreflexive()
+    }
+}
+
+struct Event {
+    thread: usize,
+    location: Option<usize>,
+    reads: bool,
+    writes: bool,
+    order: Option<Order>,
+    initial: bool,
+}
+
+impl Event {
+    fn is_fence(&self) -> bool {
+        self.location.is_none()
+    }
+
+    fn is(&self, orders: &[Order]) -> bool {
+        self.order.is_some_and(|order| orders.contains(&order))
+    }
+
+    fn releases(&self) -> bool {
+        self.is(&[Order::Release, Order::AcquireRelease, Order::SequentiallyConsistent])
+    }
+
+    fn acquires(&self) -> bool {
+        self.is(&[Order::Acquire, Order::AcquireRelease, Order::SequentiallyConsistent])
+    }
+
+    fn is_strong(&self) -> bool {
+        self.is(&[Order::SequentiallyConsistent])
+    }
+}
+
+pub(super) struct Judgement {
+    pub(super) consistent: bool,
+    pub(super) races: bool,
+}
+
+/// Judges the prefix of an execution in which the threads have done so many accesses, with all fences
+/// before their next one.
+pub(super) fn judge(
+    litmus: &Litmus,
+    done: &[usize],
+    shape: &Shape,
+    without: Option<Axiom>,
+) -> Judgement {
+    let locations = litmus.locations.len();
+    let mut events = Vec::new();
+    let mut numbers: BTreeMap<Name, usize> = BTreeMap::new();
+    for location in 0..locations {
+        let (thread, location) = (usize::MAX, Some(location));
+        events.push(Event {
+            thread,
+            location,
+            reads: false,
+            writes: true,
+            order: None,
+            initial: true,
+        });
+    }
+    for (thread, instructions) in litmus.threads.iter().enumerate() {
+        let mut index = 0;
+        for instruction in instructions {
+            let mut event = Event {
+                thread,
+                location: None,
+                reads: false,
+                writes: false,
+                order: instruction.order,
+                initial: false,
+            };
+            if instruction.kind != Kind::Fence {
+                if index == done[thread] {
+                    break;
+                }
+                let name = (thread, index);
+                index += 1;
+                numbers.insert(name, events.len());
+                event.location = Some(instruction.location);
+                event.reads = shape.reads.contains_key(&name);
+                event.writes = shape.orders[instruction.location].contains(&name);
+                if let (Kind::Compare(.., failure, _), false) = (instruction.kind, event.writes) {
+                    event.order = Some(failure);
+                }
+            }
+            events.push(event);
+        }
+    }
+    let count = events.len();
+    let relation = |related: &dyn Fn(usize, usize) -> bool| Relation::new(count, related);
+    let only = |is: &dyn Fn(&Event) -> bool| Relation::new(count, |a, b| a == b && is(&events[a]));
+    let same_thread = |a: usize, b: usize| events[a].thread == events[b].thread;
+    let sb = relation(&|a, b| same_thread(a, b) && !events[a].initial && a < b);
+    let sources: BTreeMap<usize, usize> = shape
+        .reads
+        .iter()
+        .map(|(name, write)| {
+            let reader = numbers[name];
+            (reader, write.map_or_else(|| events[reader].location.unwrap(), |w| numbers[&w]))
+        })
+        .collect();
+    let rf = relation(&|a, b| sources.get(&b) == Some(&a));
+    let mut places = vec![None; count];
+    for (location, order) in shape.orders.iter().enumerate().take(locations) {
+        places[location] = Some(0);
+        for (place, write) in order.iter().enumerate() {
+            places[numbers[write]] = Some(place + 1);
+        }
+    }
+    let same_location = |a: usize, b: usize| {
+        events[a].location.is_some() && events[a].location == events[b].location
+    };
+    let mo = relation(&|a, b| same_location(a, b) && places[a].is_some() && places[a] < places[b]);
+    let left_out = |axiom: Axiom| without == Some(axiom);
+    let no = Judgement { consistent: false, races: false };
+    // Cheap ones first.
+    let atomic = (0..count).filter(|&a| events[a].reads && events[a].writes).all(|a| {
+        let source = sources[&a];
+        places[source].map(|place| place + 1) == places[a]
+    });
+    if !atomic && !left_out(Axiom::Atomicity) {
+        return no;
+    }
+    if !left_out(Axiom::NoThinAir) && !sb.or(&rf).is_acyclic() {
+        return no;
+    }
+    let backwards = relation(&|a, b| rf.has(b, a));
+    let rb = backwards.then(&mo);
+    let rb = relation(&|a, b| a != b && rb.has(a, b));
+    let eco = rf.or(&mo).or(&rb).closure();
+    let updates = only(&|e| e.reads && e.writes);
+    let fences = |is: fn(&Event) -> bool| only(&move |e| e.is_fence() && is(e));
+    let nothing = relation(&|_, _| false);
+    let keep = |axiom: Axiom, relation: Relation| {
+        if without == Some(axiom) { nothing.clone() } else { relation }
+    };
+    // rs = [W not na] ; (rf ; rmw)*
+    let chain = keep(Axiom::ReleaseSequences, rf.then(&updates)).closure().or_same();
+    let rs = only(&|e| e.writes && e.order.is_some()).then(&chain);
+    let release_fences = keep(Axiom::ReleaseFences, fences(Event::releases).then(&sb));
+    let acquire_fences = keep(Axiom::AcquireFences, sb.then(&fences(Event::acquires)));
+    let begins = only(&|e| e.writes && e.releases()).or(&release_fences);
+    let ends = only(&|e| e.reads && e.acquires()).or(&acquire_fences);
+    let sw = begins.then(&rs).then(&rf).then(&only(&|e| e.reads && e.order.is_some())).then(&ends);
+    let sw = keep(Axiom::Synchronisation, sw);
+    let first = relation(&|a, b| events[a].initial && !events[b].initial);
+    let hb = sb.or(&sw).or(&first).closure();
+    let coherent = hb.is_irreflexive() && hb.then(&eco).is_irreflexive();
+    if !coherent && !left_out(Axiom::Coherence) {
+        return no;
+    }
+    // scb = sb | sb(other location);hb;sb(other location) | hb(same location) | mo | rb
+    let elsewhere = relation(&|a, b| sb.has(a, b) && events[a].location != events[b].location);
+    let scb = sb
+        .or(&elsewhere.then(&hb).then(&elsewhere))
+        .or(&relation(&|a, b| same_location(a, b) && hb.has(a, b)))
+        .or(&mo)
+        .or(&rb);
+    let strong = only(&|e| e.is_strong());
+    let strong_fences = fences(Event::is_strong);
+    let left = keep(Axiom::StrongMixed, strong_fences.then(&hb.or_same()));
+    let right = keep(Axiom::StrongMixed, hb.or_same().then(&strong_fences));
+    let accesses = strong.or(&left).then(&scb).then(&strong.or(&right));
+    let between = strong_fences.then(&hb.or(&hb.then(&eco).then(&hb))).then(&strong_fences);
+    let accesses = keep(Axiom::StrongAccesses, accesses);
+    let psc = accesses.or(&keep(Axiom::StrongFences, between));
+    let races = (0..count).any(|a| {
+        (0..count).any(|b| {
+            let conflict = events[a].writes || events[b].writes;
+            let plain = events[a].order.is_none() || events[b].order.is_none();
+            let apart = !same_thread(a, b) && !events[a].initial && !events[b].initial;
+            let ordered = hb.has(a, b) || hb.has(b, a);
+            same_location(a, b) && conflict && plain && apart && !ordered
+        })
+    });
+    Judgement { consistent: psc.is_acyclic(), races }
+}
+
+fn may_write(kind: Kind) -> bool {
+    !matches!(kind, Kind::Load | Kind::Fence)
+}
+
+fn must_read(kind: Kind) -> bool {
+    !matches!(kind, Kind::Store(_) | Kind::Fence)
+}
+
+/// Whether comparisons write exactly where their values say so, if values are grounded.
+fn compares(litmus: &Litmus, shape: &Shape) -> bool {
+    shape.reads.keys().all(|&name| {
+        let instruction = litmus.access(name);
+        let Kind::Compare(expected, _, _, may_fail) = instruction.kind else { return true };
+        let writes = shape.orders[instruction.location].contains(&name);
+        let equal = litmus.value(shape, name).0 == expected;
+        writes == equal || (may_fail && equal && !writes)
+    })
+}
+
+/// Whether no value depends on itself.
+fn is_grounded(shape: &Shape) -> bool {
+    let ends = |mut name: Name| {
+        for _ in 0..=shape.reads.len() {
+            match shape.reads.get(&name) {
+                Some(Some(write)) => name = *write,
+                _ => return true,
+            }
+        }
+        false
+    };
+    shape.reads.keys().all(|&name| ends(name))
+}
+
+/// All consistent graphs; `None` if there are too many to guess. Also whether one of them races.
+pub(super) fn allowed(litmus: &Litmus, without: Option<Axiom>) -> Option<(BTreeSet<Shape>, bool)> {
+    let done: Vec<usize> = (0..litmus.threads.len()).map(|t| litmus.accesses(t).count()).collect();
+    let names: Vec<Name> =
+        done.iter().enumerate().flat_map(|(t, &n)| (0..n).map(move |i| (t, i))).collect();
+    let comparisons: Vec<Name> = names
+        .iter()
+        .copied()
+        .filter(|&n| matches!(litmus.access(n).kind, Kind::Compare(..)))
+        .collect();
+    let mut found = BTreeSet::new();
+    let mut races = false;
+    let mut budget = 20_000_u64;
+    for success in 0..1_u32 << comparisons.len() {
+        let writes = |name: Name| {
+            let kind = litmus.access(name).kind;
+            match comparisons.iter().position(|&c| c == name) {
+                Some(index) => success & 1 << index != 0,
+                None => may_write(kind),
+            }
+        };
+        let writers = |location: usize| -> Vec<Name> {
+            let there = |n: &Name| litmus.access(*n).location == location && writes(*n);
+            names.iter().copied().filter(there).collect()
+        };
+        let mut shapes = vec![Shape::default()];
+        for location in 0..litmus.locations.len() {
+            let orders = permutations(&writers(location));
+            shapes = product(&shapes, &orders, |shape, order| shape.orders.push(order.clone()))?;
+        }
+        for &reader in names.iter().filter(|n| must_read(litmus.access(**n).kind)) {
+            let mut choices: Vec<Option<Name>> = vec![None];
+            let others = writers(litmus.access(reader).location);
+            choices.extend(others.into_iter().filter(|&w| w != reader).map(Some));
+            shapes = product(&shapes, &choices, |shape, choice| {
+                shape.reads.insert(reader, *choice);
+            })?;
+        }
+        budget = budget.checked_sub(shapes.len() as u64)?;
+        for shape in shapes {
+            if !is_grounded(&shape) || !compares(litmus, &shape) {
+                continue;
+            }
+            let judgement = judge(litmus, &done, &shape, without);
+            if judgement.consistent {
+                races |= judgement.races;
+                found.insert(shape);
+            }
+        }
+    }
+    Some((found, races))
+}
+
+fn product<T>(shapes: &[Shape], choices: &[T], add: impl Fn(&mut Shape, &T)) -> Option<Vec<Shape>> {
+    if shapes.len() * choices.len() > 20_000 {
+        return None;
+    }
+    let mut out = Vec::with_capacity(shapes.len() * choices.len());
+    for shape in shapes {
+        for choice in choices {
+            let mut shape = shape.clone();
+            add(&mut shape, choice);
+            out.push(shape);
+        }
+    }
+    Some(out)
+}
+
+fn permutations(names: &[Name]) -> Vec<Vec<Name>> {
+    let Some((&first, rest)) = names.split_first() else { return vec![Vec::new()] };
+    let mut out = Vec::new();
+    for order in permutations(rest) {
+        for at in 0..=order.len() {
+            let mut order = order.clone();
+            order.insert(at, first);
+            out.push(order);
+        }
+    }
+    out
+}
+
+/// All complete graphs with the costs that are not beaten in both respects; `None` if there are too many
+/// states.
+pub(super) fn costs(litmus: &Litmus) -> Option<BTreeMap<Shape, Vec<Cost>>> {
+    type State = (Vec<usize>, Shape, Option<usize>);
+    let threads = litmus.threads.len();
+    let lengths: Vec<usize> = (0..threads).map(|t| litmus.accesses(t).count()).collect();
+    let empty = Shape { orders: vec![Vec::new(); litmus.locations.len()], ..Shape::default() };
+    let mut best: BTreeMap<State, Vec<Cost>> = BTreeMap::new();
+    let mut worklist = vec![((vec![0; threads], empty, None), (0, 0))];
+    let mut out: BTreeMap<Shape, Vec<Cost>> = BTreeMap::new();
+    while let Some((state, cost)) = worklist.pop() {
+        if !improves(best.entry(state.clone()).or_default(), cost) {
+            continue;
+        }
+        if best.len() > 10_000 {
+            return None;
+        }
+        let (done, shape, last) = state;
+        if done == lengths {
+            improves(out.entry(shape).or_default(), cost);
+            continue;
+        }
+        for thread in (0..threads).filter(|&t| done[t] < lengths[t]) {
+            let preempts = last.is_some_and(|last| last != thread && done[last] < lengths[last]);
+            for (shape, stale) in extensions(litmus, &done, &shape, thread) {
+                let mut done = done.clone();
+                done[thread] += 1;
+                if judge(litmus, &done, &shape, None).consistent {
+                    let cost = (cost.0 + u32::from(stale), cost.1 + u32::from(preempts));
+                    worklist.push(((done, shape, Some(thread)), cost));
+                }
+            }
+        }
+    }
+    Some(out)
+}
+
+/// Adds a cost unless another one is at least as good.
+fn improves(known: &mut Vec<Cost>, cost: Cost) -> bool {
+    if known.iter().any(|k| k.0 <= cost.0 && k.1 <= cost.1) {
+        return false;
+    }
+    known.retain(|k| !(cost.0 <= k.0 && cost.1 <= k.1));
+    known.push(cost);
+    true
+}
+
+/// The next access of a thread in all ways, and whether each is a stale choice.
+fn extensions(litmus: &Litmus, done: &[usize], shape: &Shape, thread: usize) -> Vec<(Shape, bool)> {
+    let name = (thread, done[thread]);
+    let instruction = litmus.access(name);
+    let order = &shape.orders[instruction.location];
+    let mut out = Vec::new();
+    if !must_read(instruction.kind) {
+        for at in 0..=order.len() {
+            let mut shape = shape.clone();
+            shape.orders[instruction.location].insert(at, name);
+            out.push((shape, at < order.len()));
+        }
+        return out;
+    }
+    for at in 0..=order.len() {
+        let stale = at < order.len();
+        let mut read = shape.clone();
+        read.reads.insert(name, at.checked_sub(1).map(|at| order[at]));
+        let mut written = read.clone();
+        written.orders[instruction.location].insert(at, name);
+        match instruction.kind {
+            Kind::Load => out.push((read, stale)),
+            Kind::Compare(expected, _, _, may_fail) => {
+                let equal = litmus.value(&read, name).0 == expected;
+                if equal {
+                    out.push((written, stale));
+                }
+                if !equal || may_fail {
+                    out.push((read, stale || equal));
+                }
+            }
+            _ => out.push((written, stale)),
+        }
+    }
+    out
+}

@@ -1,0 +1,269 @@
+//! The order of sequentially consistent events under weak memory.
+//!
+//! RC11 asks that the relation *psc* has no cycle (HB is happens-before, SB program order, MO
+//! modification order, RB from a read to the writes newer than what it read, ECO reads-from, MO, RB and
+//! their compositions):
+//!
+//! ```text
+//! scb = SB | SB(other location);HB;SB(other location) | HB(same location) | MO | RB
+//! psc = ([sc] | [F sc];HB?) ; scb ; ([sc] | HB?;[F sc])  |  [F sc] ; (HB | HB;ECO;HB) ; [F sc]
+//! ```
+//!
+//! The log keeps all events of an execution with their vector clocks. It is kept only for programs that
+//! mix sequentially consistent events with weaker ones, and read only when a stale choice is considered.
+//!
+//! Places in modification order are doubled, so that one comparison decides ECO: a write at place p is
+//! at 2p, a read of it at 2p + 1, and ECO leads from the smaller to the larger.
+
+use crate::weak::Weak;
+use crate::{ObjectId, Order, ThreadId, World};
+use std::sync::Arc;
+
+/// An event.
+#[derive(Clone, Debug)]
+struct Logged {
+    thread: ThreadId,
+    time: u32,
+    /// [`ObjectId::NONE`] if it is not an access to an atomic.
+    object: ObjectId,
+    /// Name of the write that it reads.
+    read: Option<u64>,
+    /// Its name if it writes.
+    write: Option<u64>,
+    strong: bool,
+    fence: bool,
+    clock: Arc<[u32]>,
+}
+
+/// Events per shared block.
+const BLOCK: usize = 16;
+
+/// All events in the order in which they were added, in blocks that copies share.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    full: Vec<Arc<[Logged]>>,
+    tail: Vec<Logged>,
+}
+
+impl Clone for Log {
+    fn clone(&self) -> Self {
+        Log { full: self.full.clone(), tail: self.tail.clone() }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.full.clone_from(&source.full);
+        self.tail.clone_from(&source.tail);
+    }
+}
+
+impl Log {
+    fn push(&mut self, event: Logged) {
+        self.tail.push(event);
+        if self.tail.len() == BLOCK {
+            self.full.push(std::mem::take(&mut self.tail).into());
+        }
+    }
+
+    /// An access to an atomic. `clock` is that of the thread after it.
+    pub(crate) fn access(
+        &mut self,
+        (thread, time): (ThreadId, u32),
+        object: ObjectId,
+        (read, write): (Option<u64>, Option<u64>),
+        order: Order,
+        clock: &[u32],
+    ) {
+        let strong = order == Order::SequentiallyConsistent;
+        let clock = clock.into();
+        self.push(Logged { thread, time, object, read, write, strong, fence: false, clock });
+    }
+
+    /// A fence of any order, or another event that is no access to an atomic (`None`).
+    fn other(&mut self, (thread, time): (ThreadId, u32), fence: Option<Order>, clock: &[u32]) {
+        let strong = fence == Some(Order::SequentiallyConsistent);
+        let (object, fence, clock) = (ObjectId::NONE, fence.is_some(), clock.into());
+        let event = Logged { thread, time, object, read: None, write: None, strong, fence, clock };
+        // One of several events without a location in a row is as good as all.
+        let last = self.tail.iter().rev().find(|last| last.thread == thread);
+        let same = last.is_some_and(|l| l.object == object && l.time == time && !l.strong);
+        if strong || !same {
+            self.push(event);
+        }
+    }
+}
+
+impl World {
+    /// Logs an event of this time that is no access to an atomic.
+    pub(crate) fn log_other(&mut self, thread: ThreadId, time: u32) {
+        self.log(thread, time, None);
+    }
+
+    /// Logs an event that does not move the clock.
+    pub(crate) fn log_now(&mut self, thread: ThreadId, fence: Option<Order>) {
+        if let Some(clocks) = self.clocks.as_mut().filter(|_| self.weak.is_some()) {
+            let time = clocks.now(thread);
+            self.log(thread, time, fence);
+        }
+    }
+
+    fn log(&mut self, thread: ThreadId, time: u32, fence: Option<Order>) {
+        let (Some(weak), Some(clocks)) = (&mut self.weak, &self.clocks) else { return };
+        if self.rules.strong {
+            weak.log.other((thread, time), fence, clocks.of(thread));
+        }
+    }
+}
+
+/// The events of a log, with what is asked about them.
+struct Events<'a> {
+    events: Vec<&'a Logged>,
+    /// Doubled place of what an event reads and of what it writes.
+    places: Vec<(Option<u32>, Option<u32>)>,
+}
+
+impl Weak {
+    /// Whether the sequentially consistent events can be put in one order.
+    pub(crate) fn is_psc_acyclic(&self) -> bool {
+        let events: Vec<&Logged> =
+            self.log.full.iter().flat_map(|block| block.iter()).chain(&self.log.tail).collect();
+        let strong: Vec<usize> = (0..events.len()).filter(|&i| events[i].strong).collect();
+        if strong.len() < 2 {
+            return true;
+        }
+        let place = |event: &Logged, name: Option<u64>| {
+            let writes = &self.location(event.object)?.writes;
+            writes.iter().position(|w| Some(w.name) == name).map(|at| 2 * at as u32)
+        };
+        let places = events
+            .iter()
+            .map(|e| {
+                let read = e.read.and_then(|name| place(e, Some(name))).map(|at| at + 1);
+                (read, e.write.and_then(|name| place(e, Some(name))))
+            })
+            .collect();
+        let graph = Events { events, places };
+        let edges: Vec<Vec<usize>> = strong
+            .iter()
+            .map(|&a| (0..strong.len()).filter(|&b| graph.psc(a, strong[b])).collect())
+            .collect();
+        is_acyclic(&edges)
+    }
+}
+
+impl Events<'_> {
+    fn happens_before(&self, a: usize, b: usize) -> bool {
+        let (x, y) = (self.events[a], self.events[b]);
+        if x.thread == y.thread {
+            return a < b;
+        }
+        y.clock.get(x.thread.index()).is_some_and(|&until| until >= x.time)
+    }
+
+    fn is_same_location(&self, a: usize, b: usize) -> bool {
+        let object = self.events[a].object;
+        object != ObjectId::NONE && object == self.events[b].object
+    }
+
+    /// MO or RB.
+    fn is_overwritten(&self, a: usize, b: usize) -> bool {
+        let (Some(from), Some(to)) = (self.first_place(a), self.places[b].1) else { return false };
+        a != b && self.is_same_location(a, b) && from < to
+    }
+
+    fn first_place(&self, a: usize) -> Option<u32> {
+        self.places[a].0.or(self.places[a].1)
+    }
+
+    fn last_place(&self, a: usize) -> Option<u32> {
+        self.places[a].1.or(self.places[a].0)
+    }
+
+    fn psc(&self, a: usize, b: usize) -> bool {
+        if a == b {
+            return false;
+        }
+        match (self.events[a].fence, self.events[b].fence) {
+            (true, true) => self.happens_before(a, b) || self.fences_are_ordered(a, b),
+            (false, false) => self.scb(a, b),
+            (false, true) => self.reaches_fence(a, b),
+            (true, false) => self.fence_reaches(a, b),
+        }
+    }
+
+    /// HB;ECO;HB
+    fn fences_are_ordered(&self, a: usize, b: usize) -> bool {
+        let all = || 0..self.events.len();
+        all().filter(|&x| self.happens_before(a, x)).any(|x| {
+            let Some(from) = self.first_place(x) else { return false };
+            all().any(|y| {
+                self.is_same_location(x, y)
+                    && self.last_place(y).is_some_and(|to| from < to)
+                    && self.happens_before(y, b)
+            })
+        })
+    }
+
+    /// Between two accesses.
+    fn scb(&self, a: usize, b: usize) -> bool {
+        let (x, y) = (self.events[a], self.events[b]);
+        if x.thread == y.thread && a < b {
+            return true;
+        }
+        if self.is_overwritten(a, b) {
+            return true;
+        }
+        if self.is_same_location(a, b) {
+            return self.happens_before(a, b);
+        }
+        let next = (a + 1..self.events.len())
+            .find(|&i| self.events[i].thread == x.thread && self.events[i].object != x.object);
+        let previous = (0..b)
+            .rev()
+            .find(|&i| self.events[i].thread == y.thread && self.events[i].object != y.object);
+        next.zip(previous).is_some_and(|(c, d)| self.happens_before(c, d))
+    }
+
+    /// From an access to a fence: scb;HB?
+    fn reaches_fence(&self, a: usize, fence: usize) -> bool {
+        let thread = self.events[a].thread;
+        let next = (a + 1..self.events.len()).find(|&i| self.events[i].thread == thread);
+        if next.is_some_and(|next| next == fence || self.happens_before(next, fence)) {
+            return true;
+        }
+        (0..self.events.len()).any(|i| {
+            let ordered = self.is_same_location(a, i) && self.happens_before(a, i);
+            (ordered || self.is_overwritten(a, i)) && self.happens_before(i, fence)
+        })
+    }
+
+    /// From a fence to an access: HB?;scb
+    fn fence_reaches(&self, fence: usize, b: usize) -> bool {
+        let thread = self.events[b].thread;
+        let previous = (0..b).rev().find(|&i| self.events[i].thread == thread);
+        if previous.is_some_and(|p| p == fence || self.happens_before(fence, p)) {
+            return true;
+        }
+        (0..self.events.len()).any(|i| {
+            let ordered = self.is_same_location(i, b) && self.happens_before(i, b);
+            (ordered || self.is_overwritten(i, b)) && self.happens_before(fence, i)
+        })
+    }
+}
+
+/// Whether a graph has no cycle: nodes without incoming edges can be taken away until none is left.
+fn is_acyclic(edges: &[Vec<usize>]) -> bool {
+    let mut incoming = vec![0; edges.len()];
+    edges.iter().flatten().for_each(|&b| incoming[b] += 1);
+    let mut worklist: Vec<usize> = (0..edges.len()).filter(|&a| incoming[a] == 0).collect();
+    let mut taken = 0;
+    while let Some(a) = worklist.pop() {
+        taken += 1;
+        for &b in &edges[a] {
+            incoming[b] -= 1;
+            if incoming[b] == 0 {
+                worklist.push(b);
+            }
+        }
+    }
+    taken == edges.len()
+}

@@ -1,0 +1,473 @@
+//! Weak memory: which write an atomic access may read, and where a store may stand.
+//!
+//! The model is RC11 with the release sequences of C++20. Its consistency is closed under prefixes, and
+//! program order together with reads-from has no cycle, so every consistent execution can be built
+//! forwards: pick a thread, append its next event, for a load pick the write it reads, for a store its
+//! place in modification order. A *stale choice* is one that is not what an interleaving would do: to
+//! read another write than the newest, to store behind the newest, or to let a `compare_exchange_weak`
+//! fail for no reason.
+//!
+//! What an event may do is decided here for the moment at which it is appended:
+//! * coherence: a thread reads nothing older, and stores nothing before, what is accessed in its
+//!   happens-before past (the *floor*);
+//! * atomicity: a read-modify-write reads a write that no other one reads, and stands right behind it;
+//! * the order of sequentially consistent events, in [`psc`](crate::psc).
+//!
+//! Invariant: an event without a stale choice is always consistent, because nothing comes after it: no
+//! event reads from it, is newer, or happens after it. So only stale choices are ever tested.
+//!
+//! What is cut: after a yield a thread does not read the same old write again unless it has read something new since,
+//! and a thread fails for no reason at a location only once until it has written. Otherwise loops that wait
+//! would have executions without end.
+
+use crate::mix::term;
+use crate::mutation::{self, Mutation};
+use crate::psc::Log;
+use crate::race::Clocks;
+use crate::{Action, Move, Object, ObjectId, Operation, Order, Status, ThreadId, World};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A write to a location.
+#[derive(Clone, Debug)]
+pub(crate) struct Write {
+    /// Of the action that made it; 0 for the initial value.
+    pub(crate) name: u64,
+    thread: ThreadId,
+    time: u32,
+    value: u64,
+    /// Hash of the history of the writer.
+    version: u64,
+    /// Vector clock that whoever acquires it joins.
+    released: Arc<[u32]>,
+    /// Virtual time of the writer.
+    moment: Duration,
+    /// Whether a read-modify-write reads it, which then stands right behind it.
+    taken: bool,
+    /// Number of accesses before it; `None` for the initial value.
+    position: Option<u32>,
+}
+
+/// A read of a location.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    thread: ThreadId,
+    time: u32,
+    /// Name of the write that was read.
+    write: u64,
+}
+
+/// All that was done to an atomic.
+#[derive(Clone, Debug)]
+pub(crate) struct Location {
+    /// In modification order, the initial value first.
+    pub(crate) writes: Vec<Write>,
+    /// The first read of each write by each thread.
+    reads: Vec<Read>,
+}
+
+/// What a thread has read, to keep it from waiting for ever for old values.
+#[derive(Clone, Copy, Debug)]
+struct Polled {
+    thread: ThreadId,
+    object: ObjectId,
+    write: u64,
+    /// Whether the thread has yielded since and has read nothing new.
+    again: bool,
+}
+
+/// What the last access read, for reports.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Source {
+    /// Number of steps on numbers before the write that was read; `None` for the initial value.
+    pub read: Option<u32>,
+    /// The same for the newest write at that moment.
+    pub newest: Option<u32>,
+    /// Value of the newest write.
+    pub newest_value: u64,
+    /// Number of steps on numbers before this one.
+    pub position: u32,
+    /// Whether something older than the newest write was read, or a store was not the newest, or a
+    /// comparison failed for no reason.
+    pub stale: bool,
+    /// Whether a comparison failed for no reason.
+    pub fails: bool,
+}
+
+/// All writes to all atomics of an execution.
+#[derive(Debug, Default)]
+pub(crate) struct Weak {
+    locations: Vec<Option<Arc<Location>>>,
+    pub(crate) log: Log,
+    polled: Vec<Polled>,
+    /// Comparisons that have failed for no reason.
+    failed: Vec<(ThreadId, ObjectId)>,
+    accesses: u32,
+    pub(crate) source: Source,
+    /// Names of all reads and of the writes that they read.
+    #[cfg(test)]
+    pub(crate) rf: Vec<(u64, u64)>,
+}
+
+impl Clone for Weak {
+    fn clone(&self) -> Self {
+        let mut copy = Weak::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        self.locations.clone_from(&source.locations);
+        self.log.clone_from(&source.log);
+        self.polled.clone_from(&source.polled);
+        self.failed.clone_from(&source.failed);
+        self.accesses = source.accesses;
+        self.source = source.source;
+        #[cfg(test)]
+        self.rf.clone_from(&source.rf);
+    }
+}
+
+/// What an access does to the writes of its location.
+#[derive(Clone, Copy)]
+struct Plan {
+    /// Place in modification order of the write that is read.
+    reads: Option<usize>,
+    /// Place of the new write, and its value.
+    writes: Option<(usize, u64)>,
+    order: Order,
+    /// Whether a comparison fails for no reason.
+    fails: bool,
+}
+
+impl Weak {
+    pub(crate) fn location(&self, object: ObjectId) -> Option<&Location> {
+        self.locations.get(object.index())?.as_deref()
+    }
+
+    fn writes(&self, object: ObjectId) -> &[Write] {
+        self.location(object).map_or(&[], |location| &location.writes)
+    }
+
+    /// An atomic that is about to be accessed.
+    fn meet(&mut self, id: ObjectId, object: &Object) {
+        if self.locations.len() <= id.index() {
+            self.locations.resize(id.index() + 1, None);
+        }
+        self.locations[id.index()].get_or_insert_with(|| {
+            let initial = Write {
+                name: 0,
+                thread: ThreadId::MAIN,
+                time: 0,
+                value: object.value,
+                version: object.version,
+                released: Arc::default(),
+                moment: Duration::ZERO,
+                taken: false,
+                position: None,
+            };
+            Arc::new(Location { writes: vec![initial], reads: Vec::new() })
+        });
+    }
+
+    /// A number is changed through exclusive access: every other access happens before or after.
+    pub(crate) fn assign(&mut self, object: ObjectId, value: u64) {
+        if let Some(Some(location)) = self.locations.get_mut(object.index()) {
+            if let Some(newest) = Arc::make_mut(location).writes.last_mut() {
+                newest.value = value;
+            }
+        }
+    }
+
+    /// The place of the newest write that is accessed in the happens-before past of a thread.
+    fn floor(&self, clocks: &Clocks, thread: ThreadId, location: &Location) -> usize {
+        if mutation::is(Mutation::NoCoherence) {
+            return 0;
+        }
+        let clock = clocks.of(thread);
+        let known = |other: ThreadId, time: u32| {
+            other == thread || clock.get(other.index()).is_some_and(|&until| until >= time)
+        };
+        let written = location.writes.iter().rposition(|w| w.name == 0 || known(w.thread, w.time));
+        let mut floor = written.unwrap_or(0);
+        for read in &location.reads {
+            if known(read.thread, read.time) {
+                let at = location.writes.iter().rposition(|w| w.name == read.write);
+                floor = floor.max(at.unwrap_or(0));
+            }
+        }
+        floor
+    }
+
+    fn has_polled(&self, thread: ThreadId, object: ObjectId, write: u64) -> bool {
+        self.polled
+            .iter()
+            .any(|p| p.thread == thread && p.object == object && p.write == write && p.again)
+    }
+
+    fn note_read(&mut self, thread: ThreadId, object: ObjectId, write: u64) {
+        let same = |p: &Polled| p.thread == thread && p.object == object && p.write == write;
+        if !self.polled.iter().any(same) {
+            for polled in self.polled.iter_mut().filter(|p| p.thread == thread) {
+                polled.again = false;
+            }
+            self.polled.push(Polled { thread, object, write, again: false });
+        }
+    }
+
+    /// A thread yields.
+    pub(crate) fn note_yield(&mut self, thread: ThreadId) {
+        for polled in self.polled.iter_mut().filter(|p| p.thread == thread) {
+            polled.again = true;
+        }
+    }
+}
+
+impl World {
+    /// Keeps the writes of an atomic from here on.
+    pub(crate) fn meet(&mut self, operation: &Operation) {
+        if let Some(weak) = &mut self.weak {
+            if operation.action.is_access() && operation.object != ObjectId::NONE {
+                weak.meet(operation.object, &self.objects[operation.object.index()]);
+            }
+        }
+    }
+
+    /// Whether the next operation of a thread is an access to an atomic of which all writes are kept.
+    pub(crate) fn is_kept(&self, thread: ThreadId) -> bool {
+        let operation = &self.threads[thread.index()].operation;
+        self.weak.is_some() && operation.action.is_access() && operation.object != ObjectId::NONE
+    }
+
+    /// What the last access to an atomic read, if all writes are kept.
+    pub fn source(&self) -> Option<Source> {
+        self.weak.as_ref().map(|weak| weak.source)
+    }
+
+    /// Adds the moves of a thread that need a stale choice.
+    pub fn stale_moves(&self, thread: ThreadId, out: &mut Vec<Move>) {
+        self.find_stale(thread, &mut |step| {
+            if self.is_consistent_after(step) {
+                out.push(step);
+            }
+            false
+        });
+    }
+
+    /// Whether a thread has a move that needs a stale choice.
+    pub(crate) fn has_stale_move(&self, thread: ThreadId) -> bool {
+        self.find_stale(thread, &mut |step| self.is_consistent_after(step))
+    }
+
+    /// The same, but it may turn out that sequentially consistent events forbid all of them.
+    pub(crate) fn may_have_stale_move(&self, thread: ThreadId) -> bool {
+        self.find_stale(thread, &mut |_| true)
+    }
+
+    /// Whether a stale choice is possible.
+    pub fn permits(&self, step: Move) -> bool {
+        let mut same = |found| found == step && self.is_consistent_after(step);
+        self.weak.is_some() && self.find_stale(step.thread, &mut same)
+    }
+
+    /// Looks for a move with a stale choice that coherence and atomicity allow, the newest first.
+    fn find_stale(&self, id: ThreadId, wanted: &mut dyn FnMut(Move) -> bool) -> bool {
+        let (Some(weak), Some(clocks)) = (&self.weak, &self.clocks) else { return false };
+        let Some(thread) = self.threads.get(id.index()) else { return false };
+        let operation = &thread.operation;
+        let number = operation.action.is_number() && operation.object != ObjectId::NONE;
+        let newest_only = operation.action == Action::Load && operation.second == Operation::NEWEST;
+        if thread.status != Status::Ready || !number || newest_only || !self.can_go_on(id) {
+            return false;
+        }
+        let Some(location) = weak.location(operation.object) else { return false };
+        let newest = location.writes.len() - 1;
+        let compares = matches!(operation.action, Action::CompareExchange | Action::ComparePointer);
+        let may_fail = compares
+            && operation.may_fail
+            && !weak.failed.contains(&(id, operation.object))
+            && location.writes.iter().any(|w| w.value == operation.first);
+        if newest == 0 && !may_fail {
+            return false;
+        }
+        let floor = weak.floor(clocks, id, location);
+        for back in 0..=newest - floor {
+            let write = &location.writes[newest - back];
+            let equal = write.value == operation.first;
+            let only_reads = operation.action == Action::Load || compares && !equal;
+            let free = !write.taken || mutation::is(Mutation::NoAtomicity);
+            let again = self.rules.watch && weak.has_polled(id, operation.object, write.name);
+            let step = Move { thread: id, choice: back as u32 };
+            let possible = back > 0 && if only_reads { !again } else { free };
+            if possible && wanted(step) {
+                return true;
+            }
+            let step = Move { choice: Move::FAILURE + back as u32, ..step };
+            if may_fail && equal && wanted(step) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether sequentially consistent events keep their order if this is done.
+    fn is_consistent_after(&self, step: Move) -> bool {
+        if !self.rules.strong || mutation::is(Mutation::NoTotalOrder) {
+            return true;
+        }
+        // Nothing comes after an event that reads the newest write.
+        if step.choice == Move::FAILURE {
+            return true;
+        }
+        let mut after = self.clone();
+        after.apply_access(step);
+        after.weak.as_ref().is_none_or(|weak| weak.is_psc_acyclic())
+    }
+
+    fn plan(&self, step: Move) -> Plan {
+        let operation = &self.threads[step.thread.index()].operation;
+        let writes = self.weak.as_ref().map_or(&[][..], |weak| weak.writes(operation.object));
+        let choice = if step.choice == Move::TIMEOUT { 0 } else { step.choice };
+        let fails = choice & Move::FAILURE != 0;
+        let back = (choice & !Move::FAILURE) as usize;
+        let at = (writes.len() - 1).saturating_sub(back);
+        let old = writes[at].value;
+        let order = operation.order;
+        let only_read = |order| Plan { reads: Some(at), writes: None, order, fails: false };
+        let update = |value| Plan { writes: Some((at + 1, value)), ..only_read(order) };
+        match operation.action {
+            Action::Load => only_read(order),
+            Action::Store => Plan { reads: None, ..update(operation.first) },
+            Action::Update(function, bits) => update(function.compute(old, operation.first, bits)),
+            Action::Upgrade if old != 0 => update(old + 1),
+            Action::Upgrade => only_read(order),
+            _ if fails => Plan { fails, ..only_read(operation.failure) },
+            _ if self.hint.unwrap_or(old == operation.first) => update(operation.second),
+            _ => only_read(operation.failure),
+        }
+    }
+
+    /// The hash of an access: what it reads, and the writes next to it in modification order. Equal
+    /// events, reads and modification orders have equal hashes, in whatever order events were added.
+    pub(crate) fn access_term(&self, step: Move) -> u128 {
+        self.term_of_plan(step, &self.plan(step))
+    }
+
+    fn term_of_plan(&self, step: Move, plan: &Plan) -> u128 {
+        let name = self.action_name(step.thread);
+        let object = self.threads[step.thread.index()].operation.object;
+        let writes = self.weak.as_ref().map_or(&[][..], |weak| weak.writes(object));
+        let mut hash = term(name, u64::from(plan.writes.is_some()), 20, 0);
+        if let Some(at) = plan.reads {
+            hash ^= term(name, writes[at].name, 21, 0);
+        }
+        if let Some((at, _)) = plan.writes {
+            let next_to = |a: u64, b: u64| term(a, b, 22, u64::from(object.0));
+            hash ^= next_to(writes[at - 1].name, name);
+            if let Some(after) = writes.get(at) {
+                hash ^= next_to(writes[at - 1].name, after.name) ^ next_to(name, after.name);
+            }
+        }
+        hash
+    }
+
+    /// Executes the pending access of a thread. Returns what the thread sees.
+    pub(crate) fn apply_access(&mut self, step: Move) -> u64 {
+        let id = step.thread;
+        let plan = self.plan(step);
+        self.hint = None;
+        self.hash ^= self.term_of_plan(step, &plan);
+        let name = self.action_name(id);
+        let thread = &mut self.threads[id.index()];
+        let operation = thread.operation;
+        let (Some(weak), Some(clocks)) = (&mut self.weak, &mut self.clocks) else { return 0 };
+        let Some(Some(location)) = weak.locations.get_mut(operation.object.index()) else {
+            return 0;
+        };
+        let end = location.writes.len();
+        let newest = &location.writes[end - 1];
+        let source = plan.reads.map(|at| &location.writes[at]);
+        let old = source.map_or(0, |write| write.value);
+        let result = match operation.action {
+            Action::Upgrade => u64::from(old != 0),
+            _ => old,
+        };
+        let stale = plan.fails
+            || plan.reads.is_some_and(|at| at + 1 < end)
+            || plan.reads.is_none() && plan.writes.is_some_and(|(at, _)| at < end);
+        weak.source = Source {
+            read: source.and_then(|write| write.position),
+            newest: newest.position,
+            newest_value: newest.value,
+            position: weak.accesses,
+            stale,
+            fails: plan.fails,
+        };
+        // As under sequential consistency, so that what is known about histories can be shared. That
+        // a comparison failed for no reason does not follow from what it read.
+        let seen = match operation.action {
+            Action::Upgrade => result,
+            _ => plan.fails.into(),
+        };
+        let observed = source.map_or(0, |write| write.version);
+        thread.history = crate::mix::mix3(thread.history, observed, seen);
+        thread.steps += 1;
+        let version = crate::mix::mix(thread.history, 5);
+        if let (Some(times), Some(source)) = (&mut self.times, source) {
+            times.pass(id, source.moment);
+        }
+        let moment = self.times.as_ref().map_or(Duration::ZERO, |times| times.now(id));
+        let time = clocks.now(id);
+        let joins = source.map(|write| &*write.released);
+        if plan.writes.is_some() && self.rules.mixed {
+            clocks.atomic_write(id, operation.object, operation.site);
+        }
+        let released = clocks.kept_number(id, plan.order, joins, plan.writes.is_some());
+        let read = source.map(|write| write.name);
+        if self.rules.strong {
+            let writes = plan.writes.map(|_| name);
+            let clock = clocks.of(id);
+            weak.log.access((id, time), operation.object, (read, writes), plan.order, clock);
+        }
+        clocks.tick(id);
+        let before = newest.value;
+        let news = plan.reads.is_some_and(|at| {
+            location.writes[at..].windows(2).any(|pair| pair[0].value != pair[1].value)
+        });
+        weak.accesses += 1;
+        #[cfg(test)]
+        weak.rf.extend(read.map(|write| (name, write)));
+        let mut changed = false;
+        if let Some((at, value)) = plan.writes {
+            let location = Arc::make_mut(location);
+            let position = Some(weak.source.position);
+            let released = released.unwrap_or_default();
+            let (thread, taken) = (id, false);
+            let write =
+                Write { name, thread, time, value, version, released, moment, taken, position };
+            if let Some(at) = plan.reads {
+                location.writes[at].taken = true;
+            }
+            location.writes.insert(at, write);
+            if at == end {
+                let object = &mut self.objects[operation.object.index()];
+                (object.value, object.version) = (value, version);
+                changed = operation.is_pointer() || before != value;
+            }
+            weak.failed.retain(|(thread, _)| *thread != id);
+        } else if let Some(write) = read {
+            let known = |r: &Read| r.thread == id && r.write == write;
+            if !location.reads.iter().any(known) {
+                Arc::make_mut(location).reads.push(Read { thread: id, time, write });
+            }
+            if self.rules.watch {
+                weak.note_read(id, operation.object, write);
+            }
+        }
+        if plan.fails {
+            weak.failed.push((id, operation.object));
+        }
+        self.after_access(id, &operation, result, changed, stale && news);
+        result
+    }
+}

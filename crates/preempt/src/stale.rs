@@ -1,0 +1,133 @@
+//! Why a failing execution is not an interleaving, and which memory orders would forbid it.
+//!
+//! Remedies are tried, not guessed: the schedule is executed again with other orders at one place, or at
+//! two, and if one of its stale choices is then impossible, the orders forbid it.
+
+use crate::explore::{Evidence, Job, Learnt, gather_with};
+use preempt_explore::{Action, Event, Operation, Order, Site};
+
+/// So many changes of orders are tried.
+const MOST_TRIES: usize = 120;
+
+/// Lines for the report of an execution with stale choices.
+pub(crate) fn explain(job: &Job<'_>, learnt: &mut Learnt, evidence: &Evidence) -> Vec<String> {
+    if evidence.stale == 0 || evidence.diverged {
+        return Vec::new();
+    }
+    let mut notes: Vec<String> =
+        evidence.events.iter().filter_map(|event| story(evidence, event)).collect();
+    notes.extend(remedy(job, learnt, evidence));
+    notes
+}
+
+/// The step that made the write with this number.
+pub(crate) fn writer(events: &[Event], number: Option<u32>) -> Option<&Event> {
+    let number = number?;
+    events.iter().find(|event| event.source.is_some_and(|source| source.position == number))
+}
+
+/// A place, as seen from another one.
+pub(crate) fn place(site: Site, from: Site) -> String {
+    if site.file() == from.file() {
+        format!("line {}", site.line())
+    } else {
+        format!("{}:{}", site.file(), site.line())
+    }
+}
+
+fn story(evidence: &Evidence, event: &Event) -> Option<String> {
+    let source = event.source.filter(|source| source.stale)?;
+    let site = event.operation.site;
+    let thread = event.step.thread.index();
+    let who = evidence.threads.get(thread).map_or("a thread", String::as_str);
+    if source.fails {
+        return Some(format!(
+            "{who}: compare_exchange_weak at {site} fails for no reason, as it may"
+        ));
+    }
+    let newest = source.newest_value;
+    let other = writer(&evidence.events, source.newest)?.operation.site;
+    let other = place(other, site);
+    Some(match event.operation.action {
+        Action::Store => format!(
+            "{who} stores {} at {site} before the {newest} that was stored at {other}: nothing orders \
+             the two stores the other way around",
+            event.operation.first
+        ),
+        _ => format!(
+            "{who} reads {} at {site}, though {newest} was stored at {other}: nothing orders that store \
+             before this {}",
+            event.result,
+            if event.operation.action == Action::Load { "load" } else { "operation" }
+        ),
+    })
+}
+
+/// The weakest change of orders that makes the execution impossible, in words.
+fn remedy(job: &Job<'_>, learnt: &mut Learnt, evidence: &Evidence) -> Option<String> {
+    let changes = changes(&evidence.events);
+    let weak = |(_, order): &&(Site, Order)| *order != Order::SequentiallyConsistent;
+    let (releases, acquires): (Vec<_>, Vec<_>) =
+        changes.iter().filter(weak).partition(|(_, order)| order.releases());
+    let pairs = releases
+        .iter()
+        .flat_map(|&&r| acquires.iter().map(move |&&a| vec![r, a]))
+        .filter(|pair| pair[0].0 != pair[1].0);
+    let alone = |change: &(Site, Order)| vec![*change];
+    let (first, last): (Vec<_>, Vec<_>) = changes.iter().partition(|change| weak(change));
+    let tries = first.iter().map(|&c| alone(c)).chain(last.iter().map(|&c| alone(c))).chain(pairs);
+    let site = evidence.events.first()?.operation.site;
+    for change in tries.take(MOST_TRIES) {
+        if gather_with(job, learnt, evidence.schedule.clone(), &change).diverged {
+            let words = |(at, order): &(Site, Order)| {
+                let at = if at.file() == site.file() { place(at, site) } else { at.to_string() };
+                format!("{} at {at}", name(*order))
+            };
+            let changes: Vec<String> = change.iter().map(words).collect();
+            return Some(format!("with {} this execution is impossible", changes.join(" and ")));
+        }
+    }
+    None
+}
+
+/// All stronger orders at all places, the weaker ones of a place first.
+fn changes(events: &[Event]) -> Vec<(Site, Order)> {
+    let mut changes: Vec<(Site, Order)> = Vec::new();
+    for Event { operation, .. } in events.iter().filter(|e| e.operation.action.is_number()) {
+        for order in stronger(operation) {
+            if !changes.contains(&(operation.site, order)) {
+                changes.push((operation.site, order));
+            }
+        }
+    }
+    changes
+}
+
+fn stronger(operation: &Operation) -> Vec<Order> {
+    let all: &[Order] = match operation.action {
+        Action::Load => &[Order::Acquire, Order::SequentiallyConsistent],
+        Action::Store => &[Order::Release, Order::SequentiallyConsistent],
+        _ => {
+            &[Order::Acquire, Order::Release, Order::AcquireRelease, Order::SequentiallyConsistent]
+        }
+    };
+    let now = operation.order;
+    let is_stronger = |order: &Order| {
+        *order != now
+            && now != Order::SequentiallyConsistent
+            && (order.acquires() || !now.acquires())
+            && (order.releases() || !now.releases())
+            || *order == Order::SequentiallyConsistent && now != *order
+    };
+    all.iter().copied().filter(is_stronger).collect()
+}
+
+fn name(order: Order) -> &'static str {
+    match order {
+        Order::Relaxed => "Relaxed",
+        Order::Acquire => "Acquire",
+        Order::Release => "Release",
+        Order::AcquireRelease => "AcqRel",
+        Order::SequentiallyConsistent => "SeqCst",
+    }
+}
