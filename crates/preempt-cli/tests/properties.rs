@@ -13,6 +13,10 @@
 //! twin's processes leave for good by `unless` instead, which takes them away from their labels, so that only
 //! formulas are compared.
 //!
+//! Seen failing: the version that did not judge endless sequences fails within the default cases. Its verdicts
+//! about models 7 and 11 and their twins differ, for formulas, claims, acceptance and non-progress, with fairness
+//! and without; of formulas that always hold it claims "no violation in any execution (0 states)" in seven of the eight models.
+//!
 //! `PREEMPT_PROPERTY_MODELS` sets how many models are made, `PREEMPT_PROPERTY_SEED` the first seed,
 //! `PREEMPT_PROPERTY_SPIN` for how many of them Spin is asked; `PREEMPT_CC` names another C compiler than gcc.
 

@@ -52,6 +52,9 @@ use value::Tables;
 /// translation takes.
 const PATIENCE: u32 = 1000;
 
+/// To translate a move takes about as long as the interpreter takes for so many questions.
+const PATIENCE_PER_MOVE: u32 = 50;
+
 /// What a proposition without a value gives, instead of 0 or 1.
 const NO_VALUE: u32 = 2;
 
@@ -104,7 +107,7 @@ impl<'p> Native<'p> {
         if let Some(expanding) = self.translate_expanding() {
             expanding.prepare(self);
         }
-        self.translate_sleeping();
+        self.sleeping();
         if let Some(placing) = self.translate_placing() {
             placing.prepare(self);
         }
@@ -117,29 +120,31 @@ impl<'p> Native<'p> {
     fn stepping(&self) -> Option<&Stepping> {
         match self.stepping.get() {
             Some(stepping) => stepping.as_ref(),
-            None if is_early(&self.asked_for_steps) => None,
+            None if is_early(&self.asked_for_steps, self.patience_with_steps()) => None,
             None => self.translate_stepping(),
         }
+    }
+
+    /// Single steps are translated all at once, which takes the longer the more there are.
+    fn patience_with_steps(&self) -> u32 {
+        PATIENCE.saturating_add((self.program.moves.len() as u32).saturating_mul(PATIENCE_PER_MOVE))
     }
 
     #[inline]
     fn expanding(&self) -> Option<&Expanding> {
         match self.expanding.get() {
             Some(expanding) => expanding.as_ref(),
-            None if is_early(&self.asked) => None,
+            None if is_early(&self.asked, PATIENCE) => None,
             None => self.translate_expanding(),
         }
     }
 
     /// How long translations took that were made because a search asked often.
     pub fn translation_seconds(&self) -> f64 {
-        let on_demand = [
-            self.expanding.get().and_then(Option::as_ref).map(Expanding::seconds),
-            self.placing.get().and_then(Option::as_ref).map(Placing::seconds),
-            self.sequences.get().and_then(Option::as_ref).map(Sequences::seconds),
-        ];
-        let at_once = self.translation.load(Ordering::Relaxed) as f64 * 1e-9;
-        at_once + on_demand.into_iter().flatten().sum::<f64>()
+        self.translation.load(Ordering::Relaxed) as f64 * 1e-9
+            + known(&self.expanding).map_or(0.0, Expanding::seconds)
+            + known(&self.placing).map_or(0.0, Placing::seconds)
+            + known(&self.sequences).map_or(0.0, Sequences::seconds)
     }
 
     fn timed<T>(&self, translate: impl FnOnce() -> T) -> T {
@@ -172,14 +177,6 @@ impl<'p> Native<'p> {
     /// Asked only where states are expanded by machine code, so there is no need to wait with it.
     #[inline]
     fn sleeping(&self) -> Option<&Sleeping> {
-        match self.sleeping.get() {
-            Some(sleeping) => sleeping.as_ref(),
-            None => self.translate_sleeping(),
-        }
-    }
-
-    #[cold]
-    fn translate_sleeping(&self) -> Option<&Sleeping> {
         let made = || self.timed(|| Sleeping::new(self.program, &self.tables).ok());
         self.sleeping.get_or_init(made).as_ref()
     }
@@ -188,7 +185,7 @@ impl<'p> Native<'p> {
     pub(crate) fn placing(&self) -> Option<&Placing> {
         match self.placing.get() {
             Some(placing) => placing.as_ref(),
-            None if is_early(&self.asked) => None,
+            None if is_early(&self.asked, PATIENCE) => None,
             None => self.translate_placing(),
         }
     }
@@ -359,9 +356,14 @@ impl<'p> Native<'p> {
     }
 }
 
+/// What was made already, if it could be.
+fn known<T>(made: &OnceLock<Option<T>>) -> Option<&T> {
+    made.get().and_then(Option::as_ref)
+}
+
 /// Whether so little was asked yet that the interpreter answers sooner than code is made.
-fn is_early(asked: &AtomicU32) -> bool {
-    asked.fetch_add(1, Ordering::Relaxed) < PATIENCE
+fn is_early(asked: &AtomicU32, patience: u32) -> bool {
+    asked.fetch_add(1, Ordering::Relaxed) < patience
 }
 
 #[inline(always)]

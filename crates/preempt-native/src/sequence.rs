@@ -18,7 +18,7 @@ use crate::ondemand::OnDemand;
 use crate::room::Room;
 use crate::successors::resizes;
 use crate::support::{Fit, has_rendezvous};
-use crate::value::{OnFault, Tables, load_pc};
+use crate::value::{BlockTable, OnFault, Tables, load_pc};
 use preempt_core::Lead;
 use preempt_promela::ir::{Expr, Move, MoveKind, Op, Pc, Program};
 
@@ -26,6 +26,10 @@ use preempt_promela::ir::{Expr, Move, MoveKind, Op, Pc, Program};
 pub(crate) const LIMIT: usize = 256;
 /// The most bytes that may be needed behind a successor: a log, and what keeps the vector meanwhile.
 pub(crate) const LOG_BYTES: usize = LIMIT * size_of::<u32>();
+
+/// Blocks of more control states are not followed: one function that long takes long to compile, and
+/// nobody could look at the clock meanwhile.
+const MOST_STATES: usize = 1000;
 
 /// `(state, frame, pid, limit, room) -> steps << 2 | how it stopped`
 type Run = extern "C" fn(*mut u8, *mut u8, u32, u32, *mut Room) -> u32;
@@ -37,9 +41,6 @@ const INSIDE: u32 = 1;
 /// The step behind those counted broke something halfway.
 const BROKEN: u32 = 2;
 const STOPS: u32 = 2;
-
-/// Which atomic block a control state lies in, by process type and control state.
-pub(crate) type BlockTable = Vec<Vec<Option<u32>>>;
 
 /// The code of atomic blocks.
 pub(crate) struct Sequences {
@@ -190,13 +191,16 @@ impl Maker<'_> {
                 }
             }
         }
+        let mut too_long = Vec::new();
         for pc in (0..states.len()).filter(|pc| followed[*pc]) {
             if blocks[pc].is_some() {
                 continue;
             }
             blocks[pc] = Some(*count);
             let mut worklist = vec![pc];
-            while let Some(pc) = worklist.pop() {
+            let mut done = 0;
+            while let Some(pc) = worklist.get(done).copied() {
+                done += 1;
                 for &next in &neighbours[pc] {
                     if blocks[next].is_none() {
                         blocks[next] = Some(*count);
@@ -204,7 +208,11 @@ impl Maker<'_> {
                     }
                 }
             }
+            too_long.extend(worklist.into_iter().filter(|_| done > MOST_STATES));
             *count += 1;
+        }
+        for pc in too_long {
+            blocks[pc] = None;
         }
         blocks
     }

@@ -53,6 +53,9 @@ pub(crate) fn deliver(code: &mut Code<'_>, on_fault: OnFault, result: Value) {
     }
 }
 
+/// Which atomic block a control state lies in, by process type and control state.
+pub(crate) type BlockTable = Vec<Vec<Option<u32>>>;
+
 /// Tables that the code reads, at fixed addresses.
 pub(crate) struct Tables {
     /// Per global channel: type in the high half, offset in the low one.
@@ -60,7 +63,7 @@ pub(crate) struct Tables {
     /// The type of all channels, if they are alike and none belongs to a process.
     pub(crate) only_type: Option<u32>,
     /// The atomic blocks.
-    pub(crate) blocks: crate::sequence::BlockTable,
+    pub(crate) blocks: BlockTable,
     /// Capacity per channel type.
     pub(crate) capacities: Box<[u32]>,
     /// Address of what the helpers need.

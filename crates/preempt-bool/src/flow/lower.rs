@@ -11,7 +11,6 @@ use super::{
 use crate::diagnostic::{Diagnostic, Lines};
 use crate::syntax::ast::{self, Module, Name, Span, StatementKind, Type};
 use crate::syntax::print;
-use expression::describe;
 use graph::Graph;
 use std::collections::HashMap;
 
@@ -377,9 +376,9 @@ impl<'a> Lowering<'a> {
                 let message = format!(
                     "`{}` is {}, but `{}` returns {} here",
                     name.text,
-                    describe(self.types[*v]),
+                    self.types[*v].in_words(),
                     function.text,
-                    describe(*returned)
+                    returned.in_words()
                 );
                 self.error("B0009", &name.span, message);
             }

@@ -19,6 +19,13 @@ impl Type {
             Type::Int(width) => width,
         }
     }
+
+    pub(crate) fn in_words(self) -> String {
+        match self {
+            Type::Bool => "a truth value".into(),
+            Type::Int(width) => format!("a number of {width} bits"),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

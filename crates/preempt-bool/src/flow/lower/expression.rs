@@ -54,7 +54,7 @@ impl Lowering<'_> {
 
     fn typed(&mut self, expr: &ast::Expr, ty: Type, primed: bool, graph: &Graph) -> Expr {
         let mismatch = |this: &mut Self, found: &str| {
-            let message = format!("{} is needed here, this is {found}", describe(ty));
+            let message = format!("{} is needed here, this is {found}", ty.in_words());
             this.error("B0009", &expr.span, message);
             Expr::Constant { value: 0, width: ty.width() }
         };
@@ -83,7 +83,7 @@ impl Lowering<'_> {
                     return Expr::Constant { value: 0, width: ty.width() };
                 };
                 if self.types[v] != ty {
-                    return mismatch(self, &describe(self.types[v]));
+                    return mismatch(self, &self.types[v].in_words());
                 }
                 if matches!(expr.kind, ExprKind::Variable(_)) {
                     return Expr::Variable(v);
@@ -162,12 +162,5 @@ impl Lowering<'_> {
                 }
             }
         }
-    }
-}
-
-pub(super) fn describe(ty: Type) -> String {
-    match ty {
-        Type::Bool => "a truth value".into(),
-        Type::Int(width) => format!("a number of {width} bits"),
     }
 }
