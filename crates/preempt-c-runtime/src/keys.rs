@@ -94,13 +94,15 @@ unsafe extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
 pub(crate) fn destroy_values() {
     select(PROGRAM);
     destroy_objects();
+    // SAFETY: one thread runs at a time.
+    let destructor_of = |key: usize| unsafe { DESTRUCTORS[key] };
     // A destructor may set values again; POSIX asks for four rounds.
     for _ in 0..4 {
         let mut any = false;
+        // Keys that a destructor makes come after these.
         let count = COUNT.load(Ordering::Relaxed);
         for index in 0..count {
-            // SAFETY: one thread runs at a time. Keys that a destructor makes come after `count`.
-            let destructor = unsafe { DESTRUCTORS[index] };
+            let destructor = destructor_of(index);
             let value = inside(|runtime| {
                 runtime.me().keys.get_mut(index).map(std::mem::take).unwrap_or_default()
             });

@@ -166,9 +166,9 @@ impl Program {
             text += " return NULL; }\n";
         }
         let count = self.threads.len();
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "static int {p}main(void) {{ pthread_t t[{count}]; sem_init(&{p}s, 0, 0);\n"
+            "static int {p}main(void) {{ pthread_t t[{count}]; sem_init(&{p}s, 0, 0);"
         );
         for thread in 0..count {
             let _ = writeln!(text, " pthread_create(&t[{thread}], NULL, {p}t{thread}, NULL);");

@@ -196,7 +196,7 @@ fn bounds_are_pairs() {
     assert_eq!(report.partial_orders, 16, "{report}");
     let failure = report.failure().unwrap();
     assert_eq!((failure.stale, failure.preemptions), (1, 0));
-    let without = report.per_bound.iter().filter(|row| row.stale == 0).next_back().unwrap();
+    let without = report.per_bound.iter().rfind(|row| row.stale == 0).unwrap();
     assert_eq!(without.partial_orders, 15);
 }
 

@@ -4,6 +4,7 @@
 
 #![allow(dead_code)] // Each test binary uses its own part.
 
+#[allow(clippy::duplicate_mod, reason = "unit tests use several of these folders")]
 #[path = "../chance/mod.rs"]
 mod chance;
 

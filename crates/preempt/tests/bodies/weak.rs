@@ -192,8 +192,8 @@ pub(crate) fn michael_scott(broken: bool) {
         // head, tail, next of each node, data of each node
         (AtomicUsize::new(0), AtomicUsize::new(0), atomics::<3>(), plain::<3>()),
         move |(_, tail, next, data)| {
-            for node in 1..=2 {
-                data[node].write(10 + node);
+            for (node, cell) in data.iter().enumerate().skip(1) {
+                cell.write(10 + node);
                 loop {
                     let last = tail.load(Acquire);
                     let after = next[last].load(Acquire);
@@ -431,8 +431,11 @@ pub(crate) fn left_right(broken: bool) {
     );
 }
 
+/// A name, and the algorithm, with one order too weak or right.
+pub(crate) type Algorithm = (&'static str, fn(bool));
+
 /// All of them.
-pub(crate) const ALGORITHMS: [(&str, fn(bool)); 16] = [
+pub(crate) const ALGORITHMS: [Algorithm; 16] = [
     ("dekker", dekker),
     ("peterson", peterson),
     ("seqlock", seqlock),
@@ -519,8 +522,11 @@ fn fenced(me: usize, p: &Pair) -> Vec<usize> {
     vec![p[1 - me].load(Relaxed)]
 }
 
-/// Litmus tests, and how many outcomes they have.
-pub(crate) const LITMUS: [(&str, fn() -> Vec<usize>, usize); 17] = [
+/// A name, the test, and how many outcomes it has.
+pub(crate) type Litmus = (&'static str, fn() -> Vec<usize>, usize);
+
+/// Litmus tests.
+pub(crate) const LITMUS: [Litmus; 17] = [
     ("SB+rlx", || observe(&[st_ld!(0, 1, Relaxed, Relaxed), st_ld!(1, 0, Relaxed, Relaxed)]), 4),
     ("SB+ra", || observe(&[st_ld!(0, 1, Release, Acquire), st_ld!(1, 0, Release, Acquire)]), 4),
     ("SB+sc", || observe(&[st_ld!(0, 1, SeqCst, SeqCst), st_ld!(1, 0, SeqCst, SeqCst)]), 3),
