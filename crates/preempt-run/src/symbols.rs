@@ -102,6 +102,24 @@ fn shorten(file: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// The name as it is written in the source. Names of C stay as they are: read as mangled ones, `f` would be
+/// `float`.
 fn demangle(name: &str) -> String {
-    addr2line::demangle_auto(name.into(), None).into_owned()
+    match name.starts_with("_Z") || name.starts_with("_R") {
+        true => addr2line::demangle_auto(name.into(), None).into_owned(),
+        false => name.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_c_are_not_taken_for_types() {
+        for name in ["f", "m", "i", "x", "main", "_start", "queue_push"] {
+            assert_eq!(demangle(name), name);
+        }
+        assert_eq!(demangle("_ZN5Queue4pushEi"), "Queue::push(int)");
+    }
 }
