@@ -467,3 +467,24 @@ fn a_limit_of_ours_is_no_violation() {
         }
     }
 }
+
+/// The counterexample goes through indivisible sequences that wait in the middle.
+#[test]
+fn ends_inside_sequences_are_shown_depth_first() {
+    let text = "bit g;\n\
+        active proctype p() { bit x; do :: atomic { do :: (g == 1) -> x = 1 - x :: else -> break od };\n\
+        atomic { (g == 1); x = g }; g = 0 od }\n\
+        active proctype q() { g = 1 - g }\n";
+    let path = file("waits_inside.pml", text);
+    for options in
+        [&["--search", "dfs"][..], &["--search", "dfs", "--por", "off"], &["--search", "bfs"]]
+    {
+        let output = Command::new(env!("CARGO_BIN_EXE_preempt"))
+            .arg("check")
+            .arg(&path)
+            .args(options)
+            .output()
+            .expect("the command runs");
+        assert_eq!(output.status.code(), Some(1), "{options:?}: {}", said(&output));
+    }
+}

@@ -120,7 +120,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
     fn explore(&mut self, budget: &mut Budget) -> Result<(), Ended> {
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
-        self.start(&state);
+        self.window.start(&state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
             && self.tally.reports(self.system, fault)
         {
@@ -152,8 +152,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
                     continue;
                 }
             }
-            let inner = self.pass_inner(at);
-            let depth = below + self.system.depth_of(step) + inner;
+            let depth = below + self.system.depth_of(step);
             // Of a rendezvous the first half counts even if the second leads to a known state.
             self.tally.depth = self.tally.depth.max(u64::from(depth) - 1);
             if u64::from(depth) >= self.depth_limit {
@@ -188,19 +187,6 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             }
         }
         Ok(())
-    }
-
-    /// Counts the steps of an indivisible sequence that lie between a step and its successor.
-    #[inline(always)]
-    fn pass_inner(&mut self, at: usize) -> u32 {
-        let inner = self.window.form.list().lead(at).inner_steps() as u32;
-        if inner > 0 {
-            let (tally, system) = (&mut self.tally, self.system);
-            self.window.form.each_inner(at, |step| tally.take(system, step));
-            tally.atomic_steps += u64::from(inner);
-            self.sequence_steps = self.sequence_steps.saturating_add(inner);
-        }
-        inner
     }
 
     /// Offers a successor to the store.
@@ -411,7 +397,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
         let mut steps = Vec::new();
         let mut state = Vec::new();
         self.system.initial(&mut state);
-        self.start(&state);
+        self.window.start(&state);
         for at in 0..self.frames.len() {
             let frame = self.frames[at];
             if frame.next == 0 {
@@ -422,19 +408,10 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             let taken = frame.next as usize - 1;
             let form = &mut self.window.form;
             steps.push(form.list().get(taken).0);
-            form.each_inner(taken, |step| steps.push(step));
             form.enter(taken);
         }
         self.window = present;
         steps
-    }
-
-    /// Begins at the root. A limit on the depth is a matter of single steps.
-    fn start(&mut self, root: &[u8]) {
-        if self.depth_limit == u64::MAX {
-            self.window.form.follow_sequences();
-        }
-        self.window.start(root);
     }
 
     fn is_on_stack(&self, id: StateId) -> bool {

@@ -7,18 +7,12 @@
 use super::brief::Brief;
 use super::leads::LeadList;
 use crate::store::{Pending, StateId, Store, StoreFull, pages};
-use preempt_core::{Lead, ProcessId, Step, System};
+use preempt_core::{Lead, ProcessId, System};
 
 /// Successors of the frames on a stack, and the state of the frame on top.
 pub(crate) trait Form: Default {
     /// The successors. Where their bytes are is the form's business.
     fn list(&self) -> &LeadList;
-
-    /// Has deterministic parts of indivisible sequences passed over, if the form can.
-    fn follow_sequences(&mut self) {}
-
-    /// Calls `each` for the steps of an indivisible sequence that follow the step to a successor.
-    fn each_inner(&self, _at: usize, _each: impl FnMut(Step)) {}
 
     /// Memory in use, in bytes.
     fn memory(&self) -> usize;
@@ -103,15 +97,6 @@ impl Form for Copies {
     #[inline(always)]
     fn list(&self) -> &LeadList {
         self.successors.list()
-    }
-
-    fn follow_sequences(&mut self) {
-        self.successors.follow_sequences();
-    }
-
-    #[inline(always)]
-    fn each_inner(&self, at: usize, each: impl FnMut(Step)) {
-        self.successors.inner(at).for_each(each);
     }
 
     fn memory(&self) -> usize {
