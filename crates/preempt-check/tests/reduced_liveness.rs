@@ -281,6 +281,15 @@ struct Seen {
 }
 
 impl Seen {
+    /// A system, a formula about it, and the formula's automaton.
+    fn with_question(random: &mut Random) -> (Self, Formula, Automaton) {
+        let system = Seen::random(random);
+        let size = 1 + random.below(7);
+        let formula = random_formula(random, system.proposition_count() as u64, size);
+        let automaton = translate(&formula).unwrap();
+        (system, formula, automaton)
+    }
+
     /// Processes that are often at places with nothing but local steps.
     fn random(random: &mut Random) -> Self {
         let bits = 1 + random.below(2) as usize;
@@ -353,11 +362,8 @@ fn reduction_loses_nothing_where_local_steps_are_seen() {
     // A violation is rarely lost: passing over a choice shows once in a thousand.
     let cases = 5 * cases();
     for case in 0..cases {
-        let system = Seen::random(&mut random);
-        let size = 1 + random.below(7);
+        let (system, formula, automaton) = Seen::with_question(&mut random);
         let count = system.proposition_count();
-        let formula = random_formula(&mut random, count as u64, size);
-        let automaton = translate(&formula).unwrap();
         let raw = Buchi::new(automaton.clone(), (0..count).collect());
         let raw = Product::new(&system, &raw, Stutter::Extend);
         let form = StutterInvariant::new(&automaton, (0..count).collect()).unwrap();
@@ -387,11 +393,8 @@ fn reduction_within_a_bound_loses_nothing() {
     let mut random = Random(31);
     let (mut found, mut added, mut full_states, mut reduced_states) = (0, 0, 0, 0);
     for case in 0..cases() {
-        let system = Seen::random(&mut random);
-        let size = 1 + random.below(7);
+        let (system, formula, automaton) = Seen::with_question(&mut random);
         let count = system.proposition_count();
-        let formula = random_formula(&mut random, count as u64, size);
-        let automaton = translate(&formula).unwrap();
         let raw = Buchi::new(automaton.clone(), (0..count).collect());
         let raw = Product::new(&system, &raw, Stutter::Extend);
         let form = StutterInvariant::new(&automaton, (0..count).collect()).unwrap();
