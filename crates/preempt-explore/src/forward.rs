@@ -577,7 +577,8 @@ impl Forward {
         if let Some(&known) = self.goes_on.get(&history) {
             return Ok(known);
         }
-        let mut after = world.clone();
+        let mut after = self.spare.pop().unwrap_or_else(|| World::new(world.rules));
+        after.clone_from(world);
         let nodes = &self.nodes;
         let step = Move { thread, choice: 0 };
         let path = |out: &mut Vec<Move>| {
@@ -587,6 +588,7 @@ impl Forward {
         self.recorded.advance(session, &mut after, step, &path)?;
         let next = after.thread(thread);
         let goes_on = next.status == Status::Ready && !next.operation.urgent;
+        self.spare.push(after);
         self.goes_on.insert(history, goes_on);
         Ok(goes_on)
     }

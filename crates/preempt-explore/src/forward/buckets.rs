@@ -4,7 +4,7 @@
 //! when half of what was left is used up: the next one explores what branches off from the buckets that
 //! are complete. When all have had their turn, the first one goes on where it stopped. So the first
 //! level, which is what sequential consistency allows, gets most of the time, and the others get some. A level
-//! that began after all below it were finished is finished before the next one begins.
+//! goes on after all below it are finished is finished before those above it go on.
 
 use super::levels::{Branch, Level};
 use super::{Forward, Pending};
@@ -39,12 +39,11 @@ impl Forward {
         let below = stale.checked_sub(1).map(|below| &self.levels[below]);
         let Some(level) = self.levels.get(stale) else {
             // A new level.
-            let has_base = |b: &Level| b.complete > 0 && !b.is_lexicographic || b.exhausted;
-            return below.is_some_and(|b| b.has_branches_from(0) && has_base(b));
+            return below.is_some_and(|b| b.has_branches_from(0) && b.is_base_of(0));
         };
         let over = session.limits.bound.is_some_and(|bound| level.bound > bound);
         let left = !level.is_empty() || below.is_some_and(|b| b.has_branches_from(level.bound));
-        let based = below.is_none_or(|b| b.exhausted || b.complete > level.bound);
+        let based = below.is_none_or(|b| b.is_base_of(level.bound));
         left && based && !over && !level.is_paused
     }
 
@@ -68,11 +67,9 @@ impl Forward {
             let end = session.limits.first_deadline.or(session.limits.deadline);
             self.level.share = end.map(|end| now + end.duration_since(now) / 2);
         }
-        // Beyond the bound there may be executions with fewer stale choices, and a level above that has begun
-        // relies on bounds.
+        // Beyond the bound there may be executions with fewer stale choices.
         self.level.is_lexicographic = self.stale > 0
             && !self.beyond
-            && self.levels.len() == self.stale + 1
             && self.levels[..self.stale].iter().all(|level| level.exhausted);
         if !self.level.is_open {
             self.level.is_open = true;

@@ -13,7 +13,7 @@
 //! lexicographically. What follows from such a graph without a further stale choice is known; and an execution
 //! that needs t stale choices never comes by it, because it would need fewer. Statements are
 //! then stronger: "all executions without a stale choice, and all with 1 and at most 2 preemptions". The next
-//! level has to wait until nothing is left of such a one: what branches off from a graph that it passed over
+//! levels have to wait until nothing is left of such a one: what branches off from a graph that it passed over
 //! belongs to another bucket.
 
 use super::Pending;
@@ -143,6 +143,11 @@ impl Level {
         if let Some(visit) = self.visited.get_mut(&Graph::of(hash)) {
             visit.all = true;
         }
+    }
+
+    /// Whether all branches into this bucket of the next level are known.
+    pub(crate) fn is_base_of(&self, bucket: u32) -> bool {
+        self.exhausted || self.complete > bucket && !self.is_lexicographic
     }
 
     /// Notes that a node has stale choices with this many preemptions.
