@@ -28,7 +28,7 @@ pub use replay::{ReplayError, changes_between, cost, replay, tell};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{AsSystem, Label, Successors, System};
-pub use trace::{Change, Position, Trace, TraceStep, Value};
+pub use trace::{Change, Position, ReadsFrom, Trace, TraceStep, Value};
 pub use vector::{Difference, Vector, part};
 pub use verdict::{
     BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
