@@ -6,7 +6,7 @@
 //! **Invariant:** what is told are circles of states that are all inside the sequence, so the execution that
 //! runs along one never lets another process move.
 
-use crate::search::components::Graph;
+use crate::search::cycles::components::Graph;
 use preempt_core::{Enabled, Label, Outcome, Step, Successors, System};
 use std::collections::{HashMap, VecDeque};
 
