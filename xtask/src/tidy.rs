@@ -29,7 +29,6 @@ const LONG_FILES: &[&str] = &[
     "crates/preempt-explore/src/forward.rs",
     "crates/preempt-explore/src/random_programs.rs",
     "crates/preempt-explore/src/world.rs",
-    "crates/preempt-native/src/lib.rs",
     "crates/preempt-promela/src/interpret/footprint.rs",
     "crates/preempt-promela/src/ir/lower/body.rs",
     "crates/preempt-promela/src/ir/mod.rs",

@@ -21,9 +21,10 @@
 
 use super::letters::{Letter, Letters};
 use crate::property::Stutter;
-use crate::search::shared::compact_successors::Brief;
 use crate::search::shared::expansion::{Expander, Watch};
+use crate::search::shared::taken::mark_taken;
 use crate::store::{Exact, Pending, StateId, Store, StoreFull, pages};
+use preempt_core::engine::{Request, Sink, Successors};
 use preempt_core::{Locality, Outcome, ProcessId, Step, Stop, System};
 use std::ops::Range;
 
@@ -99,7 +100,7 @@ pub(crate) struct Graph<'a, S: ?Sized> {
     /// The state that is being expanded.
     state: Vec<u8>,
     /// The successors of one process, then those that passages from them led to.
-    alone: Brief,
+    alone: Successors,
     passage: Walk,
     arrivals: Vec<Pending>,
     pub(crate) atomic_steps: u64,
@@ -154,7 +155,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             expander: Expander::new(),
             ways: Vec::new(),
             state: Vec::new(),
-            alone: Brief::default(),
+            alone: Successors::default(),
             passage: Walk::default(),
             arrivals: Vec::new(),
             atomic_steps: 0,
@@ -287,25 +288,26 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             {
                 return false;
             }
-            self.alone.truncate(0);
-            self.alone.expand_of(system, &mut self.state, process);
-            let leads = self.alone.leads(0);
-            !leads.is_empty() && leads.iter().all(|lead| lead.result == 0)
+            self.alone.clear();
+            let sink = Sink::Copies(&mut self.state, &mut self.alone);
+            system.successors(Request::Process(process), sink);
+            let headers = &self.alone.headers;
+            !headers.is_empty() && headers.iter().all(|header| header.result == 0)
         })
     }
 
     /// Stores the successors that lie in `alone`; gives their number.
     fn keep_alone(&mut self, letters: &mut Letters<'_>) -> Result<usize, Halt> {
         self.arrivals.clear();
-        let mut bytes = std::mem::take(&mut self.alone.bytes);
+        let mut bytes = std::mem::take(&mut self.alone.data);
         for at in 0..self.alone.len() {
-            let step = self.alone.get(at).0;
-            mark(self.system, &mut self.taken, step);
-            let place = self.pass(step, &mut bytes, self.alone.range(at));
+            let step = self.alone.step(at).0;
+            mark_taken(self.system, &mut self.taken, step);
+            let place = self.pass(step, &mut bytes, self.alone.headers[at].range());
             self.arrivals.push(Pending::new(0, place.start, place.end));
         }
-        self.alone.bytes = bytes;
-        self.known.insert(self.system, &self.alone.bytes, &mut self.arrivals, letters)?;
+        self.alone.data = bytes;
+        self.known.insert(self.system, &self.alone.data, &mut self.arrivals, letters)?;
         Ok(self.alone.len())
     }
 
@@ -325,7 +327,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         if self.least.is_some() {
             self.pass_everywhere(known);
         }
-        let (bytes, arrivals) = (&self.expander.successors.bytes, &mut self.expander.arrivals);
+        let (bytes, arrivals) = (&self.expander.successors.data, &mut self.expander.arrivals);
         self.known.insert(self.system, bytes, arrivals, letters)
     }
 
@@ -339,7 +341,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             atomic_steps: 0,
             is_faulty: false,
         };
-        let count = self.expander.expand_briefly(self.system, &mut self.state, &mut all)?;
+        let count = self.expander.expand(self.system, &mut self.state, &mut all)?;
         if all.is_faulty {
             return Err(Halt::Unsuited);
         }
@@ -350,7 +352,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
     /// Passes on from all arrivals, but drops those of the process `known`.
     fn pass_everywhere(&mut self, known: Option<ProcessId>) {
         let mut arrivals = std::mem::take(&mut self.expander.arrivals);
-        let mut bytes = std::mem::take(&mut self.expander.successors.bytes);
+        let mut bytes = std::mem::take(&mut self.expander.successors.data);
         let mut kept = 0;
         for at in 0..arrivals.len() {
             let Way { first, last } = self.ways[at];
@@ -361,14 +363,14 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             }
         }
         arrivals.truncate(kept);
-        (self.expander.arrivals, self.expander.successors.bytes) = (arrivals, bytes);
+        (self.expander.arrivals, self.expander.successors.data) = (arrivals, bytes);
     }
 
     /// Passes on from the state at `place`, where `step` has led, and tells where that ends.
     #[inline]
     fn pass(&mut self, step: Step, bytes: &mut Vec<u8>, place: Range<usize>) -> Range<usize> {
         let (system, taken) = (self.system, &mut self.taken);
-        let tell = |step| mark(system, taken, step);
+        let tell = |step| mark_taken(system, taken, step);
         if !self.passage.pass(system, step, &bytes[place.clone()], tell) {
             return place;
         }
@@ -487,9 +489,9 @@ fn record<S: System + ?Sized>(
 ) -> Result<Record, Halt> {
     let mut has_no_value = false;
     let letter = letters.letter(|index| {
-        let value = system.proposition_value(state, index);
-        has_no_value |= value.is_none();
-        value == Some(true)
+        let value = system.proposition(state, index);
+        has_no_value |= value.is_err();
+        value == Ok(true)
     });
     match has_no_value {
         true => Err(Halt::Unsuited),
@@ -509,27 +511,13 @@ fn marks(word: Word) -> u8 {
     (word & ((1 << MARK_BITS) - 1)) as u8
 }
 
-/// Notes that a transition was taken.
-#[inline(always)]
-fn mark<S: System + ?Sized>(system: &S, taken: &mut [bool], step: Step) {
-    if let Some(taken) = taken.get_mut(system.transition_key(step)) {
-        *taken = true;
-    }
-    if step.partner.is_some()
-        && let Some(key) = system.partner_key(step)
-        && let Some(taken) = taken.get_mut(key)
-    {
-        *taken = true;
-    }
-}
-
 /// Takes the steps that nobody can notice.
 #[derive(Default)]
 struct Walk {
     /// Where it has come to, and where it began.
     here: Vec<u8>,
     beginning: Vec<u8>,
-    alone: Brief,
+    alone: Successors,
 }
 
 impl Walk {
@@ -569,14 +557,15 @@ impl Walk {
         process: ProcessId,
         is_first: bool,
     ) -> Option<Step> {
-        self.alone.truncate(0);
-        self.alone.expand_of(system, &mut self.here, process);
-        let [lead] = self.alone.leads(0) else { return None };
+        self.alone.clear();
+        let sink = Sink::Copies(&mut self.here, &mut self.alone);
+        system.successors(Request::Process(process), sink);
+        let [header] = self.alone.headers[..] else { return None };
         if is_first {
             self.beginning.clone_from(&self.here);
         }
-        let (step, next) = (self.alone.get(0).0, &self.alone.bytes[lead.range()]);
-        if lead.result != 0 || step.partner.is_some() || next == self.beginning {
+        let (step, next) = (self.alone.step(0).0, self.alone.get(0));
+        if header.result != 0 || step.partner.is_some() || next == self.beginning {
             return None;
         }
         self.here.clear();
@@ -614,7 +603,7 @@ struct All<'a, S: ?Sized> {
 impl<S: System + ?Sized> Watch for All<'_, S> {
     #[inline(always)]
     fn step(&mut self, step: Step, transient: bool) {
-        mark(self.system, self.taken, step);
+        mark_taken(self.system, self.taken, step);
         self.atomic_steps += u64::from(transient);
     }
 

@@ -96,7 +96,7 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
             let preempts = classify(mover, &self.enabled, step) == Switch::Preemption;
             self.chain.run(self.system, &self.state, *step, &mut |path, event| {
                 if let Event::Arrived(state) = event {
-                    if !self.system.is_settled(state) {
+                    if !self.system.is_normalized(state) {
                         after.clear();
                         self.system.enabled(state, &mut after);
                     }

@@ -19,8 +19,10 @@
 
 use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED, WHITE};
 use super::path::{Path, UNHASHED};
+use crate::search::shared::taken::mark_taken;
 use crate::store::{StateId, Store};
 use crate::{Budget, Counterexample, Finding, Progress};
+use preempt_core::engine::{Request, Sink, Successors};
 use preempt_core::{
     Enabled, Label, Locality, Outcome, ProcessId, Step, Stop, System, ViolationKind,
 };
@@ -78,6 +80,7 @@ pub fn nested<S: System + ?Sized, T: Store>(
         red_path: Path::default(),
         finding: Finding::default(),
         enabled: Enabled::new(),
+        successors: Successors::default(),
         state: Vec::new(),
         scratch: Vec::new(),
         taken: vec![false; system.transition_count()],
@@ -99,6 +102,8 @@ struct Nested<'a, 'b, S: System + ?Sized, T: Store> {
     red_path: Path,
     finding: Finding,
     enabled: Enabled,
+    /// Those of the state that is being expanded.
+    successors: Successors,
     state: Vec<u8>,
     scratch: Vec<u8>,
     taken: Vec<bool>,
@@ -146,7 +151,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
 
     /// Brings `self.state` into its final form, which also ends an interrupted sequence.
     fn settle(&mut self) {
-        if !self.system.is_settled(&self.state) {
+        if !self.system.is_normalized(&self.state) {
             self.enabled.clear();
             self.system.enabled(&mut self.state, &mut self.enabled);
         }
@@ -271,13 +276,15 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             Which::First => &mut self.path,
             Which::Second => &mut self.red_path,
         };
-        let (enabled, scratch) = (&mut self.enabled, &mut self.scratch);
-        let first = path.successors.list.len();
-        self.system.expand(&mut self.state, enabled, scratch, &mut path.successors);
+        let first = path.last_successors().end;
+        let sink = Sink::Copies(&mut self.state, &mut self.successors);
+        self.system.successors(Request::All, sink);
+        path.push_successors(&self.successors);
+        self.successors.clear();
         // Most of the time goes into waiting for the store: let all successors wait together.
-        for (_, _, range) in &path.successors.list[first..] {
-            let bytes = &path.successors.bytes[range.clone()];
-            let is_final = self.system.is_settled(bytes) && !self.system.is_transient(bytes);
+        for at in first..path.last_successors().end {
+            let bytes = path.target(at);
+            let is_final = self.system.is_normalized(bytes) && !self.system.is_transient(bytes);
             let hash = if is_final { self.store.hash(bytes) } else { UNHASHED };
             self.store.prefetch(hash);
             path.hashes.push(hash);
@@ -345,7 +352,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         let (bytes, hash) = (self.path.target(at), self.path.hashes[at]);
         let known = if hash != UNHASHED {
             self.store.lookup_hashed(hash, bytes)
-        } else if self.system.is_settled(bytes) {
+        } else if self.system.is_normalized(bytes) {
             return true;
         } else {
             self.scratch.clear();
@@ -484,12 +491,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
     }
 
     fn mark_taken(&mut self, step: Step) {
-        let keys = [Some(self.system.transition_key(step)), self.system.partner_key(step)];
-        for key in keys.into_iter().flatten() {
-            if let Some(taken) = self.taken.get_mut(key) {
-                *taken = true;
-            }
-        }
+        mark_taken(self.system, &mut self.taken, step);
     }
 
     fn report_fault(&mut self, fault: u32) -> Result<(), Stop> {

@@ -5,7 +5,9 @@
 //! copied.
 
 use crate::store::StateId;
-use preempt_core::{Outcome, Step, Successors};
+use preempt_core::engine::Successors;
+use preempt_core::{Outcome, Step};
+use std::ops::Range;
 
 /// One state on a path. Transient states have no id.
 pub(crate) struct Frame {
@@ -23,8 +25,10 @@ pub(crate) struct Frame {
 #[derive(Default)]
 pub(crate) struct Path {
     pub(crate) frames: Vec<Frame>,
+    /// The successors of all its states: the step to each, how it went, where its bytes are.
+    list: Vec<(Step, Outcome, Range<usize>)>,
     /// The bytes of each state, then those of its successors.
-    pub(crate) successors: Successors,
+    bytes: Vec<u8>,
     /// The hash of each successor, or [`UNHASHED`].
     pub(crate) hashes: Vec<u64>,
 }
@@ -33,12 +37,12 @@ pub(crate) struct Path {
 pub(crate) const UNHASHED: u64 = 0;
 
 impl Path {
-    /// Adds a state; its successors are to be pushed onto `successors` next.
+    /// Adds a state; its [successors](Self::push_successors) are to be added next.
     pub(crate) fn push(&mut self, id: Option<StateId>, accepting: bool, state: &[u8], depth: u64) {
-        let first = self.successors.list.len();
-        let bytes = self.successors.bytes.len();
+        let first = self.list.len();
+        let bytes = self.bytes.len();
         let length = state.len();
-        self.successors.bytes.extend_from_slice(state);
+        self.bytes.extend_from_slice(state);
         let all_red = true;
         self.frames.push(Frame {
             id,
@@ -52,11 +56,22 @@ impl Path {
         });
     }
 
+    /// Adds the successors of the last state.
+    pub(crate) fn push_successors(&mut self, successors: &Successors) {
+        let base = self.bytes.len();
+        self.bytes.extend_from_slice(&successors.data);
+        for (at, header) in successors.headers.iter().enumerate() {
+            let (step, outcome) = successors.step_of(at, header);
+            let range = header.range();
+            self.list.push((step, outcome, base + range.start..base + range.end));
+        }
+    }
+
     /// Removes the last state and its successors.
     pub(crate) fn pop(&mut self) {
         if let Some(frame) = self.frames.pop() {
-            self.successors.bytes.truncate(frame.bytes);
-            self.successors.list.truncate(frame.first);
+            self.bytes.truncate(frame.bytes);
+            self.list.truncate(frame.first);
             self.hashes.truncate(frame.first);
         }
     }
@@ -64,13 +79,14 @@ impl Path {
     /// Forgets everything, keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.frames.clear();
-        self.successors.clear();
+        self.list.clear();
+        self.bytes.clear();
         self.hashes.clear();
     }
 
     /// The next successor of the last state: its place in the list.
     pub(crate) fn advance(&mut self) -> Option<usize> {
-        let end = self.successors.list.len();
+        let end = self.list.len();
         let frame = self.frames.last_mut()?;
         let at = frame.next;
         frame.next += usize::from(at < end);
@@ -78,31 +94,31 @@ impl Path {
     }
 
     /// The last state's successors: their places in the list.
-    pub(crate) fn last_successors(&self) -> std::ops::Range<usize> {
-        self.frames.last().map_or(0, |frame| frame.first)..self.successors.list.len()
+    pub(crate) fn last_successors(&self) -> Range<usize> {
+        self.frames.last().map_or(0, |frame| frame.first)..self.list.len()
     }
 
     pub(crate) fn step(&self, at: usize) -> (Step, Outcome) {
-        let (step, outcome, _) = &self.successors.list[at];
+        let (step, outcome, _) = &self.list[at];
         (*step, *outcome)
     }
 
     /// The bytes of a successor.
     pub(crate) fn target(&self, at: usize) -> &[u8] {
-        &self.successors.bytes[self.successors.list[at].2.clone()]
+        &self.bytes[self.list[at].2.clone()]
     }
 
     /// Keeps those of the last state's successors for which `keep` holds.
     pub(crate) fn retain_last(&mut self, keep: impl Fn(Step) -> bool) {
         let mut kept = self.last_successors().start;
         for at in self.last_successors() {
-            if keep(self.successors.list[at].0) {
-                self.successors.list.swap(kept, at);
+            if keep(self.list[at].0) {
+                self.list.swap(kept, at);
                 self.hashes.swap(kept, at);
                 kept += 1;
             }
         }
-        self.successors.list.truncate(kept);
+        self.list.truncate(kept);
         self.hashes.truncate(kept);
     }
 
@@ -111,7 +127,7 @@ impl Path {
     }
 
     fn state(&self, frame: &Frame) -> &[u8] {
-        &self.successors.bytes[frame.bytes..frame.bytes + frame.length]
+        &self.bytes[frame.bytes..frame.bytes + frame.length]
     }
 
     /// The last state that is stored.
@@ -128,22 +144,22 @@ impl Path {
     /// The step last taken from each state of the path.
     pub(crate) fn taken(&self) -> impl Iterator<Item = Step> + '_ {
         let taken = self.frames.iter().filter(|frame| frame.next > frame.first);
-        taken.map(|frame| self.successors.list[frame.next - 1].0)
+        taken.map(|frame| self.list[frame.next - 1].0)
     }
 
     /// The last state's steps are all behind it: forgets which was the last.
     pub(crate) fn rewind_last(&mut self) {
         if let Some(frame) = self.frames.last_mut() {
             frame.next = frame.first;
-            self.successors.list.truncate(frame.first);
+            self.list.truncate(frame.first);
             self.hashes.truncate(frame.first);
         }
     }
 
     /// Bytes in use.
     pub(crate) fn bytes(&self) -> usize {
-        self.successors.bytes.capacity()
-            + self.successors.list.capacity() * size_of::<(Step, Outcome, std::ops::Range<usize>)>()
+        self.bytes.capacity()
+            + self.list.capacity() * size_of::<(Step, Outcome, Range<usize>)>()
             + self.frames.capacity() * size_of::<Frame>()
             + self.hashes.capacity() * 8
     }

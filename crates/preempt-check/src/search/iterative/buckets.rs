@@ -31,7 +31,8 @@ use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
 use crate::store::{Pending, StateId, Store, pages};
 use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
-use preempt_core::{BoundRow, Enabled, Few, Outcome, ProcessId, Step, Stop, System};
+use preempt_core::engine::ProcessSelection;
+use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
 use transparent::Task;
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
@@ -272,7 +273,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.begin_batch();
         self.store.load(self.log[visit as usize].state, &mut self.state);
         self.ways.begin(visit);
-        self.expander.expand_briefly(self.system, &mut self.state, &mut self.ways)?;
+        self.expander.expand(self.system, &mut self.state, &mut self.ways)?;
         let ways = self.ways.list.iter().filter(|way| way.process == process);
         let mut faults = ways.filter_map(|way| self.ways.fault(*way));
         Ok(faults.find(|(found, _)| *found == fault).map_or(Vec::new(), |(_, path)| path))
@@ -372,7 +373,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     }
 
     fn store_batch(&mut self) -> Result<(), End> {
-        let bytes = &self.expander.successors.bytes;
+        let bytes = &self.expander.successors.data;
         let waiting = if self.reduce { &mut self.pending } else { &mut self.expander.arrivals };
         // Bytes that were just written one by one are slow to read in words: hash them later.
         if !self.store.hashes_near() {
@@ -434,8 +435,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.marks.set_free(entry.state);
         let tail = self.begin(kept.visit, entry.state);
         let (system, ways) = (self.system, &mut self.ways);
-        let few = Few { first: None, also: 0, without: mark.small_movers() };
-        let steps = self.expander.expand_few(system, &mut self.state, few, ways)?;
+        let rest = ProcessSelection { first: None, also: 0, without: mark.small_movers() };
+        let steps = match system.is_compiled() {
+            true => Some(self.expander.expand_selection(system, &mut self.state, rest, ways)?),
+            false => None,
+        };
         let turn = Turn { mover: None, merged: 0, who: Who::Others };
         let marks = &self.marks;
         let has_turn = |process| when(marks, entry, turn, Some(When::Now), process);
@@ -471,7 +475,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     #[inline(always)]
     fn hash_near(&mut self, state: StateId, first: usize) -> Result<(), End> {
         if self.store.hashes_near() {
-            let bytes = &self.expander.successors.bytes;
+            let bytes = &self.expander.successors.data;
             self.store.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
         }
         Ok(())
@@ -513,10 +517,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         let is_whole = self.looks_ahead() && (is_first || self.reduce);
         let (system, ways) = (self.system, &mut self.ways);
         let Some(mover) = entry.mover() else {
-            let steps = self.expander.expand_briefly(system, &mut self.state, ways)?;
+            let steps = self.expander.expand(system, &mut self.state, ways)?;
             return Ok((steps, Turn { mover: None, merged, who: Who::Everybody }));
         };
-        if !self.reduce && !is_whole {
+        let is_compiled = system.is_compiled();
+        if is_compiled && !self.reduce && !is_whole {
             if mark.is_free() && !is_first {
                 // Everybody else was run, so that only the mover is of interest.
                 let own = self.expander.expand_process(system, &mut self.state, mover, ways)?;
@@ -524,18 +529,18 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
                     return Ok((steps, self.turn_after(mover, merged, Others::Rest)));
                 }
             } else {
-                let few = Few { first: Some(mover), also: merged, without: mark.small_movers() };
-                let some = self.expander.expand_few(system, &mut self.state, few, ways)?;
+                let without = mark.small_movers();
+                let movers = ProcessSelection { first: Some(mover), also: merged, without };
+                let steps =
+                    self.expander.expand_selection(system, &mut self.state, movers, ways)?;
                 // Only if nobody here has steps, all must be looked at to know whether anybody has.
-                if let Some(steps) = some.filter(|steps| *steps > 0) {
+                if steps > 0 {
                     return Ok((steps, self.turn_after(mover, merged, Others::Unknown)));
                 }
             }
         }
-        let is_brief =
-            self.expander.is_told_briefly() && !(self.reduce && self.bucket == self.last);
-        if is_whole || is_brief {
-            let steps = self.expander.expand_briefly(system, &mut self.state, &mut self.ways)?;
+        if is_whole || is_compiled && !(self.reduce && self.bucket == self.last) {
+            let steps = self.expander.expand(system, &mut self.state, &mut self.ways)?;
             let others = if self.ways.others_move(mover) { Others::Move } else { Others::Rest };
             return Ok((steps, self.turn_after(mover, merged, others)));
         }

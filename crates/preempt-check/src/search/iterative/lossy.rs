@@ -208,7 +208,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         self.expander.clear();
         self.ways.clear();
         self.ways.begin(visit);
-        Ok(self.expander.expand_briefly(self.system, &mut self.state, &mut self.ways)?)
+        Ok(self.expander.expand(self.system, &mut self.state, &mut self.ways)?)
     }
 
     /// Runs what a visit of the present bucket adds.
@@ -300,9 +300,9 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         let before = self.log[visit as usize].mover.process();
         let mover = label.unwrap_or_else(|| Mover::new(way.mover().or(before), false));
         let arrival = self.expander.arrivals[arrival];
-        let bytes = std::mem::take(&mut self.expander.successors.bytes);
+        let bytes = std::mem::take(&mut self.expander.successors.data);
         let result = self.arrive(&bytes[arrival.start..arrival.end], visit, mover);
-        self.expander.successors.bytes = bytes;
+        self.expander.successors.data = bytes;
         result
     }
 

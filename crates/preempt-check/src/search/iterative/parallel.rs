@@ -519,7 +519,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         }
         let before = self.log[at as usize].mover;
         let list = std::mem::take(&mut self.ways.list);
-        let bytes = std::mem::take(&mut self.expander.successors.bytes);
+        let bytes = std::mem::take(&mut self.expander.successors.data);
         for &way in list.iter().take_while(|_| !self.shared.has_ended()) {
             let place = (self.me as u16, at);
             match way.arrival().map(|arrival| self.expander.arrivals[arrival]) {
@@ -534,7 +534,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
                 }
             }
         }
-        (self.ways.list, self.expander.successors.bytes) = (list, bytes);
+        (self.ways.list, self.expander.successors.data) = (list, bytes);
     }
 
     /// Takes a step, and then those that nobody else can notice.

@@ -42,7 +42,7 @@ pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
         levels: vec![0],
         head: 0,
         selector: Selector::new(options),
-        expander: Expander::new().follow_sequences(),
+        expander: Expander::new().run_sequences(),
         state: Vec::new(),
         tries: Vec::new(),
         states: Vec::new(),
@@ -203,10 +203,11 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     fn expand(&mut self) -> Result<usize, StoreFull> {
         let (system, state) = (self.system, &mut self.state);
         if !self.sleepers.are_used() {
-            return self.expander.expand_briefly(system, state, &mut self.events);
+            return self.expander.expand(system, state, &mut self.events);
         }
-        let asleep = self.sleepers.pop();
-        let (steps, slept) = self.expander.expand_awake(system, state, asleep, &mut self.events)?;
+        let sleep_set = self.sleepers.pop();
+        let (steps, slept) =
+            self.expander.expand_awake(system, state, sleep_set, &mut self.events)?;
         self.events.tally.matched += slept as u64;
         Ok(steps)
     }
@@ -287,7 +288,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     /// Hashes the arrivals from `first` on, and fetches what their insertion will need.
     #[inline]
     fn collect(&mut self, first: usize) -> Result<(), StoreFull> {
-        let bytes = &self.expander.successors.bytes;
+        let bytes = &self.expander.successors.data;
         let arrivals = &mut self.expander.arrivals[first..];
         self.links.note_owner(self.events.at, arrivals.len());
         self.store.hash_successors(StateId(self.events.at as u32), bytes, arrivals)
@@ -296,10 +297,10 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     fn insert(&mut self) -> Result<(), StoreFull> {
         let before = self.store.len();
         let arrivals = &mut self.expander.arrivals;
-        self.store.insert_batch(&self.expander.successors.bytes, arrivals)?;
+        self.store.insert_batch(&self.expander.successors.data, arrivals)?;
         let new = self.store.len() - before;
         self.events.tally.matched += (arrivals.len() - new) as u64;
-        self.sleepers.push(arrivals, &self.expander.asleep);
+        self.sleepers.push(arrivals, &self.expander.sleep_sets);
         if new > 0 {
             self.keep();
         }
@@ -317,7 +318,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
             return;
         }
         for (at, arrival) in arrivals.iter().enumerate().filter(|(_, a)| a.inserted.new) {
-            self.frontier.push(&self.expander.successors.bytes[arrival.start..arrival.end]);
+            self.frontier.push(&self.expander.successors.data[arrival.start..arrival.end]);
             self.links.push(self.links.owner(at), arrival.hash);
         }
     }

@@ -8,12 +8,13 @@
 //! sequence are `atomic_steps`, and `depth` is the longest stack in steps.
 
 use super::in_place::InPlace;
-use super::state_access::{Copies, Form};
+use super::state_access::{Copies, StateAccess};
 use super::window::{Frame, Window};
 use crate::reduce::{Pick, Reducer};
 use crate::search::shared::statistics::Tally;
 use crate::store::{Exact, Inserted, StateId, Store, StoreFull, pages};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
+use preempt_core::engine::Request;
 use preempt_core::{Enabled, Outcome, Step, Stop, System};
 
 /// Indivisible sequences with more steps than this, over all their branches, are checked for loops.
@@ -40,7 +41,7 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let can = system.works_in_place() && store.accept_hash(0).is_some();
+    let can = system.is_compiled() && store.accept_hash(0).is_some();
     let long = if store.looks_at_bytes() { LONG } else { LONG_ENOUGH_TO_HASH };
     match can && longest_of_a_few(system) >= long {
         true => explore::<_, _, InPlace>(system, store, options, budget, WINDOW),
@@ -66,14 +67,14 @@ fn longest_of_a_few<S: System + ?Sized>(system: &S) -> usize {
     longest
 }
 
-fn explore<S: System + ?Sized, T: Store, F: Form>(
+fn explore<S: System + ?Sized, T: Store, A: StateAccess>(
     system: &S,
     store: &mut T,
     options: &Options,
     budget: &mut Budget,
     window: usize,
 ) -> Finding {
-    let mut search = DepthFirst::<_, _, F> {
+    let mut search = DepthFirst::<_, _, A> {
         system,
         store,
         depth_limit: options.depth.unwrap_or(u64::MAX),
@@ -91,13 +92,13 @@ fn explore<S: System + ?Sized, T: Store, F: Form>(
     search.tally.finish(system, search.store.len() as u64)
 }
 
-struct DepthFirst<'a, S: ?Sized, T, F> {
+struct DepthFirst<'a, S: ?Sized, T, A> {
     system: &'a S,
     store: &'a mut T,
     depth_limit: u64,
     tally: Tally,
     frames: Vec<Frame>,
-    window: Window<F>,
+    window: Window<A>,
     /// One bit per stored state; unused without reduction.
     on_stack: Vec<u64>,
     reducer: Reducer,
@@ -116,7 +117,7 @@ impl From<StoreFull> for Ended {
     }
 }
 
-impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
+impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
     fn explore(&mut self, budget: &mut Budget) -> Result<(), Ended> {
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
@@ -144,7 +145,8 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             if top.id.is_some() {
                 self.sequence_steps = 0;
             }
-            let (step, outcome, transient) = self.window.form.list().get(at);
+            let (step, outcome) = self.window.states.step(at);
+            let transient = self.window.states.headers()[at].is_transient();
             self.tally.take(self.system, step);
             if outcome != Outcome::Done {
                 self.fault(outcome)?;
@@ -162,7 +164,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             }
             if transient {
                 self.tally.atomic_steps += 1;
-                self.window.form.enter(at);
+                self.window.states.enter(at);
                 self.sequence_steps += 1;
                 self.arrive(depth, true, None)?;
             } else {
@@ -171,7 +173,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
                     self.matched(inserted.id);
                     continue;
                 }
-                self.window.form.enter(at);
+                self.window.states.enter(at);
                 self.arrive(depth, false, Some(inserted.id))?;
             }
             let poll = budget.poll(|| Progress {
@@ -192,12 +194,12 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
     /// Offers a successor to the store.
     #[inline(always)]
     fn insert(&mut self, at: usize) -> Result<Inserted, StoreFull> {
-        let Window { form, hashes, .. } = &mut self.window;
+        let Window { states, hashes, .. } = &mut self.window;
         if !self.store.looks_at_bytes() {
             return self.store.insert_hashed(hashes[at], &[]);
         }
-        let inserted = self.store.insert_hashed(hashes[at], form.show(at));
-        form.hide(at);
+        let inserted = self.store.insert_hashed(hashes[at], states.show(at));
+        states.hide(at);
         inserted
     }
 
@@ -209,15 +211,15 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             + self.frames.len() * size_of::<Frame>()
     }
 
-    /// Enters the state that the form stands at, which is new (`id` given), or transient, or was so until now.
+    /// Enters the state that the search stands at, which is new (`id` given), or transient, or was so until now.
     fn arrive(&mut self, depth: u32, transient: bool, id: Option<StateId>) -> Result<(), Ended> {
-        let bytes = self.window.form.state().len();
+        let bytes = self.window.states.state().len();
         self.tally.state_bytes = self.tally.state_bytes.max(bytes);
-        let start = self.window.form.list().len() as u32;
+        let start = self.window.states.headers().len() as u32;
         let mut pick = self.fill_first(id.is_some());
         let mut id = id;
         if id.is_none() {
-            let state = self.window.form.state();
+            let state = self.window.states.state();
             if transient && self.system.is_transient(state) {
                 let long = self.sequence_steps > LONG_SEQUENCE;
                 if long && !self.long_sequences.insert(state)?.new {
@@ -225,7 +227,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
                     return Ok(());
                 }
             } else {
-                let hash = self.window.form.hash(self.store);
+                let hash = self.window.states.hash(self.store);
                 let inserted = self.store.insert_hashed(hash, state)?;
                 if !inserted.new {
                     self.turn_back(start);
@@ -240,7 +242,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             }
         }
         self.tally.depth = self.tally.depth.max(u64::from(depth));
-        let count = self.window.form.list().len() as u32 - start;
+        let count = self.window.states.headers().len() as u32 - start;
         if let Some(id) = id {
             if let Some(below) = self.frames.last_mut() {
                 below.outside = true;
@@ -263,18 +265,18 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
     #[inline]
     fn fill_first(&mut self, may_reduce: bool) -> Pick {
         if may_reduce && self.reducer.reduces() {
-            return self.reducer.expand(self.system, None, &mut self.window.form);
+            return self.reducer.expand(self.system, None, &mut self.window.states);
         }
-        self.window.form.expand(self.system);
+        self.window.states.expand(self.system, Request::All);
         Pick::Everything
     }
 
     /// Computes the hashes of the new section of a state, and fetches what their lookups will need.
     #[inline]
     fn hash_section(&mut self, start: u32, parent: Option<StateId>) -> Result<(), Ended> {
-        let Window { form, hashes, .. } = &mut self.window;
+        let Window { states, hashes, .. } = &mut self.window;
         hashes.truncate(start as usize);
-        form.hash_section(self.store, start as usize, parent, hashes)?;
+        states.hash_section(self.store, start as usize, parent, hashes)?;
         Ok(())
     }
 
@@ -305,8 +307,8 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             self.window.truncate(frame.start);
             self.window.recall(&self.frames, top);
             let tried = Some(frame.pick);
-            let pick = self.reducer.expand(self.system, tried, &mut self.window.form);
-            let count = self.window.form.list().len() as u32 - frame.start;
+            let pick = self.reducer.expand(self.system, tried, &mut self.window.states);
+            let count = self.window.states.headers().len() as u32 - frame.start;
             self.frames[top] = Frame { pick, count, next: 0, ..frame };
             self.hash_section(frame.start, frame.id)?;
             return Ok(());
@@ -344,18 +346,18 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
     }
 
     /// Computes again the sections of frames whose successors were dropped, from the first of them, where
-    /// the form stands, to the top.
+    /// the search stands, to the top.
     #[cold]
     fn refill(&mut self, lost: std::ops::Range<usize>) -> Result<(), Ended> {
         let top = lost.end - 1;
         for at in lost {
-            let start = self.window.form.list().len() as u32;
+            let start = self.window.states.headers().len() as u32;
             self.fill_again(self.frames[at].pick);
             self.frames[at].start = start;
             self.hash_section(start, self.frames[at].id)?;
             if at != top {
                 let taken = self.frames[at].taken();
-                self.window.form.enter(taken);
+                self.window.states.enter(taken);
             }
         }
         Ok(())
@@ -363,7 +365,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
 
     /// Appends the section of a selection that was made before.
     fn fill_again(&mut self, pick: Pick) {
-        self.reducer.expand_again(self.system, pick, &mut self.window.form);
+        self.reducer.expand_again(self.system, pick, &mut self.window.states);
     }
 
     fn fault(&mut self, outcome: Outcome) -> Result<(), Ended> {
@@ -381,7 +383,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
 
     /// In a state without steps: whether it may rest there.
     fn check_end(&mut self) -> Result<(), Ended> {
-        if self.system.is_valid_end(self.window.form.state()) {
+        if self.system.is_valid_end(self.window.states.state()) {
             return Ok(());
         }
         let steps = if self.tally.first.is_none() { self.path() } else { Vec::new() };
@@ -406,9 +408,9 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             self.window.truncate(0);
             self.fill_again(frame.pick);
             let taken = frame.next as usize - 1;
-            let form = &mut self.window.form;
-            steps.push(form.list().get(taken).0);
-            form.enter(taken);
+            let states = &mut self.window.states;
+            steps.push(states.step(taken).0);
+            states.enter(taken);
         }
         self.window = present;
         steps

@@ -1,17 +1,20 @@
 //! Depth-first search in place: one state, changed by each step and changed back.
 //!
-//! The section of a frame tells of each successor in what it differs from the state, so it takes a few
+//! The section of a frame says of each successor in what it differs from the state, so it takes a few
 //! words however long states are, and the hash of a successor follows from that of the state. To go to a
 //! successor and to come back are the same exclusive or, see [`Vector`].
 //!
 //! Invariant: the vector is the state of the top frame, or a successor of it that is being shown.
 
-use super::state_access::Form;
-use crate::search::shared::compact_successors::Brief;
-use crate::search::shared::header_list::LeadList;
+use super::state_access::StateAccess;
 use crate::store::{Pending, StateId, Store, StoreFull, pages};
-use preempt_core::{Difference, Lead, ProcessId, System, Vector};
-use std::ops::Range;
+use preempt_core::engine::{
+    Answer, Difference, Request, Sink, SuccessorHeader, SuccessorList, Vector,
+};
+use preempt_core::{Outcome, ProcessId, Step, System};
+
+/// Successors that are not stored.
+const SKIPPED: u32 = SuccessorHeader::TRANSIENT | SuccessorHeader::BROKEN;
 
 /// The search in place.
 #[derive(Default, Debug)]
@@ -19,83 +22,48 @@ pub(crate) struct InPlace {
     vector: Vector,
     /// How many frames lie below the top.
     frame: usize,
-    list: LeadList,
-    /// What each successor differs in, one behind the other.
-    differences: Vec<Difference>,
+    /// What each successor differs in.
+    successors: SuccessorList<Difference>,
     /// Frames whose sequences were interrupted, and what became different by that.
-    settled: Vec<(usize, Vec<Difference>)>,
-    /// For systems that do not work in place.
-    copies: Brief,
+    interrupted: Vec<(usize, Vec<Difference>)>,
     copy: Vec<u8>,
     near: Vec<Pending>,
 }
 
 impl InPlace {
-    #[inline(always)]
-    fn range(&self, at: usize) -> Range<usize> {
-        self.list.lead(at).range()
-    }
-
     /// Goes to a successor, or back from it.
     #[inline(always)]
     fn change(&mut self, at: usize) {
-        self.vector.change(&self.differences[self.list.lead(at).range()]);
-    }
-
-    #[inline(always)]
-    fn make_room(&mut self) {
-        pages::make_room(&mut self.list.leads.list, 64);
-        pages::make_room(&mut self.differences, 1 << 10);
-    }
-
-    /// Takes over what was told of copies.
-    fn compare(&mut self) {
-        if self.copy != self.vector.state() {
-            let mut differences = Vec::new();
-            self.vector.differences(&self.copy, &mut differences);
-            self.vector.change(&differences);
-            self.settled.push((self.frame, differences));
-        }
-        for at in 0..self.copies.len() {
-            let (step, outcome, _) = self.copies.get(at);
-            let lead = self.copies.leads(at)[0];
-            let start = self.differences.len();
-            let successor = &self.copies.bytes[lead.range()];
-            self.vector.differences(successor, &mut self.differences);
-            let length = (self.differences.len() - start) as u32;
-            let lead = Lead { start: start as u32, length, ..lead };
-            self.list.push(lead, step, outcome);
-        }
-        self.copies.truncate(0);
-    }
-
-    fn copy(&mut self) {
-        self.copy.clear();
-        self.copy.extend_from_slice(self.vector.state());
+        self.vector.change(self.successors.get(at));
     }
 }
 
-impl Form for InPlace {
+impl StateAccess for InPlace {
     #[inline(always)]
-    fn list(&self) -> &LeadList {
-        &self.list
+    fn headers(&self) -> &[SuccessorHeader] {
+        &self.successors.headers
+    }
+
+    #[inline(always)]
+    fn step(&self, at: usize) -> (Step, Outcome) {
+        self.successors.step(at)
     }
 
     fn memory(&self) -> usize {
-        self.list.memory() + self.differences.len() * size_of::<Difference>()
+        self.successors.memory()
     }
 
     #[inline(always)]
     fn truncate(&mut self, start: usize) {
-        self.list.truncate(start, &mut self.differences);
+        self.successors.truncate(start);
     }
 
     fn forget_before(&mut self, start: usize) {
-        self.list.forget_before(start, &mut self.differences);
+        self.successors.forget_before(start);
     }
 
     fn retain(&mut self, start: usize, keep: impl Fn(ProcessId) -> bool) {
-        self.list.retain(start, keep, &mut self.differences);
+        self.successors.retain(start, keep);
     }
 
     #[inline(always)]
@@ -106,39 +74,20 @@ impl Form for InPlace {
     fn stand_at(&mut self, state: &[u8], frame: usize) {
         self.vector.set(state);
         self.frame = frame;
-        self.settled.retain(|(settled, _)| *settled < frame);
+        self.interrupted.retain(|(interrupted, _)| *interrupted < frame);
     }
 
     #[inline(always)]
-    fn expand<S: System + ?Sized>(&mut self, system: &S) {
-        self.make_room();
-        let InPlace { vector, list, differences, .. } = self;
-        if !system.expand_in_place(vector, &mut list.leads, differences) {
-            self.copy();
-            self.copies.expand(system, &mut self.copy);
-            self.compare();
+    fn expand<S: System + ?Sized>(&mut self, system: &S, request: Request) -> Answer {
+        pages::make_room(&mut self.successors.headers, 64);
+        pages::make_room(&mut self.successors.data, 1 << 10);
+        let sink = Sink::Differences(&mut self.vector, &mut self.successors);
+        let answer = system.successors(request, sink);
+        if !self.successors.interruption.is_empty() {
+            let differences = std::mem::take(&mut self.successors.interruption);
+            self.interrupted.push((self.frame, differences));
         }
-    }
-
-    #[inline(always)]
-    fn expand_ample<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        behind: Option<ProcessId>,
-        observed: bool,
-    ) -> Option<ProcessId> {
-        self.make_room();
-        let InPlace { vector, list, differences, .. } = self;
-        let leads = &mut list.leads;
-        match system.expand_ample_in_place(vector, behind, observed, leads, differences) {
-            Some(found) => found,
-            None => {
-                self.copy();
-                let found = self.copies.expand_ample(system, &mut self.copy, behind, observed);
-                self.compare();
-                found
-            }
-        }
+        answer
     }
 
     #[inline(always)]
@@ -160,8 +109,8 @@ impl Form for InPlace {
 
     #[inline(always)]
     fn go_back(&mut self, at: usize) {
-        if self.settled.last().is_some_and(|(frame, _)| *frame == self.frame)
-            && let Some((_, differences)) = self.settled.pop()
+        if self.interrupted.last().is_some_and(|(frame, _)| *frame == self.frame)
+            && let Some((_, differences)) = self.interrupted.pop()
         {
             self.vector.change(&differences);
         }
@@ -182,13 +131,15 @@ impl Form for InPlace {
         let mut vector = Vector::default();
         vector.set(state);
         each(state);
-        let mut settled =
-            self.settled.iter().skip_while(|(settled, _)| *settled < frame).peekable();
+        let mut interrupted =
+            self.interrupted.iter().skip_while(|(interrupted, _)| *interrupted < frame).peekable();
         for (frame, at) in (frame..).zip(taken) {
-            if let Some((_, differences)) = settled.next_if(|(settled, _)| *settled == frame) {
+            if let Some((_, differences)) =
+                interrupted.next_if(|(interrupted, _)| *interrupted == frame)
+            {
                 vector.change(differences);
             }
-            vector.change(&self.differences[self.range(at)]);
+            vector.change(self.successors.get(at));
             each(vector.state());
         }
     }
@@ -211,9 +162,10 @@ impl Form for InPlace {
         {
             return self.hash_near(store, start, parent, hashes);
         }
-        pages::make_room(hashes, self.list.len() - start);
-        for lead in self.list.from(start) {
-            let hash = self.vector.hash_after(self.differences[lead.start as usize]);
+        pages::make_room(hashes, self.successors.len() - start);
+        for header in &self.successors.headers[start..] {
+            let first = self.successors.data[header.start as usize];
+            let hash = self.vector.hash_after(first);
             let hash = store.accept_hash(hash).unwrap_or(0);
             store.prefetch(hash);
             hashes.push(hash);
@@ -223,7 +175,7 @@ impl Form for InPlace {
 }
 
 impl InPlace {
-    /// As [`Form::hash_section`], where the store makes use of the state before.
+    /// As [`StateAccess::hash_section`], where the store makes use of the state before.
     fn hash_near(
         &mut self,
         store: &mut impl Store,
@@ -233,9 +185,9 @@ impl InPlace {
     ) -> Result<(), StoreFull> {
         self.near.clear();
         self.copy.clear();
-        for at in start..self.list.len() {
+        for at in start..self.successors.len() {
             let from = self.copy.len();
-            if self.list.lead(at).result & (Lead::TRANSIENT | Lead::BROKEN) == 0 {
+            if self.successors.headers[at].result & SKIPPED == 0 {
                 self.change(at);
                 self.copy.extend_from_slice(self.vector.state());
                 self.change(at);

@@ -17,7 +17,8 @@ use crate::store::StoreFull;
 use crate::store::shared::{Arrived, Local, Place, Shared};
 use crate::store::sorted::Sorted;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{Asleep, Outcome, Step, Stop, System};
+use preempt_core::engine::SleepSet;
+use preempt_core::{Outcome, Step, Stop, System};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -112,7 +113,7 @@ struct Team<'a, S: ?Sized> {
 #[derive(Clone, Copy)]
 struct Waiting {
     place: Place,
-    asleep: Asleep,
+    sleep_set: SleepSet,
 }
 
 /// Where an error was: the expanded state, and the steps from there.
@@ -141,7 +142,7 @@ impl<S: System + ?Sized> Team<'_, S> {
         };
         self.store.settle(1, false)?;
         let Arrived::New(root) = arrived else { return Ok(None) };
-        self.queue(0, vec![Waiting { place: root, asleep: Asleep::NOBODY }]);
+        self.queue(0, vec![Waiting { place: root, sleep_set: SleepSet::EMPTY }]);
         Ok(Some(root))
     }
 
@@ -175,7 +176,7 @@ impl<S: System + ?Sized> Team<'_, S> {
                 first: None,
             },
             selector: Selector::new(self.options),
-            expander: Expander::new().follow_sequences(),
+            expander: Expander::new().run_sequences(),
             parents: Vec::new(),
             inserted: 0,
             sorted: Sorted::default(),
@@ -288,14 +289,14 @@ impl<S: System + ?Sized> Worker<'_, S> {
     /// Expands the states of a chunk and queues all that is new.
     fn process(&mut self, chunk: &[Waiting]) -> Result<(), StoreFull> {
         self.restart();
-        for (at, &Waiting { place, asleep }) in chunk.iter().enumerate() {
+        for (at, &Waiting { place, sleep_set }) in chunk.iter().enumerate() {
             if let Some(ahead) = chunk.get(at + AHEAD) {
                 self.team.store.prefetch(ahead.place);
             }
             self.team.store.load(place, &mut self.state);
             self.events.at = place;
             match self.selector.reduces() {
-                false => self.expand(place, asleep)?,
+                false => self.expand(place, sleep_set)?,
                 true => self.expand_selections(place)?,
             }
             if self.expander.arrivals.len() >= BATCH {
@@ -316,9 +317,10 @@ impl<S: System + ?Sized> Worker<'_, S> {
         self.inserted = 0;
     }
 
-    fn expand(&mut self, place: Place, asleep: Asleep) -> Result<(), StoreFull> {
+    fn expand(&mut self, place: Place, sleep_set: SleepSet) -> Result<(), StoreFull> {
         let (system, state) = (self.team.system, &mut self.state);
-        let (steps, slept) = self.expander.expand_awake(system, state, asleep, &mut self.events)?;
+        let (steps, slept) =
+            self.expander.expand_awake(system, state, sleep_set, &mut self.events)?;
         self.events.tally.matched += slept as u64;
         if steps == 0 {
             self.check_end();
@@ -367,14 +369,14 @@ impl<S: System + ?Sized> Worker<'_, S> {
     /// Inserts the arrivals that are not inserted yet.
     fn insert(&mut self) -> Result<(), StoreFull> {
         let store = &self.team.store;
-        let bytes = &self.expander.successors.bytes;
+        let bytes = &self.expander.successors.data;
         let arrivals = &mut self.expander.arrivals[self.inserted..];
         if arrivals.is_empty() {
             return Ok(());
         }
         let parents = &self.parents[self.inserted..];
         // With reduction nobody sleeps.
-        let asleep = self.expander.asleep.get(self.inserted..).unwrap_or_default();
+        let sleep_sets = self.expander.sleep_sets.get(self.inserted..).unwrap_or_default();
         self.inserted += arrivals.len();
         let (mut first, mut next) = (true, 0);
         while first || next < self.sorted.new.len() {
@@ -410,8 +412,9 @@ impl<S: System + ?Sized> Worker<'_, S> {
                             *longest = (*longest).max(state.len());
                             arrival.inserted.new = true;
                             added += 1;
-                            let asleep = asleep.get(number as usize).copied().unwrap_or_default();
-                            self.found.push(Waiting { place, asleep });
+                            let sleep_set =
+                                sleep_sets.get(number as usize).copied().unwrap_or_default();
+                            self.found.push(Waiting { place, sleep_set });
                         }
                         Arrived::Known => self.events.tally.matched += 1,
                         Arrived::Crowded => {

@@ -1,18 +1,20 @@
-//! The two forms of a depth-first search: on copies of the states, or in place.
+//! How a depth-first search gets at its states: on copies, or in place.
 //!
 //! On copies every successor is written out as soon as its predecessor is entered. In place there is one
-//! state, and of its successors only what differs. A [`Form`] keeps the successors of the frames on the
+//! state, and of its successors only what differs. [`StateAccess`] keeps the successors of the frames on the
 //! stack, one section behind the other, and knows the state of the top frame.
 
-use crate::search::shared::compact_successors::Brief;
-use crate::search::shared::header_list::LeadList;
 use crate::store::{Pending, StateId, Store, StoreFull, pages};
-use preempt_core::{Lead, ProcessId, System};
+use preempt_core::engine::{Answer, Request, Sink, SuccessorHeader, Successors};
+use preempt_core::{Outcome, ProcessId, Step, System};
 
 /// Successors of the frames on a stack, and the state of the frame on top.
-pub(crate) trait Form: Default {
-    /// The successors. Where their bytes are is the form's business.
-    fn list(&self) -> &LeadList;
+pub(crate) trait StateAccess: Default {
+    /// A header for each successor. Where they lie is not the search's business.
+    fn headers(&self) -> &[SuccessorHeader];
+
+    /// The step to a successor, and how it went.
+    fn step(&self, at: usize) -> (Step, Outcome);
 
     /// Memory in use, in bytes.
     fn memory(&self) -> usize;
@@ -32,18 +34,10 @@ pub(crate) trait Form: Default {
     /// Goes to the state of frame number `frame`.
     fn stand_at(&mut self, state: &[u8], frame: usize);
 
-    /// Adds all successors of the state. Ends interrupted sequences as [`System::expand`] does.
-    fn expand<S: System + ?Sized>(&mut self, system: &S);
+    /// Adds the successors of the state that are asked for. May end an interrupted sequence.
+    fn expand<S: System + ?Sized>(&mut self, system: &S, request: Request) -> Answer;
 
-    /// As [`System::expand_ample`].
-    fn expand_ample<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        behind: Option<ProcessId>,
-        observed: bool,
-    ) -> Option<ProcessId>;
-
-    /// Shows a successor of the state; nothing but [`Form::hide`] may follow.
+    /// Shows a successor of the state; nothing but [`StateAccess::hide`] may follow.
     fn show(&mut self, at: usize) -> &[u8];
 
     /// Ends the showing of a successor.
@@ -53,12 +47,12 @@ pub(crate) trait Form: Default {
     fn enter(&mut self, at: usize);
 
     /// Goes back from a successor that was entered. On copies the state is as good as forgotten until
-    /// [`Form::recall`].
+    /// [`StateAccess::recall`].
     fn go_back(&mut self, at: usize);
 
-    /// To be called after [`Form::go_back`] before the state is needed, which is told as such or
+    /// To be called after [`StateAccess::go_back`] before the state is needed, which is given as such or
     /// as a successor of the frame below.
-    fn recall(&mut self, told: Result<&[u8], usize>);
+    fn recall(&mut self, given: Result<&[u8], usize>);
 
     /// Calls `each` for the states along a path: first the given one of frame number `frame`, then the
     /// successors that were taken.
@@ -87,16 +81,21 @@ pub(crate) trait Form: Default {
 /// The search on copies.
 #[derive(Default, Debug)]
 pub(crate) struct Copies {
-    successors: Brief,
+    successors: Successors,
     state: Vec<u8>,
     /// Successors that are being hashed.
     near: Vec<Pending>,
 }
 
-impl Form for Copies {
+impl StateAccess for Copies {
     #[inline(always)]
-    fn list(&self) -> &LeadList {
-        self.successors.list()
+    fn headers(&self) -> &[SuccessorHeader] {
+        &self.successors.headers
+    }
+
+    #[inline(always)]
+    fn step(&self, at: usize) -> (Step, Outcome) {
+        self.successors.step(at)
     }
 
     fn memory(&self) -> usize {
@@ -127,30 +126,22 @@ impl Form for Copies {
     }
 
     #[inline(always)]
-    fn expand<S: System + ?Sized>(&mut self, system: &S) {
-        self.successors.expand(system, &mut self.state);
-    }
-
-    #[inline(always)]
-    fn expand_ample<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        behind: Option<ProcessId>,
-        observed: bool,
-    ) -> Option<ProcessId> {
-        self.successors.expand_ample(system, &mut self.state, behind, observed)
+    fn expand<S: System + ?Sized>(&mut self, system: &S, request: Request) -> Answer {
+        // Room for the successors of a usual state.
+        pages::make_room(&mut self.successors.headers, 64);
+        pages::make_room(&mut self.successors.data, 1 << 13);
+        system.successors(request, Sink::Copies(&mut self.state, &mut self.successors))
     }
 
     #[inline(always)]
     fn show(&mut self, at: usize) -> &[u8] {
-        &self.successors.bytes[self.successors.range(at)]
+        self.successors.get(at)
     }
 
     #[inline(always)]
     fn enter(&mut self, at: usize) {
-        let range = self.successors.range(at);
         self.state.clear();
-        self.state.extend_from_slice(&self.successors.bytes[range]);
+        self.state.extend_from_slice(self.successors.get(at));
     }
 
     #[inline(always)]
@@ -159,8 +150,8 @@ impl Form for Copies {
     #[inline(always)]
     fn go_back(&mut self, _: usize) {}
 
-    fn recall(&mut self, told: Result<&[u8], usize>) {
-        match told {
+    fn recall(&mut self, given: Result<&[u8], usize>) {
+        match given {
             Ok(state) => self.stand_at(state, 0),
             Err(at) => self.enter(at),
         }
@@ -174,7 +165,7 @@ impl Form for Copies {
         mut each: impl FnMut(&[u8]),
     ) {
         each(state);
-        taken.for_each(|at| each(&self.successors.bytes[self.successors.range(at)]));
+        taken.for_each(|at| each(self.successors.get(at)));
     }
 
     #[inline(always)]
@@ -190,25 +181,25 @@ impl Form for Copies {
         parent: Option<StateId>,
         hashes: &mut Vec<u64>,
     ) -> Result<(), StoreFull> {
-        let leads = self.successors.leads(start);
+        let headers = &self.successors.headers[start..];
         if let Some(parent) = parent
             && store.hashes_near()
         {
             self.near.clear();
-            for lead in leads {
-                let range = lead.range();
+            for header in headers {
+                let range = header.range();
                 // Inside a sequence nothing is stored, so nothing need be known of it.
-                let is_stored = lead.result & Lead::TRANSIENT == 0;
+                let is_stored = !header.is_transient();
                 let end = if is_stored { range.end } else { range.start };
                 self.near.push(Pending::new(0, range.start, end));
             }
-            store.hash_successors(parent, &self.successors.bytes, &mut self.near)?;
+            store.hash_successors(parent, &self.successors.data, &mut self.near)?;
             hashes.extend(self.near.iter().map(|pending| pending.hash));
             return Ok(());
         }
-        pages::make_room(hashes, leads.len());
-        for lead in leads {
-            let hash = store.hash(&self.successors.bytes[lead.range()]);
+        pages::make_room(hashes, headers.len());
+        for header in headers {
+            let hash = store.hash(&self.successors.data[header.range()]);
             store.prefetch(hash);
             hashes.push(hash);
         }

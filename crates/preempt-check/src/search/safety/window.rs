@@ -9,7 +9,7 @@
 //! Invariant: the sections of frames `base..` are present, and the last checkpoint is the state
 //! of frame `base`.
 
-use super::state_access::Form;
+use super::state_access::StateAccess;
 
 /// Every so many dropped frames one leaves a checkpoint.
 const STRIDE: usize = 32;
@@ -43,8 +43,8 @@ impl Frame {
 
 /// The sections of the frames on top of a stack.
 #[derive(Debug)]
-pub(crate) struct Window<F> {
-    pub(crate) form: F,
+pub(crate) struct Window<A> {
+    pub(crate) states: A,
     /// Bytes of successors kept before old sections are dropped.
     limit: usize,
     /// The hash of each successor in the list.
@@ -54,11 +54,11 @@ pub(crate) struct Window<F> {
     checkpoint_bytes: usize,
 }
 
-impl<F: Form> Window<F> {
+impl<A: StateAccess> Window<A> {
     /// A window of so many bytes of successors.
     pub(crate) fn new(limit: usize) -> Self {
         Window {
-            form: F::default(),
+            states: A::default(),
             limit,
             hashes: Vec::new(),
             base: 0,
@@ -69,38 +69,38 @@ impl<F: Form> Window<F> {
 
     /// Begins with a root whose state this is.
     pub(crate) fn start(&mut self, root: &[u8]) {
-        self.form.stand_at(root, 0);
+        self.states.stand_at(root, 0);
         self.checkpoint(0, root.to_vec());
     }
 
     pub(crate) fn bytes(&self) -> usize {
         // Capacity beyond the length is address space that was never touched.
-        self.form.memory() + self.hashes.len() * 8 + self.checkpoint_bytes
+        self.states.memory() + self.hashes.len() * 8 + self.checkpoint_bytes
     }
 
     /// Forgets the section that begins at `start` and all behind it.
     #[inline]
     pub(crate) fn truncate(&mut self, start: u32) {
         let start = start as usize;
-        self.form.truncate(start);
+        self.states.truncate(start);
         self.hashes.truncate(start);
     }
 
     /// Stands at the state of frame `at`, the top, again.
     #[inline]
     pub(crate) fn recall(&mut self, frames: &[Frame], at: usize) {
-        let told = match self.checkpoints.last() {
+        let given = match self.checkpoints.last() {
             Some((frame, state)) if *frame == at => Ok(state.as_slice()),
             _ => Err(frames[at - 1].taken()),
         };
-        self.form.recall(told);
+        self.states.recall(given);
     }
 
     /// Goes back to the state of the top frame, whose last successor was entered and left.
     #[inline(always)]
     pub(crate) fn go_back(&mut self, frames: &[Frame]) {
         if let Some(top) = frames.last() {
-            self.form.go_back(top.taken());
+            self.states.go_back(top.taken());
         }
     }
 
@@ -117,7 +117,7 @@ impl<F: Form> Window<F> {
     /// Drops the older half of the sections if there are too many.
     #[inline]
     pub(crate) fn trim(&mut self, frames: &mut [Frame]) {
-        if self.form.memory() >= self.limit {
+        if self.states.memory() >= self.limit {
             self.drop_older(frames);
         }
     }
@@ -132,7 +132,7 @@ impl<F: Form> Window<F> {
         let Some((_, state)) = self.checkpoints.last() else { return };
         let mut kept = Vec::new();
         let (taken, mut at) = (frames[first..middle].iter().map(Frame::taken), first);
-        self.form.along(state, first, taken, |state| {
+        self.states.along(state, first, taken, |state| {
             if at != first && ((at - first).is_multiple_of(STRIDE) || at == middle) {
                 kept.push((at, state.to_vec()));
             }
@@ -142,7 +142,7 @@ impl<F: Form> Window<F> {
             self.checkpoint(at, state);
         }
         let items = frames[middle].start as usize;
-        self.form.forget_before(items);
+        self.states.forget_before(items);
         self.hashes.drain(..items);
         for frame in &mut frames[middle..] {
             frame.start -= items as u32;
@@ -151,7 +151,7 @@ impl<F: Form> Window<F> {
     }
 
     /// To be called when the frame at index `popped` is gone. The range of frames whose sections
-    /// must be computed again, beginning with the one that has a checkpoint, where the form stands then.
+    /// must be computed again, beginning with the one that has a checkpoint, where the search stands then.
     #[inline]
     pub(crate) fn lost(&mut self, popped: usize) -> Option<std::ops::Range<usize>> {
         (popped == self.base && popped != 0).then(|| self.return_to_checkpoint(popped))
@@ -164,7 +164,7 @@ impl<F: Form> Window<F> {
         }
         if let Some((frame, state)) = self.checkpoints.last() {
             self.base = *frame;
-            self.form.stand_at(state, self.base);
+            self.states.stand_at(state, self.base);
         }
         self.base..popped
     }

@@ -12,7 +12,10 @@ use crate::search::bounded::visited::Replicated;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::{Bitstate, Inserted, StateId, Store, StoreFull, hash_with_seed};
 use crate::{Budget, Finding, Options, Progress};
-use preempt_core::{Enabled, Fault, Outcome, ProcessId, Statistics, Step, Stop, System, Unreached};
+use preempt_core::{
+    Describe, Enabled, Fault, Independence, Outcome, ProcessId, Statistics, Step, Stop, System,
+    Unreached,
+};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -225,17 +228,19 @@ impl<S: System + ?Sized> System for Shuffled<'_, S> {
     fn transition_count(&self) -> usize {
         self.system.transition_count()
     }
-    fn transition_key(&self, step: Step) -> usize {
-        self.system.transition_key(step)
-    }
-    fn partner_key(&self, step: Step) -> Option<usize> {
-        self.system.partner_key(step)
-    }
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.system.unreached(taken)
+    fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
+        self.system.transitions_of(step)
     }
     fn is_valid_end(&self, state: &[u8]) -> bool {
         self.system.is_valid_end(state)
+    }
+}
+
+impl<S: System + ?Sized> Independence for Shuffled<'_, S> {}
+
+impl<S: System + ?Sized> Describe for Shuffled<'_, S> {
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        self.system.unreached(taken)
     }
     fn fault(&self, number: u32) -> Fault {
         self.system.fault(number)

@@ -5,10 +5,10 @@
 //! one buffer of bytes that many expansions share.
 
 use crate::store::{Exact, Pending, Store, StoreFull};
-use preempt_core::{
-    Asleep, Enabled, Few, Lead, Leads, Outcome, ProcessId, Step, Successors, System,
+use preempt_core::engine::{
+    Answer, ProcessSelection, Request, Sink, SleepSet, SuccessorHeader, Successors,
 };
-use std::ops::Range;
+use preempt_core::{Enabled, Outcome, ProcessId, Step, System};
 
 /// Sequences with more steps than this, over all their branches, are checked for loops.
 const LONG_SEQUENCE: u32 = 1 << 14;
@@ -40,24 +40,18 @@ struct Inside {
 /// Expands states into a shared buffer.
 #[derive(Debug)]
 pub(crate) struct Expander {
-    /// The bytes of all arrivals, and of successors on the way.
+    /// The bytes of all arrivals, and headers of the successors of one state.
     pub(crate) successors: Successors,
     /// Where the expansions arrived since the last [`Expander::clear`], not hashed yet.
     pub(crate) arrivals: Vec<Pending>,
     /// Who sleeps where each of them arrived, see [`Expander::expand_awake`].
-    pub(crate) asleep: Vec<Asleep>,
+    pub(crate) sleep_sets: Vec<SleepSet>,
     pub(crate) enabled: Enabled,
-    /// The successors of one state, where the system tells them in brief.
-    leads: Leads,
-    told_briefly: bool,
     scratch: Vec<u8>,
     /// Steps since the expanded state, while inside a sequence.
     path: Vec<Step>,
     /// Successors inside sequences, by frame.
     inner: Successors,
-    /// How many steps of the sequence follow each of them.
-    inner_steps: Vec<u32>,
-    inner_leads: Leads,
     frames: Vec<Inside>,
     state: Vec<u8>,
     /// Steps inside the present sequence.
@@ -71,15 +65,11 @@ impl Expander {
         Expander {
             successors: Successors::default(),
             arrivals: Vec::new(),
-            asleep: Vec::new(),
+            sleep_sets: Vec::new(),
             enabled: Enabled::new(),
-            leads: Leads::default(),
-            told_briefly: false,
             scratch: Vec::new(),
             path: Vec::new(),
             inner: Successors::default(),
-            inner_steps: Vec::new(),
-            inner_leads: Leads::default(),
             frames: Vec::new(),
             state: Vec::new(),
             sequence_steps: 0,
@@ -88,9 +78,9 @@ impl Expander {
     }
 
     /// Has the system pass over deterministic parts of indivisible sequences.
-    pub(crate) fn follow_sequences(mut self) -> Self {
-        self.leads.follow_sequences = true;
-        self.inner_leads.follow_sequences = true;
+    pub(crate) fn run_sequences(mut self) -> Self {
+        self.successors.run_sequences = true;
+        self.inner.run_sequences = true;
         self
     }
 
@@ -98,15 +88,14 @@ impl Expander {
     pub(crate) fn clear(&mut self) {
         self.successors.clear();
         self.arrivals.clear();
-        self.asleep.clear();
+        self.sleep_sets.clear();
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.successors.bytes.capacity()
-            + self.successors.list.capacity() * 56
-            + self.leads.list.capacity() * size_of::<Lead>()
+        self.successors.data.capacity()
+            + self.successors.headers.capacity() * size_of::<SuccessorHeader>()
             + self.arrivals.capacity() * size_of::<Pending>()
-            + self.inner.bytes.capacity()
+            + self.inner.data.capacity()
             + self.long_sequences.as_ref().map_or(0, |store| store.bytes())
     }
 
@@ -118,72 +107,45 @@ impl Expander {
         state: &mut Vec<u8>,
         watch: &mut impl Watch,
     ) -> Result<usize, StoreFull> {
-        let first = self.successors.list.len();
-        system.expand(state, &mut self.enabled, &mut self.scratch, &mut self.successors);
-        self.follow(system, first, watch)
+        self.successors.clear_headers();
+        system.successors(Request::All, Sink::Copies(state, &mut self.successors));
+        self.pass_on::<false, _>(system, watch)
     }
 
-    /// As [`Expander::expand`], but quicker: `successors.list` need not tell the steps afterwards.
+    /// As [`Expander::expand`], the steps of some processes, see [`Request::Selection`].
     #[inline]
-    pub(crate) fn expand_briefly<S: System + ?Sized>(
+    pub(crate) fn expand_selection<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &mut Vec<u8>,
+        selection: ProcessSelection,
         watch: &mut impl Watch,
     ) -> Result<usize, StoreFull> {
-        self.leads.list.clear();
-        self.told_briefly =
-            system.expand_briefly(state, &mut self.leads, &mut self.successors.bytes);
-        if !self.told_briefly {
-            return self.expand(system, state, watch);
-        }
-        self.follow_leads::<false, _>(system, watch)
+        self.successors.clear_headers();
+        let sink = Sink::Copies(state, &mut self.successors);
+        system.successors(Request::Selection(selection), sink);
+        self.pass_on::<false, _>(system, watch)
     }
 
-    /// Whether the system told the last state that was expanded briefly in brief.
-    pub(crate) fn is_told_briefly(&self) -> bool {
-        self.told_briefly
-    }
-
-    /// As [`Expander::expand_briefly`], the steps of some processes, see [`System::expand_few_briefly`];
-    /// `None` if the system must look at all steps for that.
-    #[inline]
-    pub(crate) fn expand_few<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        state: &mut Vec<u8>,
-        few: Few,
-        watch: &mut impl Watch,
-    ) -> Result<Option<usize>, StoreFull> {
-        self.leads.list.clear();
-        let (leads, bytes) = (&mut self.leads, &mut self.successors.bytes);
-        match system.expand_few_briefly(state, few, leads, bytes) {
-            true => self.follow_leads::<false, _>(system, watch).map(Some),
-            false => Ok(None),
-        }
-    }
-
-    /// As [`Expander::expand_briefly`], without the steps of processes that are asleep. Says how many
-    /// steps there were, and how many of them were slept through.
+    /// As [`Expander::expand`], without the steps of a sleep set. Says how many steps there were, and how
+    /// many of them were slept through.
     #[inline]
     pub(crate) fn expand_awake<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &mut Vec<u8>,
-        asleep: Asleep,
+        sleep_set: SleepSet,
         watch: &mut impl Watch,
     ) -> Result<(usize, usize), StoreFull> {
-        self.leads.list.clear();
-        if !system.expand_awake(state, asleep, &mut self.leads, &mut self.successors.bytes) {
-            let taken = self.expand(system, state, watch)?;
-            self.asleep.resize(self.arrivals.len(), Asleep::NOBODY);
-            return Ok((taken, 0));
-        }
-        let taken = self.follow_leads::<true, _>(system, watch)?;
-        Ok((taken + asleep.steps(), asleep.steps()))
+        self.successors.clear_headers();
+        let sink = Sink::Copies(state, &mut self.successors);
+        let answer = system.successors(Request::Awake(sleep_set), sink);
+        let taken = self.pass_on::<true, _>(system, watch)?;
+        let slept = if answer == Answer::NobodySlept { 0 } else { sleep_set.steps() };
+        Ok((taken + slept, slept))
     }
 
-    /// As [`Expander::expand_briefly`], the steps of one process only; `None` if the system must look
+    /// As [`Expander::expand`], the steps of one process only; `None` if the system must look
     /// at all steps for that.
     #[inline]
     pub(crate) fn expand_process<S: System + ?Sized>(
@@ -193,71 +155,11 @@ impl Expander {
         process: ProcessId,
         watch: &mut impl Watch,
     ) -> Result<Option<usize>, StoreFull> {
-        self.leads.list.clear();
-        let (leads, bytes) = (&mut self.leads, &mut self.successors.bytes);
-        match system.expand_process_briefly(state, process, leads, bytes) {
-            Some(_) => self.follow_leads::<false, _>(system, watch).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Adds the arrivals of all leads; where `SLEEP` also who sleeps there.
-    #[inline(always)]
-    fn follow_leads<const SLEEP: bool, S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        watch: &mut impl Watch,
-    ) -> Result<usize, StoreFull> {
-        // Taken out while it is read: the loop then knows that nothing changes it.
-        let list = std::mem::take(&mut self.leads.list);
-        self.arrivals.reserve(list.len());
-        let mut result = Ok(list.len());
-        for lead in &list {
-            let (step, range) = (lead.step(), lead.range());
-            watch.begin_step(step);
-            if lead.result == 0 {
-                watch.step(step, false);
-                let bytes = self.successors.bytes.get(range.clone()).unwrap_or_default();
-                watch.arrive(&[step], bytes);
-                self.arrivals.push(Pending::new(0, range.start, range.end));
-            } else if let Err(full) = self.follow_lead(system, lead, watch) {
-                result = Err(full);
-                break;
-            }
-            if SLEEP {
-                self.asleep.resize(self.arrivals.len(), lead.asleep);
-            }
-        }
-        self.leads.list = list;
-        result
-    }
-
-    /// Apart from the loop above, which so keeps its few numbers in registers.
-    #[inline(never)]
-    fn follow_lead<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        lead: &Lead,
-        watch: &mut impl Watch,
-    ) -> Result<(), StoreFull> {
-        if lead.inner_steps() == 0 {
-            return self.follow_step(system, lead.step(), lead.outcome(), lead.range(), watch);
-        }
-        watch.step(lead.step(), true);
-        self.path.clear();
-        self.path.push(lead.step());
-        let transient = lead.result & Lead::TRANSIENT != 0;
-        let inner = lead.inner(&self.successors.bytes);
-        pass_inner(inner, lead.inner_steps(), transient, &mut self.path, watch);
-        let range = lead.range();
-        if transient {
-            self.state.clear();
-            self.state.extend_from_slice(&self.successors.bytes[range]);
-            self.follow_sequence(system, watch)
-        } else {
-            watch.arrive(&self.path, &self.successors.bytes[range.clone()]);
-            self.arrivals.push(Pending::new(0, range.start, range.end));
-            Ok(())
+        self.successors.clear_headers();
+        let sink = Sink::Copies(state, &mut self.successors);
+        match system.successors(Request::Process(process), sink) {
+            Answer::AskForAll => Ok(None),
+            _ => self.pass_on::<false, _>(system, watch).map(Some),
         }
     }
 
@@ -269,88 +171,106 @@ impl Expander {
         steps: &[Step],
         watch: &mut impl Watch,
     ) -> Result<usize, StoreFull> {
-        let first = self.successors.list.len();
+        self.successors.clear_headers();
         for &step in steps {
-            self.successors.take(system, state, step, &mut self.scratch);
+            self.scratch.clear();
+            self.scratch.extend_from_slice(state);
+            let outcome = system.apply(&mut self.scratch, step);
+            let is_whole = !matches!(outcome, Outcome::Broken(_));
+            let transient = is_whole && system.is_transient(&self.scratch);
+            self.successors.push(step, outcome, transient, &self.scratch);
         }
-        self.follow(system, first, watch)
+        self.pass_on::<false, _>(system, watch)
     }
 
-    #[inline]
-    fn follow<S: System + ?Sized>(
+    /// Adds the arrivals of all headers; where `SLEEP` also who sleeps there.
+    #[inline(always)]
+    fn pass_on<const SLEEP: bool, S: System + ?Sized>(
         &mut self,
         system: &S,
-        first: usize,
         watch: &mut impl Watch,
     ) -> Result<usize, StoreFull> {
-        let count = self.successors.list.len() - first;
-        self.arrivals.reserve(count);
-        for at in first..first + count {
-            let (step, outcome, range) = self.successors.list[at].clone();
+        // Taken out while they are read: the loop then knows that nothing changes them.
+        let headers = std::mem::take(&mut self.successors.headers);
+        self.arrivals.reserve(headers.len());
+        let mut result = Ok(headers.len());
+        for (at, header) in headers.iter().enumerate() {
+            let (step, outcome) = self.successors.step_of(at, header);
             watch.begin_step(step);
-            self.follow_step(system, step, outcome, range, watch)?;
+            if header.result == 0 {
+                let range = header.range();
+                watch.step(step, false);
+                let bytes = self.successors.data.get(range.clone()).unwrap_or_default();
+                watch.arrive(&[step], bytes);
+                self.arrivals.push(Pending::new(0, range.start, range.end));
+            } else if let Err(full) = self.pass_on_one(system, header, (step, outcome), watch) {
+                result = Err(full);
+                break;
+            }
+            if SLEEP {
+                self.sleep_sets.resize(self.arrivals.len(), header.sleep_set);
+            }
         }
-        Ok(count)
+        self.successors.headers = headers;
+        result
     }
 
-    #[inline]
-    fn follow_step<S: System + ?Sized>(
+    /// Apart from the loop above, which so keeps its few numbers in registers.
+    #[inline(never)]
+    fn pass_on_one<S: System + ?Sized>(
         &mut self,
         system: &S,
-        step: Step,
-        outcome: Outcome,
-        range: Range<usize>,
+        header: &SuccessorHeader,
+        (step, outcome): (Step, Outcome),
         watch: &mut impl Watch,
     ) -> Result<(), StoreFull> {
-        if outcome != Outcome::Done {
-            if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-                watch.fault(&[step], fault);
-            }
-            if matches!(outcome, Outcome::Broken(_)) {
-                watch.step(step, false);
-                return Ok(());
-            }
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+            watch.fault(&[step], fault);
         }
-        let transient = system.is_transient(&self.successors.bytes[range.clone()]);
-        watch.step(step, transient);
+        if matches!(outcome, Outcome::Broken(_)) {
+            watch.step(step, false);
+            return Ok(());
+        }
+        let (transient, inner) = (header.is_transient(), inner_steps(header, outcome));
+        watch.step(step, transient || inner > 0);
+        self.path.clear();
+        self.path.push(step);
+        if inner > 0 {
+            let steps = header.inner(&self.successors.data);
+            pass_inner(steps, inner, transient, &mut self.path, watch);
+        }
+        let range = header.range();
         if transient {
-            self.path.clear();
-            self.path.push(step);
             self.state.clear();
-            self.state.extend_from_slice(&self.successors.bytes[range]);
-            self.follow_sequence(system, watch)
+            self.state.extend_from_slice(&self.successors.data[range]);
+            self.pass_sequence(system, watch)
         } else {
-            watch.arrive(&[step], &self.successors.bytes[range.clone()]);
+            watch.arrive(&self.path, &self.successors.data[range.clone()]);
             self.arrivals.push(Pending::new(0, range.start, range.end));
             Ok(())
         }
     }
 
     /// Explores the indivisible sequence from `self.state` to all its ends.
-    fn follow_sequence<S: System + ?Sized>(
+    fn pass_sequence<S: System + ?Sized>(
         &mut self,
         system: &S,
         watch: &mut impl Watch,
     ) -> Result<(), StoreFull> {
         self.inner.clear();
-        self.inner_steps.clear();
         self.frames.clear();
         self.sequence_steps = self.path.len() as u32 - 1;
         self.enter_sequence(system, watch)?;
         while let Some(top) = self.frames.last_mut() {
             let Inside { next, start, depth } = *top;
-            if next == self.inner.list.len() {
-                if let Some((_, _, range)) = self.inner.list.get(start) {
-                    let bytes = range.start;
-                    self.inner.bytes.truncate(bytes);
-                }
-                self.inner.list.truncate(start);
-                self.inner_steps.truncate(start);
+            if next == self.inner.len() {
+                self.inner.truncate(start);
                 self.frames.pop();
                 continue;
             }
-            let (step, outcome, range) = self.inner.list[next].clone();
-            let inner = self.inner_steps[next] as usize;
+            let header = self.inner.headers[next];
+            let (step, outcome) = self.inner.step(next);
+            let inner = inner_steps(&header, outcome);
             top.next += 1;
             self.path.truncate(depth);
             self.path.push(step);
@@ -362,15 +282,11 @@ impl Expander {
                 continue;
             }
             self.state.clear();
-            self.state.extend_from_slice(&self.inner.bytes[range.clone()]);
-            let transient = system.is_transient(&self.state);
+            self.state.extend_from_slice(&self.inner.data[header.range()]);
+            let transient = header.is_transient();
             watch.step(step, transient || inner > 0);
             if inner > 0 {
-                let (length, start) = (range.len() as u32, range.start as u32);
-                let result = (inner as u32) << Lead::FAULT_SHIFT;
-                let who = u32::from(step.process.0);
-                let lead = Lead { start, length, result, who, ..Lead::default() };
-                let steps = lead.inner(&self.inner.bytes);
+                let steps = header.inner(&self.inner.data);
                 pass_inner(steps, inner, transient, &mut self.path, watch);
                 self.sequence_steps = self.sequence_steps.saturating_add(inner as u32);
             }
@@ -388,13 +304,10 @@ impl Expander {
         system: &S,
         watch: &mut impl Watch,
     ) -> Result<(), StoreFull> {
-        let start = self.inner.list.len();
-        let bytes = self.inner.bytes.len();
-        self.expand_inside(system);
+        let start = self.inner.len();
+        system.successors(Request::All, Sink::Copies(&mut self.state, &mut self.inner));
         if !system.is_transient(&self.state) {
-            self.inner.list.truncate(start);
-            self.inner_steps.truncate(start);
-            self.inner.bytes.truncate(bytes);
+            self.inner.truncate(start);
             self.arrive(watch);
             return Ok(());
         }
@@ -402,9 +315,7 @@ impl Expander {
         if self.sequence_steps > LONG_SEQUENCE {
             let known = self.long_sequences.get_or_insert_with(|| Exact::new(usize::MAX));
             if !known.insert(&self.state)?.new {
-                self.inner.list.truncate(start);
-                self.inner_steps.truncate(start);
-                self.inner.bytes.truncate(bytes);
+                self.inner.truncate(start);
                 return Ok(());
             }
         }
@@ -412,30 +323,24 @@ impl Expander {
         Ok(())
     }
 
-    /// Adds the successors of `self.state` to those inside the sequence.
-    fn expand_inside<S: System + ?Sized>(&mut self, system: &S) {
-        self.inner_leads.list.clear();
-        let Successors { list, bytes } = &mut self.inner;
-        if system.expand_briefly(&mut self.state, &mut self.inner_leads, bytes) {
-            let leads = self.inner_leads.list.iter();
-            list.extend(leads.map(|lead| (lead.step(), lead.outcome(), lead.range())));
-            let leads = self.inner_leads.list.iter();
-            self.inner_steps.extend(leads.map(|lead| lead.inner_steps() as u32));
-        } else {
-            system.expand(&mut self.state, &mut self.enabled, &mut self.scratch, &mut self.inner);
-            self.inner_steps.resize(self.inner.list.len(), 0);
-        }
-    }
-
     fn arrive(&mut self, watch: &mut impl Watch) {
         watch.arrive(&self.path, &self.state);
-        let start = self.successors.bytes.len();
-        self.successors.bytes.extend_from_slice(&self.state);
-        self.arrivals.push(Pending::new(0, start, self.successors.bytes.len()));
+        let start = self.successors.data.len();
+        self.successors.data.extend_from_slice(&self.state);
+        self.arrivals.push(Pending::new(0, start, self.successors.data.len()));
     }
 }
 
-/// Tells of the steps of a sequence that the system passed over, `count` of them, and adds them to the path.
+/// How many steps of the sequence the system took behind a step that went well.
+#[inline(always)]
+fn inner_steps(header: &SuccessorHeader, outcome: Outcome) -> usize {
+    match outcome {
+        Outcome::Done => header.inner_steps(),
+        _ => 0,
+    }
+}
+
+/// Reports the steps of a sequence that the system passed over, `count` of them, and adds them to the path.
 fn pass_inner(
     steps: impl Iterator<Item = Step>,
     count: usize,

@@ -1,7 +1,7 @@
 //! What a breadth-first search keeps beside the store: a queue, and links to predecessors.
 
 use crate::store::{Pending, pages};
-use preempt_core::Asleep;
+use preempt_core::engine::SleepSet;
 
 /// The states of the present and the next level, for stores that cannot give them back quickly.
 #[derive(Debug)]
@@ -67,8 +67,8 @@ impl Frontier {
 #[derive(Debug)]
 pub(crate) struct Sleepers {
     used: bool,
-    present: Vec<Asleep>,
-    next: Vec<Asleep>,
+    present: Vec<SleepSet>,
+    next: Vec<SleepSet>,
     at: usize,
 }
 
@@ -84,24 +84,24 @@ impl Sleepers {
     /// Adds the initial state, in which nobody sleeps.
     pub(crate) fn begin(&mut self) {
         if self.used {
-            self.next.push(Asleep::NOBODY);
+            self.next.push(SleepSet::EMPTY);
         }
     }
 
     /// Adds those of a batch that are new.
     #[inline]
-    pub(crate) fn push(&mut self, arrivals: &[Pending], asleep: &[Asleep]) {
+    pub(crate) fn push(&mut self, arrivals: &[Pending], sleep_sets: &[SleepSet]) {
         if !self.used {
             return;
         }
         let mut end = self.next.len();
         // Which ones are new cannot be guessed: all are written, and only the new ones kept.
         pages::make_room(&mut self.next, arrivals.len());
-        self.next.resize(end + arrivals.len(), Asleep::NOBODY);
+        self.next.resize(end + arrivals.len(), SleepSet::EMPTY);
         let free = &mut self.next[end..];
         let mut kept = 0;
-        for (arrival, asleep) in arrivals.iter().zip(asleep) {
-            free[kept] = *asleep;
+        for (arrival, sleep_set) in arrivals.iter().zip(sleep_sets) {
+            free[kept] = *sleep_set;
             kept += usize::from(arrival.inserted.new);
         }
         end += kept;
@@ -110,10 +110,10 @@ impl Sleepers {
 
     /// Who sleeps in the next state of the present level.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Asleep {
-        let asleep = self.present.get(self.at).copied().unwrap_or_default();
+    pub(crate) fn pop(&mut self) -> SleepSet {
+        let sleep_set = self.present.get(self.at).copied().unwrap_or_default();
         self.at += 1;
-        asleep
+        sleep_set
     }
 
     /// Goes on to the next level.
@@ -124,7 +124,7 @@ impl Sleepers {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        (self.present.len() + self.next.len()) * size_of::<Asleep>()
+        (self.present.len() + self.next.len()) * size_of::<SleepSet>()
     }
 }
 

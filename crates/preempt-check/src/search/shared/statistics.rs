@@ -1,5 +1,6 @@
 //! What a search counts while it runs: errors, matches, transitions taken, depth.
 
+use super::taken::mark_taken;
 use crate::{Counterexample, Finding, Options};
 use preempt_core::{Enabled, FaultKind, Statistics, Step, Stop, System};
 
@@ -43,15 +44,7 @@ impl Tally {
         if self.taken.is_empty() {
             return;
         }
-        if let Some(taken) = self.taken.get_mut(system.transition_key(step)) {
-            *taken = true;
-        }
-        if step.partner.is_some()
-            && let Some(key) = system.partner_key(step)
-            && let Some(taken) = self.taken.get_mut(key)
-        {
-            *taken = true;
-        }
+        mark_taken(system, &mut self.taken, step);
     }
 
     /// Whether this fault counts as an error. One that cuts an execution short does not; it is noted that the

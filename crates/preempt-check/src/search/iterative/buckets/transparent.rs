@@ -124,6 +124,6 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             return Ok(self.pending[pending].inserted.id);
         }
         let Pending { start, end, .. } = self.expander.arrivals[arrival];
-        Ok(self.store.insert(&self.expander.successors.bytes[start..end])?.id)
+        Ok(self.store.insert(&self.expander.successors.data[start..end])?.id)
     }
 }

@@ -15,7 +15,8 @@ use crate::reduce::{Ahead, Signalled};
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::statistics::Tally;
-use preempt_core::{Few, Locality, ObjectSet, ProcessId, Step, System};
+use preempt_core::engine::ProcessSelection;
+use preempt_core::{Locality, ObjectSet, ProcessId, Step, System};
 
 /// Where visits and violations are noted.
 pub(super) trait Visits {
@@ -178,7 +179,8 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     fn moves(&mut self, process: ProcessId) -> Result<bool, End> {
         if !self.outgoing.knows(process) {
             let (system, state, outgoing) = (self.system, &mut self.state, &mut self.outgoing);
-            let alone = outgoing.looks_at(process)
+            let alone = system.is_compiled()
+                && outgoing.looks_at(process)
                 && self.expander.expand_process(system, state, process, outgoing)?.is_some();
             if !alone {
                 self.look_at_everything()?;
@@ -194,11 +196,11 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
         }
         let looked_at = self.outgoing.looked_at();
         if looked_at != 0 {
-            let few = Few { first: None, also: 0, without: looked_at };
+            let rest = ProcessSelection { first: None, also: 0, without: looked_at };
             let (system, state) = (self.system, &mut self.state);
-            let rest = self.expander.expand_few(system, state, few, &mut self.outgoing)?;
+            self.expander.expand_selection(system, state, rest, &mut self.outgoing)?;
             // Where nobody has a step, somebody may have waited for just that.
-            if rest.is_some() && !self.outgoing.is_empty() {
+            if !self.outgoing.is_empty() {
                 self.outgoing.set_whole();
                 return Ok(());
             }
@@ -210,7 +212,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     fn look_at_everything(&mut self) -> Result<(), End> {
         self.expander.clear();
         self.outgoing.clear();
-        self.expander.expand_briefly(self.system, &mut self.state, &mut self.outgoing)?;
+        self.expander.expand(self.system, &mut self.state, &mut self.outgoing)?;
         self.outgoing.set_whole();
         Ok(())
     }
@@ -334,7 +336,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
         let arrived = match edge.to {
             Target::Arrival(arrival) => {
                 let arrival = self.expander.arrivals[arrival];
-                &self.expander.successors.bytes[arrival.start..arrival.end]
+                &self.expander.successors.data[arrival.start..arrival.end]
             }
             Target::Fault(_) => return,
         };
@@ -357,7 +359,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     /// Hashes all arrivals, so that what their insertion needs is on its way.
     fn hash_all(&mut self, visits: &impl Visits) {
         self.hashes.clear();
-        let bytes = &self.expander.successors.bytes;
+        let bytes = &self.expander.successors.data;
         let hashes = self.expander.arrivals.iter().map(|a| visits.hash(&bytes[a.start..a.end]));
         self.hashes.extend(hashes);
     }
@@ -366,7 +368,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     fn hash_one(&mut self, edge: Edge, visits: &impl Visits) {
         if let Target::Arrival(at) = edge.to {
             let arrival = self.expander.arrivals[at];
-            let bytes = &self.expander.successors.bytes[arrival.start..arrival.end];
+            let bytes = &self.expander.successors.data[arrival.start..arrival.end];
             if self.hashes.len() <= at {
                 self.hashes.resize(at + 1, 0);
             }
@@ -398,7 +400,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
             Label::Stays(mover) => (mover, false),
         };
         let arrival = self.expander.arrivals[number];
-        let bytes = &self.expander.successors.bytes[arrival.start..arrival.end];
+        let bytes = &self.expander.successors.data[arrival.start..arrival.end];
         let reached = Reached { parent: at.number, count, mover, exact };
         visits.arrive(self.hashes[number], bytes, reached)
     }

@@ -26,14 +26,14 @@ fn interpreter(text: &str) -> Option<Interpreter> {
 /// All that a search finds: numbers, why it ended, steps to the first error.
 type Found = (Statistics, Option<Stop>, Option<Vec<Step>>);
 
-fn found<F: Form, T: Store>(
+fn found<A: StateAccess, T: Store>(
     system: &Interpreter,
     mut store: T,
     options: &Options,
     window: usize,
 ) -> Found {
     let mut budget = Budget::unlimited();
-    let finding = explore::<_, _, F>(system, &mut store, options, &mut budget, window);
+    let finding = explore::<_, _, A>(system, &mut store, options, &mut budget, window);
     let steps = finding.counterexample.map(|counterexample| counterexample.steps);
     (finding.statistics, finding.stop, steps)
 }

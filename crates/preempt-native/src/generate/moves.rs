@@ -1,11 +1,12 @@
 //! The moves of a process type as machine code: when they are enabled, and what they do.
 
-use crate::channel::Want;
-use crate::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
-use crate::room::ASK_STEP;
-use crate::support::{Fit, Support};
-use crate::value::{HelperId, OnFault, Scope, Tables, broken, deliver, store};
-use preempt_core::Lead;
+use super::channel::Channel;
+use super::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
+use super::scope::{HelperId, OnFault, Scope, Tables, Want, broken, deliver};
+use super::support::{Fit, Support};
+use super::value::store;
+use crate::execute::workspace::ASK_STEP;
+use preempt_core::engine::SuccessorHeader;
 use preempt_promela::ir::{
     ArgumentRange, BlockGuard, FaultId, Move, MoveId, MoveKind, Op, Proctype, ProctypeIndex,
     Program,
@@ -22,6 +23,13 @@ pub(crate) struct Process {
     pub(crate) state: Value,
     pub(crate) frame: Value,
     pub(crate) pid: Value,
+}
+
+impl Process {
+    /// The first three parameters.
+    pub(crate) fn of(parameters: &[Value]) -> Self {
+        Process { state: parameters[0], frame: parameters[1], pid: parameters[2] }
+    }
 }
 
 /// Makes the code of one process type.
@@ -47,7 +55,7 @@ impl<'a> Maker<'a> {
         &self,
         process: Process,
         timeout: Value,
-        room: Value,
+        workspace: Value,
         on_fault: OnFault,
     ) -> Scope<'a> {
         Scope {
@@ -58,7 +66,7 @@ impl<'a> Maker<'a> {
             frame: process.frame,
             pid: process.pid,
             timeout,
-            room,
+            workspace,
             on_fault,
             notes: self.notes,
         }
@@ -83,7 +91,7 @@ impl<'a> Maker<'a> {
         candidate: &Move,
         count: Register,
         (yes, no, ask): (Block, Block, Block),
-        mut offer: impl FnMut(&Scope<'_>, &mut Code<'_>, &crate::channel::Channel),
+        mut offer: impl FnMut(&Scope<'_>, &mut Code<'_>, &Channel),
     ) {
         match &candidate.kind {
             MoveKind::Plain { guard } => scope.condition(code, *guard, yes, no),
@@ -177,15 +185,21 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Body of `(state, frame, pid, move, room) -> result`.
-    pub(crate) fn take(&self, code: &mut Code<'_>, process: Process, which: Value, room: Value) {
+    /// Body of `(state, frame, pid, move, workspace) -> result`.
+    pub(crate) fn take(
+        &self,
+        code: &mut Code<'_>,
+        process: Process,
+        which: Value,
+        workspace: Value,
+    ) {
         // Whether a `d_step` is taken because of a timeout only the interpreter finds out.
         let unclear =
             |m: &Move| self.program.uses_timeout && matches!(m.kind, MoveKind::Compound { .. });
         let ids = self.moves(|m| self.support().effect(m) && !unclear(m));
         self.one_of(code, &ids, which, |code, id, ask| {
             let timeout = code.number(0);
-            let scope = self.scope(process, timeout, room, OnFault::Return);
+            let scope = self.scope(process, timeout, workspace, OnFault::Return);
             self.effect(code, &scope, self.program.move_of(id), true, ask);
         });
     }
@@ -296,7 +310,7 @@ impl<'a> Maker<'a> {
         arguments.iter().map(|id| scope.value(code, *id)).collect()
     }
 
-    /// Runs a `d_step` from its first block to its end. Where it has a loop, `ask` leads to the
+    /// Runs a `d_step` from its first block to its end. Where it has a loop, `ask` headers to the
     /// interpreter, for a step that takes very long or should be given up.
     fn compound(
         &self,
@@ -504,7 +518,8 @@ fn note_violation(code: &mut Code<'_>, fault: FaultId, violated: Register, goes_
     let before = code.get(violated);
     code.branch(before, goes_on, first);
     code.begin(first);
-    let number = code.number((fault.0 << Lead::FAULT_SHIFT | Lead::VIOLATED) as i32);
+    let number =
+        code.number((fault.0 << SuccessorHeader::FAULT_SHIFT | SuccessorHeader::VIOLATED) as i32);
     code.set(violated, number);
     code.jump(goes_on);
 }

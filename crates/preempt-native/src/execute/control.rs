@@ -1,7 +1,7 @@
 //! What is known of each control state beforehand: labels, and how far its moves stay out of the
 //! others' way. Answers in a few loads what the interpreter finds by walking over the program.
 
-use crate::shape::Frame;
+use super::shape::Frame;
 use preempt_core::{Label, Locality};
 use preempt_promela::ir::{
     ChannelRef, ChannelSlot, Condition, ControlState, Expr, Pc, Proctype, Program, Safety, Space,

@@ -14,32 +14,32 @@
 
 /// The processes that sleep in a state, and how many steps each of them has there: four bits per process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Asleep(u64);
+pub struct SleepSet(u64);
 
-impl Asleep {
+impl SleepSet {
     /// Everybody is awake.
-    pub const NOBODY: Asleep = Asleep(0);
+    pub const EMPTY: SleepSet = SleepSet(0);
     /// Processes from this one on never sleep.
     pub const PROCESSES: usize = 16;
     const MOST_STEPS: u64 = 15;
 
     /// One process that has so many steps; nobody if that cannot be told.
     #[inline(always)]
-    pub fn one(process: usize, steps: usize) -> Asleep {
-        let can_be_told = process < Asleep::PROCESSES && steps as u64 <= Asleep::MOST_STEPS;
-        Asleep((steps as u64) << (4 * process % 64)).only_if(can_be_told)
+    pub fn one(process: usize, steps: usize) -> SleepSet {
+        let can_be_told = process < SleepSet::PROCESSES && steps as u64 <= SleepSet::MOST_STEPS;
+        SleepSet((steps as u64) << (4 * process % 64)).only_if(can_be_told)
     }
 
     /// This process, if it sleeps.
     #[inline(always)]
-    pub fn of(self, process: usize) -> Asleep {
-        let all = Asleep(self.0 & Asleep::MOST_STEPS << (4 * process % 64));
-        all.only_if(process < Asleep::PROCESSES)
+    pub fn of(self, process: usize) -> SleepSet {
+        let all = SleepSet(self.0 & SleepSet::MOST_STEPS << (4 * process % 64));
+        all.only_if(process < SleepSet::PROCESSES)
     }
 
     /// Whether everybody is awake.
     #[inline(always)]
-    pub fn is_nobody(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
@@ -53,14 +53,14 @@ impl Asleep {
 
     /// These and those.
     #[inline(always)]
-    pub fn and(self, others: Asleep) -> Asleep {
-        Asleep(self.0 | others.0)
+    pub fn and(self, others: SleepSet) -> SleepSet {
+        SleepSet(self.0 | others.0)
     }
 
     /// These, or nobody.
     #[inline(always)]
-    pub fn only_if(self, condition: bool) -> Asleep {
-        Asleep(self.0 & u64::from(condition).wrapping_neg())
+    pub fn only_if(self, condition: bool) -> SleepSet {
+        SleepSet(self.0 & u64::from(condition).wrapping_neg())
     }
 }
 
@@ -70,18 +70,18 @@ mod tests {
 
     #[test]
     fn steps_are_those_that_were_told() {
-        let mut all = Asleep::NOBODY;
+        let mut all = SleepSet::EMPTY;
         let steps = |process: usize| process * 7 % 16;
         for process in 0..40 {
-            all = all.and(Asleep::one(process, steps(process)));
+            all = all.and(SleepSet::one(process, steps(process)));
         }
         for process in 0..40 {
-            let expected = if process < Asleep::PROCESSES { steps(process) } else { 0 };
+            let expected = if process < SleepSet::PROCESSES { steps(process) } else { 0 };
             assert_eq!(all.of(process).steps(), expected, "process {process}");
         }
-        assert_eq!(all.steps(), (0..Asleep::PROCESSES).map(steps).sum());
-        assert_eq!(Asleep::one(1, 16), Asleep::NOBODY);
-        assert_eq!(all.only_if(false), Asleep::NOBODY);
+        assert_eq!(all.steps(), (0..SleepSet::PROCESSES).map(steps).sum());
+        assert_eq!(SleepSet::one(1, 16), SleepSet::EMPTY);
+        assert_eq!(all.only_if(false), SleepSet::EMPTY);
         assert_eq!(all.only_if(true), all);
     }
 }

@@ -1,13 +1,13 @@
 //! Functions that are compiled when they are called for the first time.
 //!
 //! A model with many inlines has many control states, of which a search may never reach half, and most of
-//! the others only inside indivisible sequences, which have code of their own ([`crate::sequence`]). To compile a
+//! the others only inside indivisible sequences, which have code of their own ([`super::sequence`]). To compile a
 //! function takes about as long as to call it ten thousand times, so each is compiled when it is needed.
 //!
 //! **Invariant:** an address is published only after its code is complete and executable, and stays valid
 //! as long as the table lives.
 
-use crate::code::{Assembly, CodeError, Effort, FunctionId, Helper};
+use super::code::{Assembly, CodeError, Effort, FunctionId, Helper};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

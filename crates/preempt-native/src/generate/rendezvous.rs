@@ -1,17 +1,18 @@
 //! Rendezvous as machine code: what the sender offers, who takes it, and both halves of the step.
 //!
-//! An offered message lies in the room, one 32-bit number per field, cut to the channel's fields.
+//! An offered message lies in the workspace, one 32-bit number per field, cut to the channel's fields.
 
-use crate::channel::{Channel, Want};
-use crate::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
-use crate::moves::{Maker, Process};
-use crate::room::{ASK_MOVES, Room};
-use crate::support::Reply;
-use crate::value::{OnFault, Scope, cut, load_pc};
+use super::channel::Channel;
+use super::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
+use super::moves::{Maker, Process};
+use super::scope::{OnFault, Scope, Want};
+use super::support::Reply;
+use super::value::{cut, load_pc};
+use crate::execute::workspace::{ASK_MOVES, Workspace};
 use preempt_promela::ir::{Move, MoveId, MoveKind, Pattern, PatternRange};
 
 impl Maker<'_> {
-    /// Puts the message that a send offers on a rendezvous channel into the room.
+    /// Puts the message that a send offers on a rendezvous channel into the workspace.
     pub(crate) fn offer(
         &self,
         code: &mut Code<'_>,
@@ -23,16 +24,22 @@ impl Maker<'_> {
         let values = self.values(code, scope, *values);
         for (at, (field, value)) in channel.ty().fields.iter().zip(values).enumerate() {
             let value = cut(code, field.0, value);
-            code.store(Memory::Four, value, scope.room, message_field(at));
+            code.store(Memory::Four, value, scope.workspace, message_field(at));
         }
     }
 
-    /// Body of `(state, frame, pid, move, room) -> result`: the sender's half.
-    pub(crate) fn give(&self, code: &mut Code<'_>, process: Process, which: Value, room: Value) {
+    /// Body of `(state, frame, pid, move, workspace) -> result`: the sender's half.
+    pub(crate) fn give(
+        &self,
+        code: &mut Code<'_>,
+        process: Process,
+        which: Value,
+        workspace: Value,
+    ) {
         let ids = self.moves(|m| self.support().gives(m));
         self.one_of(code, &ids, which, |code, id, ask| {
             let timeout = code.number(0);
-            let scope = self.scope(process, timeout, room, OnFault::Return);
+            let scope = self.scope(process, timeout, workspace, OnFault::Return);
             let taken = self.program.move_of(id);
             let MoveKind::Send { channel, values, .. } = &taken.kind else { return };
             let wanted = (channel, values.indices().len(), Want::Rendezvous);
@@ -51,13 +58,13 @@ impl Maker<'_> {
         });
     }
 
-    /// Body of `(state, frame, pid, timeout, room, channel) -> number of replies`.
+    /// Body of `(state, frame, pid, timeout, workspace, channel) -> number of replies`.
     pub(crate) fn replies(
         &self,
         code: &mut Code<'_>,
         process: Process,
         timeout: Value,
-        room: Value,
+        workspace: Value,
         channel: Value,
     ) {
         let ask = code.cold_block();
@@ -65,7 +72,7 @@ impl Maker<'_> {
         if let Some(provided) = self.proctype.provided {
             let runs = code.block();
             if self.support().expr(provided) {
-                let scope = self.scope(process, timeout, room, OnFault::Goto(nobody));
+                let scope = self.scope(process, timeout, workspace, OnFault::Goto(nobody));
                 scope.condition(code, provided, runs, nobody);
             } else {
                 code.jump(ask);
@@ -97,7 +104,7 @@ impl Maker<'_> {
             for id in &self.proctype.states[pc as usize].moves {
                 let candidate = self.program.move_of(*id);
                 if self.support().reply(candidate) == Reply::Maybe {
-                    let scope = self.scope(process, timeout, room, OnFault::Return);
+                    let scope = self.scope(process, timeout, workspace, OnFault::Return);
                     self.reply(code, &scope, (*id, candidate), channel, (count, group), end);
                 }
             }
@@ -140,9 +147,9 @@ impl Maker<'_> {
         code.jump(taken);
         code.begin(taken);
         let index = code.get(count);
-        let place = code.element(scope.room, index, 4);
+        let place = code.element(scope.workspace, index, 4);
         let number = code.number(id.0 as i32);
-        code.store(Memory::Four, number, place, Room::REPLIES);
+        code.store(Memory::Four, number, place, Workspace::REPLIES);
         let one = code.number(1);
         let more = code.arithmetic(Arithmetic::Add, index, one);
         code.set(count, more);
@@ -151,12 +158,12 @@ impl Maker<'_> {
         code.begin(next);
     }
 
-    /// Goes on if the message in the room matches, else to `no`.
+    /// Goes on if the message in the workspace matches, else to `no`.
     fn fields_fit(&self, code: &mut Code<'_>, scope: &Scope<'_>, pattern: PatternRange, no: Block) {
         for (at, pattern) in self.program.patterns[pattern.indices()].iter().enumerate() {
             let Pattern::Match(expected) = pattern else { continue };
             let expected = scope.value(code, *expected);
-            let offered = code.load(Memory::Four, scope.room, message_field(at));
+            let offered = code.load(Memory::Four, scope.workspace, message_field(at));
             let equal = code.compare(Compare::Equal, expected, offered);
             let go_on = code.block();
             code.branch(equal, go_on, no);
@@ -164,12 +171,18 @@ impl Maker<'_> {
         }
     }
 
-    /// Body of `(state, frame, pid, move, room) -> result`: the receiver's half.
-    pub(crate) fn accept(&self, code: &mut Code<'_>, process: Process, which: Value, room: Value) {
+    /// Body of `(state, frame, pid, move, workspace) -> result`: the receiver's half.
+    pub(crate) fn accept(
+        &self,
+        code: &mut Code<'_>,
+        process: Process,
+        which: Value,
+        workspace: Value,
+    ) {
         let ids = self.moves(|m| self.support().accepts(m));
         self.one_of(code, &ids, which, |code, id, _| {
             let timeout = code.number(0);
-            let scope = self.scope(process, timeout, room, OnFault::Return);
+            let scope = self.scope(process, timeout, workspace, OnFault::Return);
             let taken = self.program.move_of(id);
             let MoveKind::Receive { pattern, .. } = &taken.kind else { return };
             let after = code.block();
@@ -178,7 +191,7 @@ impl Maker<'_> {
             code.begin(after);
             for (at, pattern) in self.program.patterns[pattern.indices()].iter().enumerate() {
                 if let Pattern::Store(place) = pattern {
-                    let value = code.load(Memory::Four, room, message_field(at));
+                    let value = code.load(Memory::Four, workspace, message_field(at));
                     scope.store(code, place, value);
                 }
             }
@@ -192,5 +205,5 @@ impl Maker<'_> {
 }
 
 fn message_field(at: usize) -> u32 {
-    Room::MESSAGE + 4 * at as u32
+    Workspace::MESSAGE + 4 * at as u32
 }

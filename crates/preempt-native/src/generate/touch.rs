@@ -1,61 +1,21 @@
 //! What the moves of a process touch, for sleep sets: a table by control state, and machine code where
 //! the state has a say in it.
 
-use crate::build::{HELPERS, process};
-use crate::code::{
+use super::code::{
     Arithmetic, Assembly, Block, Code, CodeError, Compare, Effort, Executable, FunctionId, Memory,
     Parameter, Value,
 };
-use crate::moves::{Maker, Process};
-use crate::value::{OnFault, Scope, Tables};
+use super::helpers::HELPERS;
+use super::moves::{Maker, Process};
+use super::scope::{OnFault, Scope, Tables};
+use crate::execute::touch::{Point, Touch};
 use preempt_promela::interpret::{Found, Touched, Touches, Usage, touches};
 use preempt_promela::ir::{ChannelRef, Program};
 use std::mem::offset_of;
 
-/// The objects that a process reads and writes, as bits.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Touch {
-    pub(crate) reads: u64,
-    pub(crate) writes: u64,
-}
-
-impl Touch {
-    /// Anything may be touched: nothing commutes with that, because everybody reads something.
-    const ANYTHING: Touch = Touch { reads: u64::MAX, writes: u64::MAX };
-
-    /// Whether the steps of both can be swapped.
-    #[inline(always)]
-    pub(crate) fn commutes_with(self, other: Touch) -> bool {
-        (self.writes & (other.reads | other.writes)) | (self.reads & other.writes) == 0
-    }
-}
-
-/// `(state, frame, pid, touch) -> 0` adds what the state tells.
-type AddTouch = extern "C" fn(*const u8, *const u8, u32, *mut Touch) -> u32;
-/// Parameters of [`AddTouch`].
+/// Parameters of [`AddTouch`](crate::execute::touch::AddTouch).
 const ADD: [Parameter; 4] =
     [Parameter::Address, Parameter::Address, Parameter::Number, Parameter::Address];
-
-/// What is known of one control state.
-#[derive(Clone, Copy)]
-pub(crate) struct Point {
-    touch: Touch,
-    /// The code that adds what the state tells.
-    add: Option<AddTouch>,
-}
-
-impl Point {
-    /// What the moves of a process here touch.
-    #[inline(always)]
-    pub(crate) fn touch(&self, state: *const u8, frame: *const u8, pid: u32) -> Touch {
-        let mut touch = self.touch;
-        if let Some(add) = self.add {
-            add(state, frame, pid, &raw mut touch);
-        }
-        touch
-    }
-}
 
 /// A global channel, for code that finds it at run time.
 #[repr(C)]
@@ -105,7 +65,7 @@ impl Sleeping {
                     Some(function) => Some(function),
                     None => {
                         let function = assembly.function(&ADD, Parameter::Number, |code, p| {
-                            maker.add_touch(code, process(p), p[3], found, &bits);
+                            maker.add_touch(code, Process::of(p), p[3], found, &bits);
                         })?;
                         made.push((found, function));
                         Some(function)
@@ -137,7 +97,7 @@ impl Maker<'_> {
         })
     }
 
-    /// Body of [`AddTouch`].
+    /// Body of [`AddTouch`](crate::execute::touch::AddTouch).
     fn add_touch(
         &self,
         code: &mut Code<'_>,

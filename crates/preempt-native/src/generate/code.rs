@@ -15,6 +15,8 @@ use cranelift_module::{FuncId, Linkage, Module};
 
 pub(crate) use cranelift_codegen::ir::{Block, Value};
 
+use crate::execute::workspace::PIECE;
+
 /// Machine code cannot be produced here; the reference interpreter still can run the model.
 #[derive(Debug, Clone)]
 pub struct CodeError(pub String);
@@ -30,9 +32,6 @@ impl std::error::Error for CodeError {}
 fn wrong(error: impl std::fmt::Display) -> CodeError {
     CodeError(error.to_string())
 }
-
-/// Vectors are copied in pieces of this size.
-pub(crate) const PIECE: usize = 64;
 
 /// How wide a value in memory is, and whether it has a sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

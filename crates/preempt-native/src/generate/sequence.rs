@@ -5,42 +5,27 @@
 //! after the other on the same vector and logs their numbers; no state is copied, no successor listed, and
 //! control does not return to the search. It stops where the sequence ends, where no move or several are
 //! enabled, and where the interpreter must be asked; then the search goes on as it does without this.
-//! A step that breaks something is not for a log: the vector is put back, and the sequence is followed to the
-//! state in front of that step.
 //!
 //! **Invariant:** what is logged are exactly the steps that a search would take one by one, each the only
 //! step of its state, and each went well.
 
-use crate::build::{HELPERS, LIST, NUMBER, process};
-use crate::code::{Arithmetic, Block, Code, CodeError, Compare, Effort, Memory, Register, Value};
-use crate::moves::{Maker, Process};
-use crate::ondemand::OnDemand;
-use crate::room::Room;
-use crate::successors::resizes;
-use crate::support::{Fit, has_rendezvous};
-use crate::value::{BlockTable, OnFault, Tables, load_pc};
-use preempt_core::Lead;
+use super::code::{
+    Arithmetic, Block, Code, CodeError, Compare, Effort, Memory, Parameter, Register, Value,
+};
+use super::helpers::{HELPERS, LIST};
+use super::moves::{Maker, Process};
+use super::on_demand::OnDemand;
+use super::scope::{BlockTable, OnFault, Tables};
+use super::successors::resizes;
+use super::support::{Fit, has_rendezvous};
+use super::value::load_pc;
+use crate::execute::sequence::{BROKEN, INSIDE, OVER, STOPS, stay};
+use crate::execute::workspace::{AtomicBlocks, Run, Workspace};
 use preempt_promela::ir::{Expr, Move, MoveKind, Op, Pc, Program};
-
-/// So many steps are taken in one go; a sequence may be endless, and somebody has to look at the clock.
-pub(crate) const LIMIT: usize = 256;
-/// The most bytes that may be needed behind a successor: a log, and what keeps the vector meanwhile.
-pub(crate) const LOG_BYTES: usize = LIMIT * size_of::<u32>();
 
 /// Blocks of more control states are not followed: one function that long takes long to compile, and
 /// nobody could look at the clock meanwhile.
 const MOST_STATES: usize = 1000;
-
-/// `(state, frame, pid, limit, room) -> steps << 2 | how it stopped`
-type Run = extern "C" fn(*mut u8, *mut u8, u32, u32, *mut Room) -> u32;
-
-/// The sequence is over.
-const OVER: u32 = 0;
-/// It stands at a state inside the sequence that only the search can deal with.
-const INSIDE: u32 = 1;
-/// The step behind those counted broke something halfway.
-const BROKEN: u32 = 2;
-const STOPS: u32 = 2;
 
 /// The code of atomic blocks.
 pub(crate) struct Sequences {
@@ -84,9 +69,9 @@ impl Sequences {
             }
         }
     }
+}
 
-    /// The code of a block of a process type.
-    #[inline(always)]
+impl AtomicBlocks for Sequences {
     fn run(&self, proctype: usize, block: u32) -> Run {
         let address = self.code.address(block as usize, stay as *const u8, |assembly| {
             // SAFETY: the program and the tables belong to the owner of this value, or outlive it.
@@ -96,8 +81,8 @@ impl Sequences {
             let of_block = |(_, own): &(usize, &Option<u32>)| **own == Some(block);
             let own = tables.blocks[proctype].iter().enumerate().filter(of_block);
             let states: Vec<Pc> = own.map(|(pc, _)| Pc(pc as u16)).collect();
-            assembly.function(&LIST, NUMBER, |code, p| {
-                maker.sequence(code, process(p), p[3], p[4], &states);
+            assembly.function(&LIST, Parameter::Number, |code, p| {
+                maker.sequence(code, Process::of(p), p[3], p[4], &states);
             })
         });
         // SAFETY: the function was made with this very signature.
@@ -105,54 +90,11 @@ impl Sequences {
     }
 }
 
-/// In place of code that cannot be made.
-extern "C" fn stay(_: *mut u8, _: *mut u8, _: u32, _: u32, _: *mut Room) -> u32 {
-    INSIDE
-}
-
-/// Behind a step into an atomic block: follows the sequence, if that is wanted. `state` is the successor, the
-/// last thing in the list of bytes. Gives the result of the lead.
-pub(crate) extern "C" fn follow(
-    room: *mut Room,
-    state: *mut u8,
-    frame: *mut u8,
-    pid: u32,
-    block: u32,
-    result: u32,
-) -> u32 {
-    // SAFETY: called by machine code only, with its own room and successor. Behind the successor there is
-    // room for a log, and behind that for the successor once more, see `Room::reserve_for`.
-    unsafe {
-        let room = &mut *room;
-        if room.sequences.is_null() || result != 0 {
-            return result | Lead::TRANSIENT;
-        }
-        let run = (*room.sequences).run(usize::from(*frame), block);
-        let length = room.out.offset_from_unsigned(state);
-        room.log = room.out;
-        let kept = room.out.add(LOG_BYTES);
-        std::ptr::copy_nonoverlapping(state, kept, length);
-        let mut told = run(state, frame, pid, LIMIT as u32, room);
-        if told & BROKEN != 0 {
-            std::ptr::copy_nonoverlapping(kept, state, length);
-            let whole = told >> STOPS;
-            told = match whole {
-                0 => INSIDE,
-                _ => run(state, frame, pid, whole, room),
-            };
-        }
-        let steps = told >> STOPS;
-        room.out = room.out.add(steps as usize * size_of::<u32>());
-        let transient = if told & INSIDE != 0 { Lead::TRANSIENT } else { 0 };
-        steps << Lead::FAULT_SHIFT | transient
-    }
-}
-
 /// What the code of a block works with.
 struct Going {
     process: Process,
     zero: Value,
-    room: Value,
+    workspace: Value,
     log: Value,
     limit: Value,
     /// Steps so far.
@@ -250,14 +192,14 @@ impl Maker<'_> {
         code: &mut Code<'_>,
         process: Process,
         limit: Value,
-        room: Value,
+        workspace: Value,
         states: &[Pc],
     ) {
         let zero = code.number(0);
         let count = code.register(zero);
-        let log = code.load_wide(room, Room::LOG);
+        let log = code.load_wide(workspace, Workspace::LOG);
         let (inside, broken, over) = (code.cold_block(), code.cold_block(), code.block());
-        let going = Going { process, zero, room, log, limit, count, inside, broken, over };
+        let going = Going { process, zero, workspace, log, limit, count, inside, broken, over };
         let starts: Vec<_> = states.iter().map(|pc| (u32::from(pc.0), code.block())).collect();
         let pc = load_pc(code, self.program.layout.pc_width, process.frame);
         code.select_block(pc, &starts, inside);
@@ -285,7 +227,8 @@ impl Maker<'_> {
         code.branch(may, begin, going.inside);
         code.begin(begin);
         let takes: Vec<_> = ids.iter().map(|_| code.block()).collect();
-        let scope = self.scope(going.process, going.zero, going.room, OnFault::Goto(going.inside));
+        let scope =
+            self.scope(going.process, going.zero, going.workspace, OnFault::Goto(going.inside));
         let guard = |code: &mut Code<'_>, at: usize, found: Register, yes: Block, no: Block| {
             let candidate = self.program.move_of(ids[at]);
             let blocks = (yes, no, going.inside);
@@ -331,7 +274,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Takes a move and goes on where it leads.
+    /// Takes a move and goes on where it headers.
     fn take_inside(
         &self,
         code: &mut Code<'_>,
@@ -340,7 +283,7 @@ impl Maker<'_> {
         starts: &[(u32, Block)],
     ) {
         let on_fault = OnFault::Goto(going.broken);
-        let scope = self.scope(going.process, going.zero, going.room, on_fault);
+        let scope = self.scope(going.process, going.zero, going.workspace, on_fault);
         let violated = code.register(going.zero);
         self.perform(code, &scope, taken, false, violated, going.broken);
         if may_violate(taken) {

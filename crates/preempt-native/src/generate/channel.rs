@@ -2,10 +2,11 @@
 //!
 //! A channel whose place is known is code for that place. One that is found by its id at run time is
 //! looked up in a table (channels of processes: by a helper), and the code is made once per type of
-//! channel that it can be. A type that does not fit leads out: the interpreter decides.
+//! channel that it can be. A type that does not fit headers out: the interpreter decides.
 
-use crate::code::{Arithmetic, Block, Code, Compare, Memory, Value};
-use crate::value::{HelperId, Scope, cut, load, store};
+use super::code::{Arithmetic, Block, Code, Compare, Memory, Value};
+use super::scope::{HelperId, Scope, Want};
+use super::value::{cut, load, store};
 use preempt_promela::ir::{
     ChannelRef, ChannelSlot, ChannelTest, ChannelType, FaultId, Pattern, PatternRange,
 };
@@ -22,25 +23,6 @@ pub(crate) struct Channel {
 
 /// Slots of so many bytes are moved without a helper.
 const MOVED_IN_PLACE: u32 = 32;
-
-/// Which channels are wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Want {
-    Buffered,
-    Rendezvous,
-    Any,
-}
-
-impl Want {
-    fn accepts(self, ty: &ChannelType, fields: usize) -> bool {
-        ty.fields.len() == fields
-            && match self {
-                Want::Buffered => ty.capacity > 0,
-                Want::Rendezvous => ty.capacity == 0,
-                Want::Any => true,
-            }
-    }
-}
 
 impl Channel {
     /// The id of a rendezvous channel; `None` for a buffered one.
@@ -164,7 +146,7 @@ impl Scope<'_> {
         let table = code.address(self.tables.capacities.as_ptr().cast());
         let entry = code.element(table, ty, 4);
         let capacity = code.load(Memory::Four, entry, 0);
-        // A rendezvous channel takes no room: what lies at its offset is not its length.
+        // A rendezvous channel takes no workspace: what lies at its offset is not its length.
         let (join, length) = code.block_with_number();
         let (buffered, rendezvous) = (code.block(), code.cold_block());
         code.branch(capacity, buffered, rendezvous);
@@ -483,7 +465,7 @@ impl Scope<'_> {
     pub(crate) fn not_full(&self, code: &mut Code<'_>, channel: &Channel, yes: Block, no: Block) {
         let length = channel.length(code);
         let capacity = code.number(channel.ty.capacity as i32);
-        let room = code.compare(Compare::Below, length, capacity);
-        code.branch(room, yes, no);
+        let workspace = code.compare(Compare::Below, length, capacity);
+        code.branch(workspace, yes, no);
     }
 }

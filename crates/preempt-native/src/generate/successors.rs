@@ -1,12 +1,14 @@
-//! Which moves of a process are enabled, and where they lead: one function per process type that only
+//! Which moves of a process are enabled, and where they header: one function per process type that only
 //! lists, and one per control state that takes each enabled move on a copy of the state as soon as it is
 //! found.
 
-use crate::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
-use crate::moves::{Maker, Process};
-use crate::room::{ASK_MOVES, ASK_STEP, LEAD, Room};
-use crate::value::{HelperId, OnFault, load_pc};
-use preempt_core::Lead;
+use super::channel::Channel;
+use super::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
+use super::moves::{Maker, Process};
+use super::scope::{HelperId, OnFault, Scope};
+use super::value::load_pc;
+use crate::execute::workspace::{ASK_MOVES, ASK_STEP, HEADER, Workspace};
+use preempt_core::engine::SuccessorHeader;
 use preempt_promela::ir::{ControlState, Move, MoveId, MoveKind, Op};
 use std::mem::offset_of;
 
@@ -23,7 +25,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Visit {
     pub(crate) process: Process,
     pub(crate) timeout: Value,
-    pub(crate) room: Value,
+    pub(crate) workspace: Value,
     /// Leads so far.
     count: Register,
     /// The escape that is restricted to, if the state has any.
@@ -38,17 +40,23 @@ pub(crate) fn resizes(taken: &Move) -> bool {
 }
 
 impl Maker<'_> {
-    /// Body of `(state, frame, pid, timeout, room) -> number of leads`, wherever the process is.
-    pub(crate) fn list(&self, code: &mut Code<'_>, process: Process, timeout: Value, room: Value) {
+    /// Body of `(state, frame, pid, timeout, workspace) -> number of headers`, wherever the process is.
+    pub(crate) fn list(
+        &self,
+        code: &mut Code<'_>,
+        process: Process,
+        timeout: Value,
+        workspace: Value,
+    ) {
         let ask = code.cold_block();
-        self.stop_unless_provided(code, process, timeout, room, ask);
+        self.stop_unless_provided(code, process, timeout, workspace, ask);
         let pc = load_pc(code, self.program.layout.pc_width, process.frame);
         let states: Vec<_> = self.proctype.states.iter().map(|_| code.block()).collect();
         let cases: Vec<_> = states.iter().enumerate().map(|(pc, b)| (pc as u32, *b)).collect();
         code.select_block(pc, &cases, ask);
         for (state, block) in self.proctype.states.iter().zip(states) {
             code.begin(block);
-            self.moves_of(code, state, process, timeout, room, ask, Purpose::List);
+            self.moves_of(code, state, process, timeout, workspace, ask, Purpose::List);
         }
         give_up(code, ask);
     }
@@ -60,11 +68,11 @@ impl Maker<'_> {
         state: &ControlState,
         process: Process,
         timeout: Value,
-        room: Value,
+        workspace: Value,
     ) {
         let ask = code.cold_block();
-        self.stop_unless_provided(code, process, timeout, room, ask);
-        self.moves_of(code, state, process, timeout, room, ask, Purpose::Expand);
+        self.stop_unless_provided(code, process, timeout, workspace, ask);
+        self.moves_of(code, state, process, timeout, workspace, ask, Purpose::Expand);
         give_up(code, ask);
     }
 
@@ -74,13 +82,13 @@ impl Maker<'_> {
         code: &mut Code<'_>,
         process: Process,
         timeout: Value,
-        room: Value,
+        workspace: Value,
         ask: Block,
     ) {
         let Some(provided) = self.proctype.provided else { return };
         let (runs, rests) = (code.block(), code.block());
         if self.support().expr(provided) {
-            let scope = self.scope(process, timeout, room, OnFault::Goto(rests));
+            let scope = self.scope(process, timeout, workspace, OnFault::Goto(rests));
             scope.condition(code, provided, runs, rests);
         } else {
             code.jump(ask);
@@ -99,7 +107,7 @@ impl Maker<'_> {
         state: &ControlState,
         process: Process,
         timeout: Value,
-        room: Value,
+        workspace: Value,
         ask: Block,
         purpose: Purpose,
     ) {
@@ -112,7 +120,7 @@ impl Maker<'_> {
         let count = code.register(zero);
         let has_escapes = state.moves.iter().any(|id| self.program.move_of(*id).escape != 0);
         let group = has_escapes.then(|| code.register(zero));
-        self.visit(code, state, &Visit { process, timeout, room, count, group, ask, purpose });
+        self.visit(code, state, &Visit { process, timeout, workspace, count, group, ask, purpose });
     }
 
     fn visit(&self, code: &mut Code<'_>, state: &ControlState, visit: &Visit) {
@@ -130,7 +138,7 @@ impl Maker<'_> {
                 stop_at_other_groups(code, group, candidate.escape, end);
             }
             let on_fault = OnFault::Goto(faulty);
-            let scope = self.scope(visit.process, visit.timeout, visit.room, on_fault);
+            let scope = self.scope(visit.process, visit.timeout, visit.workspace, on_fault);
             let blocks = (enabled, next, visit.ask);
             self.guard(code, &scope, candidate, visit.count, blocks, |scope, code, channel| {
                 self.offer(code, scope, (id, candidate), channel);
@@ -153,14 +161,14 @@ impl Maker<'_> {
         code.give(number);
     }
 
-    /// Asks the other processes to answer the offer that lies in the room.
+    /// Asks the other processes to answer the offer that lies in the workspace.
     fn after_offer(
         &self,
         code: &mut Code<'_>,
         visit: &Visit,
-        scope: &crate::value::Scope<'_>,
+        scope: &Scope<'_>,
         (id, candidate): (MoveId, &Move),
-        channel: &crate::channel::Channel,
+        channel: &Channel,
         next: Block,
     ) {
         let Some(channel) = channel.rendezvous() else { unreachable!("a rendezvous channel") };
@@ -169,7 +177,7 @@ impl Maker<'_> {
         let doubled = code.arithmetic(Arithmetic::ShiftLeft, scope.pid, one);
         let who = code.arithmetic(Arithmetic::Or, doubled, visit.timeout);
         let number = code.number(id.0 as i32);
-        let arguments = [visit.room, scope.state, scope.frame, who, number, channel, before];
+        let arguments = [visit.workspace, scope.state, scope.frame, who, number, channel, before];
         let after = code.call(HelperId::Offer as usize, &arguments);
         let minus_one = code.number(ASK_MOVES);
         let failed = code.compare(Compare::Equal, after, minus_one);
@@ -189,31 +197,36 @@ impl Maker<'_> {
         }
     }
 
-    /// Adds a lead for an enabled move, whose guard holds or cannot be evaluated.
+    /// Adds a header for an enabled move, whose guard holds or cannot be evaluated.
     fn enter(&self, code: &mut Code<'_>, visit: &Visit, id: MoveId, holds: bool) {
         let taken = self.program.move_of(id);
         let successor = match visit.purpose {
             Purpose::List => None,
             Purpose::Expand if !holds || !self.support().effect(taken) => {
                 let (ask, zero) = (code.number(ASK_STEP as i32), code.number(0));
-                note_question(code, visit.room);
+                note_question(code, visit.workspace);
                 Some((ask, zero, zero))
             }
             Purpose::Expand if self.notes => Some(self.take_in_place(code, visit, taken)),
             Purpose::Expand => Some(self.take_on_a_copy(code, visit, taken)),
         };
         let index = code.get(visit.count);
-        let leads = code.load_wide(visit.room, Room::LEADS);
-        let lead = code.element(leads, index, LEAD);
+        let headers = code.load_wide(visit.workspace, Workspace::HEADERS);
+        let header = code.element(headers, index, HEADER);
         if let Some((result, start, length)) = successor {
-            code.store(Memory::Four, start, lead, offset_of!(Lead, start) as u32);
-            code.store(Memory::Four, length, lead, offset_of!(Lead, length) as u32);
-            code.store(Memory::Four, result, lead, offset_of!(Lead, result) as u32);
+            code.store(Memory::Four, start, header, offset_of!(SuccessorHeader, start) as u32);
+            code.store(Memory::Four, length, header, offset_of!(SuccessorHeader, length) as u32);
+            code.store(Memory::Four, result, header, offset_of!(SuccessorHeader, result) as u32);
         }
-        code.store(Memory::Four, visit.process.pid, lead, offset_of!(Lead, who) as u32);
+        code.store(
+            Memory::Four,
+            visit.process.pid,
+            header,
+            offset_of!(SuccessorHeader, who) as u32,
+        );
         let number = code.number(id.0 as i32);
-        code.store_widened(number, lead, offset_of!(Lead, transition) as u32);
-        code.store_nothing(lead, offset_of!(Lead, asleep) as u32);
+        code.store_widened(number, header, offset_of!(SuccessorHeader, transition) as u32);
+        code.store_nothing(header, offset_of!(SuccessorHeader, sleep_set) as u32);
         let one = code.number(1);
         let more = code.arithmetic(Arithmetic::Add, index, one);
         code.set(visit.count, more);
@@ -226,15 +239,15 @@ impl Maker<'_> {
         visit: &Visit,
         taken: &Move,
     ) -> (Value, Value, Value) {
-        let copy = code.load_wide(visit.room, Room::OUT);
-        let length = code.load(Memory::Four, visit.room, Room::STATE_LENGTH);
+        let copy = code.load_wide(visit.workspace, Workspace::OUT);
+        let length = code.load(Memory::Four, visit.workspace, Workspace::STATE_LENGTH);
         code.copy(visit.process.state, copy, length);
         let (offset, _) = code.distance(visit.process.state, visit.process.frame);
         let frame = code.further(copy, offset);
         let (done, result) = code.block_with_number();
         let ask = code.cold_block();
         let process = Process { state: copy, frame, pid: visit.process.pid };
-        let scope = self.scope(process, visit.timeout, visit.room, OnFault::Deliver(done));
+        let scope = self.scope(process, visit.timeout, visit.workspace, OnFault::Deliver(done));
         self.effect(code, &scope, taken, false, ask);
         self.asked(code, visit, ask, done);
         let length = match resizes(taken) {
@@ -245,16 +258,16 @@ impl Maker<'_> {
             }
         };
         let end = code.element(copy, length, 1);
-        code.store_wide(end, visit.room, Room::OUT);
+        code.store_wide(end, visit.workspace, Workspace::OUT);
         let result = match self.block_behind(taken) {
             None => self.with_control(code, taken, result),
             Some(block) => {
                 let block = code.number(block as i32);
-                let arguments = [visit.room, copy, frame, visit.process.pid, block, result];
+                let arguments = [visit.workspace, copy, frame, visit.process.pid, block, result];
                 code.call(HelperId::Follow as usize, &arguments)
             }
         };
-        let base = code.load_wide(visit.room, Room::BASE);
+        let base = code.load_wide(visit.workspace, Workspace::BASE);
         let (_, start) = code.distance(base, copy);
         (result, start, length)
     }
@@ -263,7 +276,7 @@ impl Maker<'_> {
     pub(crate) fn asked(&self, code: &mut Code<'_>, visit: &Visit, ask: Block, done: Block) {
         code.begin(ask);
         let number = code.number(ASK_STEP as i32);
-        note_question(code, visit.room);
+        note_question(code, visit.workspace);
         code.jump_with(done, number);
         code.begin(done);
     }
@@ -273,7 +286,7 @@ impl Maker<'_> {
         match taken.keeps_control {
             false => result,
             true => {
-                let transient = code.number(Lead::TRANSIENT as i32);
+                let transient = code.number(SuccessorHeader::TRANSIENT as i32);
                 code.arithmetic(Arithmetic::Or, result, transient)
             }
         }
@@ -287,10 +300,10 @@ fn give_up(code: &mut Code<'_>, ask: Block) {
     code.give(number);
 }
 
-/// Some lead needs the interpreter.
-fn note_question(code: &mut Code<'_>, room: Value) {
+/// Some header needs the interpreter.
+fn note_question(code: &mut Code<'_>, workspace: Value) {
     let one = code.number(1);
-    code.store(Memory::Four, one, room, Room::ASKS);
+    code.store(Memory::Four, one, workspace, Workspace::ASKS);
 }
 
 /// Once a move of an escape was enabled, those of other groups are not tried.
