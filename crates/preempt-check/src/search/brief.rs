@@ -32,6 +32,18 @@ impl Brief {
         &self.list
     }
 
+    /// Has deterministic parts of indivisible sequences passed over or not, see [`Brief::inner`].
+    #[inline(always)]
+    pub(crate) fn follow_sequences(&mut self, follow: bool) {
+        self.list.leads.follow_sequences = follow;
+    }
+
+    /// The steps of an indivisible sequence that follow the step to a successor.
+    #[inline(always)]
+    pub(crate) fn inner(&self, at: usize) -> impl Iterator<Item = Step> + '_ {
+        self.list.lead(at).inner(&self.bytes)
+    }
+
     /// How many successors there are.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {

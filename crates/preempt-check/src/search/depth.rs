@@ -121,6 +121,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
         self.window.start(&state);
+        self.follow_sequences(true);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
             && self.tally.reports(self.system, fault)
         {
@@ -152,7 +153,8 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
                     continue;
                 }
             }
-            let depth = below + self.system.depth_of(step);
+            let inner = self.pass_inner(at);
+            let depth = below + self.system.depth_of(step) + inner;
             // Of a rendezvous the first half counts even if the second leads to a known state.
             self.tally.depth = self.tally.depth.max(u64::from(depth) - 1);
             if u64::from(depth) >= self.depth_limit {
@@ -187,6 +189,19 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             }
         }
         Ok(())
+    }
+
+    /// Counts the steps of an indivisible sequence that lie between a step and its successor.
+    #[inline(always)]
+    fn pass_inner(&mut self, at: usize) -> u32 {
+        let inner = self.window.form.list().lead(at).inner_steps() as u32;
+        if inner > 0 {
+            let (tally, system) = (&mut self.tally, self.system);
+            self.window.form.each_inner(at, |step| tally.take(system, step));
+            tally.atomic_steps += u64::from(inner);
+            self.sequence_steps = self.sequence_steps.saturating_add(inner);
+        }
+        inner
     }
 
     /// Offers a successor to the store.
@@ -249,7 +264,8 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
                 self.mark(id, true);
             }
         }
-        let frame = Frame { id, start, next: 0, count, depth, pick, outside: false };
+        let followed = self.window.form.list().follows_sequences(start as usize);
+        let frame = Frame { id, start, next: 0, count, depth, pick, outside: false, followed };
         pages::push(&mut self.frames, frame);
         self.hash_section(start, id)?;
         self.window.trim(&mut self.frames);
@@ -307,7 +323,8 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
             let tried = Some(frame.pick);
             let pick = self.reducer.expand(self.system, tried, &mut self.window.form);
             let count = self.window.form.list().len() as u32 - frame.start;
-            self.frames[top] = Frame { pick, count, next: 0, ..frame };
+            let followed = self.window.form.list().follows_sequences(frame.start as usize);
+            self.frames[top] = Frame { pick, count, next: 0, followed, ..frame };
             self.hash_section(frame.start, frame.id)?;
             return Ok(());
         }
@@ -350,7 +367,7 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
         let top = lost.end - 1;
         for at in lost {
             let start = self.window.form.list().len() as u32;
-            self.fill_again(self.frames[at].pick);
+            self.fill_again(at);
             self.frames[at].start = start;
             self.hash_section(start, self.frames[at].id)?;
             if at != top {
@@ -361,9 +378,20 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
         Ok(())
     }
 
-    /// Appends the section of a selection that was made before.
-    fn fill_again(&mut self, pick: Pick) {
+    /// Appends the section of a frame as it was when the frame was entered, also if the system was slower
+    /// then and did not pass over anything.
+    fn fill_again(&mut self, at: usize) {
+        let Frame { pick, followed, .. } = self.frames[at];
+        self.follow_sequences(followed);
         self.reducer.expand_again(self.system, pick, &mut self.window.form);
+        self.follow_sequences(true);
+    }
+
+    /// Has deterministic parts of indivisible sequences passed over or not. A limit on the depth is a matter
+    /// of single steps.
+    #[inline(always)]
+    fn follow_sequences(&mut self, follow: bool) {
+        self.window.form.follow_sequences(follow && self.depth_limit == u64::MAX);
     }
 
     fn fault(&mut self, outcome: Outcome) -> Result<(), Ended> {
@@ -404,10 +432,11 @@ impl<S: System + ?Sized, T: Store, F: Form> DepthFirst<'_, S, T, F> {
                 break;
             }
             self.window.truncate(0);
-            self.fill_again(frame.pick);
+            self.fill_again(at);
             let taken = frame.next as usize - 1;
             let form = &mut self.window.form;
             steps.push(form.list().get(taken).0);
+            form.each_inner(taken, |step| steps.push(step));
             form.enter(taken);
         }
         self.window = present;

@@ -7,12 +7,20 @@
 use super::brief::Brief;
 use super::leads::LeadList;
 use crate::store::{Pending, StateId, Store, StoreFull, pages};
-use preempt_core::{Lead, ProcessId, System};
+use preempt_core::{Lead, ProcessId, Step, System};
 
 /// Successors of the frames on a stack, and the state of the frame on top.
 pub(crate) trait Form: Default {
     /// The successors. Where their bytes are is the form's business.
     fn list(&self) -> &LeadList;
+
+    /// Has deterministic parts of indivisible sequences passed over or not, if the form can.
+    #[inline(always)]
+    fn follow_sequences(&mut self, _follow: bool) {}
+
+    /// Calls `each` for the steps of an indivisible sequence that follow the step to a successor.
+    #[inline(always)]
+    fn each_inner(&self, _at: usize, _each: impl FnMut(Step)) {}
 
     /// Memory in use, in bytes.
     fn memory(&self) -> usize;
@@ -97,6 +105,16 @@ impl Form for Copies {
     #[inline(always)]
     fn list(&self) -> &LeadList {
         self.successors.list()
+    }
+
+    #[inline(always)]
+    fn follow_sequences(&mut self, follow: bool) {
+        self.successors.follow_sequences(follow);
+    }
+
+    #[inline(always)]
+    fn each_inner(&self, at: usize, each: impl FnMut(Step)) {
+        self.successors.inner(at).for_each(each);
     }
 
     fn memory(&self) -> usize {

@@ -32,6 +32,12 @@ impl LeadList {
         &self.leads.list[at]
     }
 
+    /// Whether a lead from `start` on leads beyond steps of an indivisible sequence.
+    #[inline(always)]
+    pub(crate) fn follows_sequences(&self, start: usize) -> bool {
+        self.leads.list[start..].iter().any(|lead| lead.inner_steps() > 0)
+    }
+
     /// The step to a successor, how it went, and whether it leads into an indivisible sequence.
     #[inline(always)]
     pub(crate) fn get(&self, at: usize) -> (Step, Outcome, bool) {
