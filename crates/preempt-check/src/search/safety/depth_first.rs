@@ -122,6 +122,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
         self.window.start(&state);
+        self.run_sequences(true);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
             && self.tally.reports(self.system, fault)
         {
@@ -154,7 +155,8 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                     continue;
                 }
             }
-            let depth = below + self.system.depth_of(step);
+            let inner = self.pass_inner(at);
+            let depth = below + self.system.depth_of(step) + inner;
             // Of a rendezvous the first half counts even if the second leads to a known state.
             self.tally.depth = self.tally.depth.max(u64::from(depth) - 1);
             if u64::from(depth) >= self.depth_limit {
@@ -189,6 +191,19 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
             }
         }
         Ok(())
+    }
+
+    /// Counts the steps of an indivisible sequence that lie between a step and its successor.
+    #[inline(always)]
+    fn pass_inner(&mut self, at: usize) -> u32 {
+        let inner = self.window.states.headers()[at].inner_steps() as u32;
+        if inner > 0 {
+            let (tally, system) = (&mut self.tally, self.system);
+            self.window.states.each_inner(at, |step| tally.take(system, step));
+            tally.atomic_steps += u64::from(inner);
+            self.sequence_steps = self.sequence_steps.saturating_add(inner);
+        }
+        inner
     }
 
     /// Offers a successor to the store.
@@ -251,7 +266,8 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                 self.mark(id, true);
             }
         }
-        let frame = Frame { id, start, next: 0, count, depth, pick, outside: false };
+        let in_one_go = self.window.states.runs_sequences(start as usize);
+        let frame = Frame { id, start, next: 0, count, depth, pick, outside: false, in_one_go };
         pages::push(&mut self.frames, frame);
         self.hash_section(start, id)?;
         self.window.trim(&mut self.frames);
@@ -309,7 +325,8 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
             let tried = Some(frame.pick);
             let pick = self.reducer.expand(self.system, tried, &mut self.window.states);
             let count = self.window.states.headers().len() as u32 - frame.start;
-            self.frames[top] = Frame { pick, count, next: 0, ..frame };
+            let in_one_go = self.window.states.runs_sequences(frame.start as usize);
+            self.frames[top] = Frame { pick, count, next: 0, in_one_go, ..frame };
             self.hash_section(frame.start, frame.id)?;
             return Ok(());
         }
@@ -352,7 +369,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         let top = lost.end - 1;
         for at in lost {
             let start = self.window.states.headers().len() as u32;
-            self.fill_again(self.frames[at].pick);
+            self.fill_again(at);
             self.frames[at].start = start;
             self.hash_section(start, self.frames[at].id)?;
             if at != top {
@@ -363,9 +380,20 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         Ok(())
     }
 
-    /// Appends the section of a selection that was made before.
-    fn fill_again(&mut self, pick: Pick) {
+    /// Appends the section of a frame as it was when the frame was entered, also if the system was slower
+    /// then and did not pass over anything.
+    fn fill_again(&mut self, at: usize) {
+        let Frame { pick, in_one_go, .. } = self.frames[at];
+        self.run_sequences(in_one_go);
         self.reducer.expand_again(self.system, pick, &mut self.window.states);
+        self.run_sequences(true);
+    }
+
+    /// Has deterministic parts of indivisible sequences passed over or not. A limit on the depth is a matter
+    /// of single steps.
+    #[inline(always)]
+    fn run_sequences(&mut self, run: bool) {
+        self.window.states.run_sequences(run && self.depth_limit == u64::MAX);
     }
 
     fn fault(&mut self, outcome: Outcome) -> Result<(), Ended> {
@@ -406,10 +434,11 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                 break;
             }
             self.window.truncate(0);
-            self.fill_again(frame.pick);
+            self.fill_again(at);
             let taken = frame.next as usize - 1;
             let states = &mut self.window.states;
             steps.push(states.step(taken).0);
+            states.each_inner(taken, |step| steps.push(step));
             states.enter(taken);
         }
         self.window = present;

@@ -16,6 +16,20 @@ pub(crate) trait StateAccess: Default {
     /// The step to a successor, and how it went.
     fn step(&self, at: usize) -> (Step, Outcome);
 
+    /// Has deterministic parts of indivisible sequences run in one go or not, if it can.
+    #[inline(always)]
+    fn run_sequences(&mut self, _run: bool) {}
+
+    /// Whether a successor from `start` on lies behind steps of such a sequence.
+    #[inline(always)]
+    fn runs_sequences(&self, start: usize) -> bool {
+        self.headers()[start..].iter().any(|header| header.inner_steps() > 0)
+    }
+
+    /// Calls `each` for the steps of an indivisible sequence that follow the step to a successor.
+    #[inline(always)]
+    fn each_inner(&self, _at: usize, _each: impl FnMut(Step)) {}
+
     /// Memory in use, in bytes.
     fn memory(&self) -> usize;
 
@@ -96,6 +110,16 @@ impl StateAccess for Copies {
     #[inline(always)]
     fn step(&self, at: usize) -> (Step, Outcome) {
         self.successors.step(at)
+    }
+
+    #[inline(always)]
+    fn run_sequences(&mut self, run: bool) {
+        self.successors.run_sequences = run;
+    }
+
+    #[inline(always)]
+    fn each_inner(&self, at: usize, each: impl FnMut(Step)) {
+        self.successors.headers[at].inner(&self.successors.data).for_each(each);
     }
 
     fn memory(&self) -> usize {

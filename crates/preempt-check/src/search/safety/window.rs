@@ -31,6 +31,9 @@ pub(crate) struct Frame {
     pub(crate) pick: crate::reduce::Pick,
     /// Whether a successor was met that is not on the stack.
     pub(crate) outside: bool,
+    /// Whether successors of the section lie behind steps of indivisible sequences that were passed over.
+    /// Whoever computes it again must pass over them as well, or must not.
+    pub(crate) in_one_go: bool,
 }
 
 impl Frame {

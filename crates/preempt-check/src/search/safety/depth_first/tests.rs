@@ -9,6 +9,7 @@ use super::*;
 use crate::Reduction;
 use crate::store::{Adaptive, Bitstate, Compact, Tree};
 use preempt_core::Statistics;
+use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
 use preempt_promela::syntax::{ParseOptions, parse};
@@ -27,7 +28,7 @@ fn interpreter(text: &str) -> Option<Interpreter> {
 type Found = (Statistics, Option<Stop>, Option<Vec<Step>>);
 
 fn found<A: StateAccess, T: Store>(
-    system: &Interpreter,
+    system: &impl System,
     mut store: T,
     options: &Options,
     window: usize,
@@ -81,6 +82,66 @@ fn in_place_or_on_copies() {
     }
     println!("{compared} compared, {dropped} deep, {interrupted} with sequences");
     assert!(compared > 100 && dropped > 30 && interrupted > 30);
+}
+
+/// Machine code passes over deterministic parts of indivisible sequences, once it is there: in the middle of
+/// a search, whose stack holds what the interpreter did before. What was dropped of the stack is computed
+/// again, and so is the way to an error.
+#[test]
+fn sequences_in_one_go_or_step_by_step() {
+    let (mut compared, mut passed_over, mut failed) = (0, 0, 0);
+    // Long enough for the interpreter to be replaced half way down.
+    let long = "short n; byte x, y;
+        active proctype p() {
+            do
+            :: n < 2500 -> atomic { n++; x = n % 3; if :: x == 1 -> y = 1 - y :: else fi; x = y }
+            :: n == 2500 -> break
+            od;
+            assert(y == 7)
+        }
+        active proctype q() { atomic { n > 500; y = 1; x = 0; n < 5 }; y = 3 }";
+    let texts = (1..=60).map(|seed| random::make(&mut random::Random::new(seed), None).text());
+    for (seed, text) in std::iter::once(long.to_owned()).chain(texts).enumerate() {
+        if !text.contains("atomic") {
+            continue;
+        }
+        let Some(interpreter) = interpreter(&text) else { continue };
+        let Ok(prepared) = Native::new(&interpreter) else { continue };
+        prepared.prepare();
+        for reduction in [Reduction::None, Reduction::Full] {
+            for max_errors in [0, 2] {
+                let options = Options { reduction, max_errors, ..Options::default() };
+                let store = || Exact::new(16 << 20);
+                let truth = found::<Copies, _>(&interpreter, store(), &options, WINDOW);
+                let endless = truth.0.depth > u64::from(LONG_SEQUENCE);
+                if truth.1.is_some()
+                    || truth.0.states > 4 * MOST_STATES
+                    || endless && max_errors > 0
+                {
+                    continue;
+                }
+                compared += 1;
+                passed_over += u64::from(truth.0.atomic_steps > 20);
+                failed += u64::from(truth.2.is_some());
+                for window in [WINDOW, 1 << 9] {
+                    let Ok(late) = Native::new(&interpreter) else { continue };
+                    for (name, native) in [("prepared", &prepared), ("late", &late)] {
+                        let mut by_native = found::<Copies, _>(native, store(), &options, window);
+                        // After how many steps an endless sequence is seen to be one may differ.
+                        if endless {
+                            let Statistics { states, errors, .. } = by_native.0;
+                            by_native.0 = Statistics { states, errors, ..truth.0.clone() };
+                            by_native.2.clone_from(&truth.2);
+                        }
+                        let who = format!("{name}, {window}, seed {seed}, {options:?}\n{text}");
+                        assert_eq!(by_native, truth, "{who}");
+                    }
+                }
+            }
+        }
+    }
+    println!("{compared} compared, {passed_over} with many inner steps, {failed} with errors");
+    assert!(compared > 80 && passed_over > 10 && failed > 30);
 }
 
 /// States that grow and shrink by more than what there was room for, on a stack that is mostly dropped.
