@@ -185,9 +185,7 @@ pub(crate) fn run(
     };
     let passed = status.is_some_and(|status| status.success());
     let text = fs::read_to_string(&report).unwrap_or_default();
-    let limit = options.seconds as f64;
-    let mut rows: Vec<Row> =
-        text.lines().filter_map(|line| row(test, line, passed, limit)).collect();
+    let mut rows: Vec<Row> = text.lines().filter_map(|line| row(test, line, passed)).collect();
     let processor = processor_time_of_children() - used;
     let total: f64 = rows.iter().map(|row| row.seconds).sum();
     for row in &mut rows {
@@ -270,7 +268,7 @@ impl Row {
     }
 }
 
-fn row(test: &str, line: &str, passed: bool, limit: f64) -> Option<Row> {
+fn row(test: &str, line: &str, passed: bool) -> Option<Row> {
     let value: serde_json::Value = serde_json::from_str(line).ok()?;
     let seconds = value["seconds"].as_f64()?;
     let outcome = match value["verdict"].as_str()? {
@@ -281,7 +279,9 @@ fn row(test: &str, line: &str, passed: bool, limit: f64) -> Option<Row> {
             expected: passed,
         },
         _ => match value["bound"].as_u64() {
-            Some(bound) if seconds < 0.9 * limit && value["verdict"] != "inconclusive" => {
+            Some(bound)
+                if value["asked"].as_u64() == Some(bound) && value["verdict"] != "inconclusive" =>
+            {
                 Outcome::AskedBound(bound)
             }
             bound => Outcome::WithinBound(bound),
@@ -289,4 +289,30 @@ fn row(test: &str, line: &str, passed: bool, limit: f64) -> Option<Row> {
     };
     let executions = value["executions"].as_u64()?;
     Some(Row { test: test.to_string(), outcome, executions, seconds, processor: 0.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(line: &str) -> Option<Outcome> {
+        row("t", line, true).map(|row| row.outcome)
+    }
+
+    /// Only a bound that the test itself sets makes a model that was explored within it complete.
+    #[test]
+    fn bounds_that_are_asked_for_and_bounds_that_time_allowed() {
+        let line = |verdict: &str, asked: &str| {
+            let rest = "\"executions\":7,\"seconds\":0.1";
+            format!("{{\"verdict\":\"{verdict}\",\"bound\":2,\"asked\":{asked},{rest}}}")
+        };
+        assert_eq!(outcome(&line("holds", "null")), Some(Outcome::Holds));
+        assert_eq!(outcome(&line("holds_within_bound", "2")), Some(Outcome::AskedBound(2)));
+        for asked in ["null", "3"] {
+            let within = Some(Outcome::WithinBound(Some(2)));
+            assert_eq!(outcome(&line("holds_within_bound", asked)), within);
+        }
+        assert_eq!(outcome(&line("inconclusive", "2")), Some(Outcome::WithinBound(Some(2))));
+        assert_eq!(outcome("no line of a report"), None);
+    }
 }

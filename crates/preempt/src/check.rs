@@ -361,7 +361,7 @@ impl Check {
         let check = self.with_environment(&environment);
         let report = check.run_saved(&body);
         if let Some(path) = &environment.report {
-            saved::append(path, &report.to_json_line(check.name.as_deref()));
+            saved::append(path, &report.to_json_line(check.name.as_deref(), check.bound));
         }
         if let Outcome::Failed(failure) = &report.outcome {
             let mut text = failure.full(&report, check.name.as_deref());

@@ -5,8 +5,8 @@ use crate::report::{Outcome, Report};
 use std::fmt::Write;
 
 impl Report {
-    /// One object without line breaks.
-    pub(crate) fn to_json_line(&self, name: Option<&str>) -> String {
+    /// One object without line breaks. `asked` is the bound on preemptions that the test sets, if any.
+    pub(crate) fn to_json_line(&self, name: Option<&str>, asked: Option<u32>) -> String {
         let mut line = String::from("{");
         if let Some(name) = name.or(std::thread::current().name()) {
             field(&mut line, "name", &quoted(name));
@@ -21,6 +21,11 @@ impl Report {
         let mut first = self.per_bound.iter().filter(|row| row.stale == 0);
         let bound = first.next_back().map(|row| row.preemptions.to_string());
         field(&mut line, "bound", bound.as_deref().unwrap_or("null"));
+        let asked = asked.map(|bound| bound.to_string());
+        field(&mut line, "asked", asked.as_deref().unwrap_or("null"));
+        if let Some(delays) = self.delays {
+            field(&mut line, "delays", &delays.to_string());
+        }
         field(&mut line, "executions", &self.executions.to_string());
         field(&mut line, "partial_orders", &self.partial_orders.to_string());
         field(&mut line, "seconds", &format!("{:.6}", self.time.as_secs_f64()));
@@ -73,8 +78,9 @@ mod tests {
     #[test]
     fn a_report_is_one_object_on_one_line() {
         let report = crate::Check::new().run(|| {});
-        let line = report.to_json_line(Some("a::b"));
-        assert!(line.starts_with(r#"{"name":"a::b","verdict":"holds","bound":0,"executions":1,"#));
+        let line = report.to_json_line(Some("a::b"), Some(2));
+        let begin = r#"{"name":"a::b","verdict":"holds","bound":0,"asked":2,"executions":1,"#;
+        assert!(line.starts_with(begin), "{line}");
         assert!(line.ends_with('}') && !line.contains('\n'), "{line}");
     }
 }

@@ -108,7 +108,7 @@ pub mod model {
             let executions = self.executions.load(Relaxed);
             let seconds = time.as_secs_f64();
             let line = format!(
-                "{{\"verdict\":\"{verdict}\",\"bound\":{bound},\"executions\":{executions},\
+                "{{\"verdict\":\"{verdict}\",\"bound\":{bound},\"asked\":{bound},\"executions\":{executions},\
                  \"seconds\":{seconds:.6}}}\n"
             );
             if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
