@@ -2,8 +2,10 @@
 //!
 //! The kernel looks at the word and starts to wait in one indivisible step. Here that is a lock of
 //! our own per address, taken by both sides; nobody else runs while it is held, because everything
-//! inside is urgent, so it adds no scheduling points beyond its first.
+//! inside is urgent, so it adds no scheduling points beyond its first. Both begin with a full barrier, as
+//! Linux promises: what a thread has stored before it calls is seen by whoever looks after their call.
 
+use crate::atomics::fence;
 use crate::control::{Place, operation, perform, urgently};
 use crate::entry::{inside, is_program};
 use crate::mutex::object;
@@ -77,6 +79,7 @@ pub(crate) fn futex(word: usize, command: usize, value: usize, timeout: usize) -
 
 fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
     let place = Place { pc, address: word };
+    fence(Order::SequentiallyConsistent);
     let result = inside(|runtime| {
         let lock = object(runtime, word, Kind::FutexLock);
         let queue = object(runtime, word, Kind::FutexQueue);
@@ -107,6 +110,7 @@ fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
 
 fn wake(word: usize, most: i32, pc: usize) -> c_long {
     let place = Place { pc, address: word };
+    fence(Order::SequentiallyConsistent);
     inside(|runtime| {
         let lock = object(runtime, word, Kind::FutexLock);
         let queue = object(runtime, word, Kind::FutexQueue);
