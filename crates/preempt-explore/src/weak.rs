@@ -38,8 +38,9 @@ pub(crate) struct Write {
     value: u64,
     /// Hash of the history of the writer.
     version: u64,
-    /// Vector clock that whoever acquires it joins.
-    released: Arc<[u32]>,
+    /// Vector clock that whoever acquires it joins; `None` of the initial value. (An empty `Arc` would be
+    /// counted in static memory, which forked processes do not share.)
+    released: Option<Arc<[u32]>>,
     /// Virtual time of the writer.
     moment: Duration,
     /// Whether a read-modify-write reads it, which then stands right behind it.
@@ -161,7 +162,7 @@ impl Weak {
                 time: 0,
                 value: object.value,
                 version: object.version,
-                released: Arc::default(),
+                released: None,
                 moment: Duration::ZERO,
                 taken: false,
                 position: None,
@@ -276,7 +277,12 @@ impl World {
         let Some(thread) = self.threads.get(id.index()) else { return false };
         let operation = &thread.operation;
         let number = operation.action.is_number() && operation.object != ObjectId::NONE;
-        let newest_only = operation.action == Action::Load && operation.second == Operation::NEWEST;
+        let newest_only = match operation.action {
+            Action::Load => operation.second == Operation::NEWEST,
+            // What is stored is not known yet, and will be the newest value in memory.
+            Action::Store => operation.second == crate::POINTER,
+            _ => false,
+        };
         if thread.status != Status::Ready || !number || newest_only || !self.can_go_on(id) {
             return false;
         }
@@ -325,7 +331,7 @@ impl World {
         let source = plan.reads.map(|at| &weak.writes(object)[at]);
         let mut clock = clocks.of(step.thread).to_vec();
         if let Some(source) = source.filter(|_| plan.order.acquires()) {
-            merge(&mut clock, &source.released);
+            merge(&mut clock, source.released.as_deref().unwrap_or_default());
         }
         let name = plan.writes.map(|_| self.action_name(step.thread));
         let names = (source.map(|write| write.name), name);
@@ -428,7 +434,7 @@ impl World {
         }
         let moment = self.times.as_ref().map_or(Duration::ZERO, |times| times.now(id));
         let time = clocks.now(id);
-        let joins = source.map(|write| &*write.released);
+        let joins = source.and_then(|write| write.released.as_deref());
         if plan.writes.is_some() && self.rules.mixed {
             clocks.atomic_write(id, operation.object, operation.site);
         }
@@ -453,7 +459,6 @@ impl World {
         if let Some((at, value)) = plan.writes {
             let location = Arc::make_mut(location);
             let position = Some(weak.source.position);
-            let released = released.unwrap_or_default();
             let (thread, taken) = (id, false);
             let write =
                 Write { name, thread, time, value, version, released, moment, taken, position };

@@ -179,6 +179,7 @@ impl Shared {
 
     fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.bucket.load(Ordering::SeqCst),
             states: self.states.load(Ordering::SeqCst),
             transitions: 1 + self.transitions.load(Ordering::SeqCst),
