@@ -33,7 +33,7 @@ export function openLanes() {
 
 export function showLanes() {
   learn(session.look);
-  const template = `64px repeat(${Math.max(1, lanes.length)}, minmax(130px, 2fr)) minmax(150px, 2fr) ${"minmax(64px, .6fr) ".repeat(session.watches.length)}`;
+  const template = `64px repeat(${Math.max(1, lanes.length)}, minmax(140px, 2fr)) minmax(150px, 2fr) ${"minmax(64px, .6fr) ".repeat(session.watches.length)}`;
   const names = $("names");
   names.replaceChildren(make("div", "number", "step"));
   for (const { pid, name } of lanes) {
@@ -47,13 +47,18 @@ export function showLanes() {
     cell.title = text;
     names.append(cell);
   }
-  const width = 64 + 130 * Math.max(1, lanes.length) + 150 + 64 * session.watches.length;
+  const width = 64 + 140 * Math.max(1, lanes.length) + 150 + 64 * session.watches.length;
   $("spacer").style.minWidth = names.style.minWidth = width + "px";
   $("scroll").style.setProperty("--columns", template);
   $("spacer").style.height = (session.trail.length + 1) * ROW + "px";
   const box = $("scroll"), top = session.here * ROW;
   const view = box.clientHeight - 34;
   if (top < box.scrollTop || top + ROW > box.scrollTop + view) box.scrollTop = top - view / 2;
+  const last = rows.get(session.here - 1);
+  const cell = last && names.children[1 + lanes.findIndex(({ pid }) => pid === last.pid)];
+  if (cell && (cell.offsetLeft < box.scrollLeft + 64 || cell.offsetLeft + cell.offsetWidth > box.scrollLeft + box.clientWidth)) {
+    box.scrollLeft = cell.offsetLeft - box.clientWidth / 2;
+  }
   render();
 }
 

@@ -79,7 +79,8 @@ export const showAutomata = () => act(async () => {
     }));
   }
   holder.replaceChildren(bar, scroll);
-  scroll.querySelector(".node.here")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  const marked = chosen.nodes?.find(({ here }) => here.length);
+  if (marked) scroll.scrollTo(marked.box[0] - scroll.clientWidth / 2, marked.box[1] - scroll.clientHeight / 2);
 });
 
 export const showGraph = () => act(async () => {
@@ -125,4 +126,6 @@ export const showGraph = () => act(async () => {
   const opened = holder.querySelector("details")?.open;
   holder.replaceChildren(bar, scroll);
   details.open = Boolean(opened);
+  const present = picture.nodes[0]?.box;
+  if (present) scroll.scrollTo(present[0] + present[2] / 2 - scroll.clientWidth / 2, 0);
 });

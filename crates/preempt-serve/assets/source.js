@@ -101,5 +101,11 @@ export function showSource() {
     row.querySelector(".mark").append(mark);
     if (pid === last?.pid || !target) target = row;
   }
-  target?.scrollIntoView({ block: "nearest" });
+  if (target) reveal(target);
+}
+
+/** Scrolls the panel, never the page. */
+function reveal(row) {
+  const panel = $("source"), view = panel.getBoundingClientRect(), place = row.getBoundingClientRect();
+  if (place.top < view.top || place.bottom > view.bottom) panel.scrollTop += place.top - view.top - view.height / 2;
 }

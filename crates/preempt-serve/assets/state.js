@@ -66,7 +66,7 @@ function queue({ name, value }, change) {
 }
 
 function showWatches() {
-  $("watch-form").hidden = !session.info.has_expressions;
+  $("watch-form").parentElement.hidden = !session.info.has_expressions;
   $("watches").replaceChildren(...session.watches.map((text, at) => {
     const item = make("li");
     const { value, problem } = session.look.watches[at] ?? {};

@@ -40,6 +40,8 @@ export function chooseStep(by) {
 
 export function showSteps() {
   const { look } = session;
+  $("condition").placeholder = session.info.has_expressions ? "run until, e.g. len(q) > 3" : "run to a breakpoint";
+  $("condition").disabled = !session.info.has_expressions;
   const box = $("steps");
   const focused = box.contains(document.activeElement);
   box.replaceChildren();

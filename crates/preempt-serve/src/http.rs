@@ -8,7 +8,7 @@ use crate::assets;
 use crate::explorer::{Explorer, Refusal};
 use crate::guard::{Denied, Guard};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Body, Bytes, Frame, Incoming};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -206,6 +206,13 @@ impl Body for Answer {
         match self {
             Answer::Whole(body) => body.is_end_stream(),
             Answer::Events(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Answer::Whole(body) => body.size_hint(),
+            Answer::Events(_) => SizeHint::default(),
         }
     }
 }
