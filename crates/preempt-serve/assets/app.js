@@ -110,7 +110,7 @@ function draw() {
   showSteps();
   showState();
   showView();
-  remember();
+  rememberSoon();
 }
 
 const shortName = (name) => name.split("/").pop();
@@ -149,8 +149,16 @@ export const run = (mode, more = {}) => act(async () => {
   if (words[answer.end]) say(words[answer.end], answer.end === "nowhere" || answer.end === "limit" ? "warn" : "");
 });
 
-/** The address names the state, so that it can be shared. */
+/** The address names the state, so that it can be shared. Browsers are slow with long ones: not at every key. */
+let remembering = 0;
+function rememberSoon() {
+  clearTimeout(remembering);
+  if (session.trail.length < 2000) remember();
+  else remembering = setTimeout(remember, 400);
+}
+
 function remember() {
+  clearTimeout(remembering);
   const parts = [`model=${session.model}`, `path=${encode(session.trail)}`];
   if (session.here !== session.trail.length) parts.push(`here=${session.here}`);
   const hash = "#" + parts.join("&");
@@ -248,7 +256,8 @@ async function start() {
   openTheme();
   const { models } = await ask("models");
   models.forEach((name, at) => {
-    const option = make("option", "", name);
+    const short = shortName(name);
+    const option = make("option", "", models.filter((other) => shortName(other) === short).length > 1 ? name : short);
     option.value = String(at);
     $("models").append(option);
   });

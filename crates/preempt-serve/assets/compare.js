@@ -11,7 +11,7 @@ export const showCompare = () => act(async () => {
   const places = [
     ...(session.trace ? [["the counterexample", session.trace.path]] : []),
     ...session.bookmarks.map(({ name, path, steps }) => [`★ ${name} (step ${steps})`, path]),
-    ...session.branches.map(({ path, at, steps }) => [`⑂ branch of ${steps} steps, parts behind ${at}`, path]),
+    ...session.branches.map(({ path, at, steps }) => [`↳ branch of ${steps} steps, parts behind ${at}`, path]),
   ].filter(([, path]) => path !== here);
   if (!places.length) {
     holder.replaceChildren(make("p", "nothing", "Nothing to compare with yet: go back, take another step, and the branch that was left is offered here. Bookmarks and counterexamples are, too."));

@@ -5,8 +5,10 @@ import { goTo, session } from "./app.js";
 import { ask, encode } from "./server.js";
 
 const ROW = 30, PAGE = 200;
+// With more lanes than this all are equally wide and there are no lifelines: rows would be slow to lay out.
+const CROWD = 16;
 const rows = new Map();
-let asked = null, lanes = [];
+let asked = null, lanes = [], headed = "";
 
 /** Forgets the rows from `from` on: the trail is another one there. */
 export function dropRows(from) {
@@ -33,8 +35,30 @@ export function openLanes() {
 
 export function showLanes() {
   learn(session.look);
-  const template = `64px repeat(${Math.max(1, lanes.length)}, minmax(140px, 2fr)) minmax(150px, 2fr) ${"minmax(64px, .6fr) ".repeat(session.watches.length)}`;
+  const crowd = lanes.length > CROWD;
+  const [lane, more, watched] = crowd ? ["140px", "260px", "90px "] : ["minmax(140px, 2fr)", "minmax(150px, 2fr)", "minmax(64px, .6fr) "];
+  const template = `64px repeat(${Math.max(1, lanes.length)}, ${lane}) ${more} ${watched.repeat(session.watches.length)}`;
   const names = $("names");
+  const heading = JSON.stringify([lanes, session.watches]);
+  if (heading !== headed) showNames(names);
+  headed = heading;
+  const width = 64 + 140 * Math.max(1, lanes.length) + (crowd ? 260 : 150) + (crowd ? 90 : 64) * session.watches.length;
+  $("spacer").style.minWidth = names.style.minWidth = width + "px";
+  $("scroll").style.setProperty("--columns", template);
+  $("spacer").style.height = (session.trail.length + 1) * ROW + "px";
+  const box = $("scroll"), top = session.here * ROW;
+  const view = box.clientHeight - 34;
+  if (top < box.scrollTop || top + ROW > box.scrollTop + view) box.scrollTop = top - view / 2;
+  const last = rows.get(session.here - 1);
+  // Lanes that share the width are in view already; others are all equally wide.
+  if (last && (crowd || width > box.clientWidth)) {
+    const left = 64 + 140 * lanes.findIndex(({ pid }) => pid === last.pid);
+    if (left < box.scrollLeft + 64 || left + 140 > box.scrollLeft + box.clientWidth) box.scrollLeft = left - box.clientWidth / 2;
+  }
+  render();
+}
+
+function showNames(names) {
   names.replaceChildren(make("div", "number", "step"));
   for (const { pid, name } of lanes) {
     const cell = make("div", `name ${laneClass(pid)}`, name);
@@ -47,19 +71,6 @@ export function showLanes() {
     cell.title = text;
     names.append(cell);
   }
-  const width = 64 + 140 * Math.max(1, lanes.length) + 150 + 64 * session.watches.length;
-  $("spacer").style.minWidth = names.style.minWidth = width + "px";
-  $("scroll").style.setProperty("--columns", template);
-  $("spacer").style.height = (session.trail.length + 1) * ROW + "px";
-  const box = $("scroll"), top = session.here * ROW;
-  const view = box.clientHeight - 34;
-  if (top < box.scrollTop || top + ROW > box.scrollTop + view) box.scrollTop = top - view / 2;
-  const last = rows.get(session.here - 1);
-  const cell = last && names.children[1 + lanes.findIndex(({ pid }) => pid === last.pid)];
-  if (cell && (cell.offsetLeft < box.scrollLeft + 64 || cell.offsetLeft + cell.offsetWidth > box.scrollLeft + box.clientWidth)) {
-    box.scrollLeft = cell.offsetLeft - box.clientWidth / 2;
-  }
-  render();
 }
 
 async function render() {
@@ -120,9 +131,14 @@ function place(row, cell, column) {
   return cell;
 }
 
+function lifelines(row, taken) {
+  if (lanes.length > CROWD) return;
+  lanes.forEach((_, at) => { if (!taken(at)) place(row, make("div", "life"), at + 2); });
+}
+
 function startRow() {
   const row = frame(0, "start");
-  lanes.forEach((_, lane) => place(row, make("div", "life"), lane + 2));
+  lifelines(row, () => false);
   place(row, make("div", "changes soft", "initial state"), lanes.length + 2);
   return row;
 }
@@ -135,7 +151,7 @@ function stepRow(here) {
   const row = frame(here, label);
   const lane = lanes.findIndex(({ pid }) => pid === step.pid);
   const partner = step.partner === null ? -1 : lanes.findIndex(({ pid }) => pid === step.partner);
-  lanes.forEach((_, at) => { if (at !== lane && at !== partner) place(row, make("div", "life"), at + 2); });
+  lifelines(row, (at) => at === lane || at === partner);
   // Of a rendezvous `c!x => c?y` each side gets its half.
   const [text, receives] = partner < 0 ? [step.text] : step.text.split(" => ");
   const cell = place(row, make("div", `cell ${laneClass(step.pid)}`), lane + 2);

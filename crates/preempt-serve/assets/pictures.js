@@ -9,7 +9,7 @@ let automaton = 0, levels = 3, merge = [];
 function svg({ width, height, nodes, edges }, label, describe) {
   const picture = draw("svg", { class: "picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": label });
   const defs = draw("defs");
-  const head = draw("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto" });
+  const head = draw("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" });
   head.append(draw("path", { d: "M0 0L10 5L0 10z", class: "head" }));
   defs.append(head);
   picture.append(defs);

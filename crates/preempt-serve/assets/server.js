@@ -21,8 +21,17 @@ export function listen(handle, connection) {
   source.onmessage = (message) => handle(JSON.parse(message.data));
 }
 
+const encoded = new WeakMap();
+
 /** A path as text: one character for each of the first 36 choices, others in brackets. */
-export const encode = (choices) => choices.map((c) => (c < 36 ? c.toString(36) : `(${c})`)).join("");
+export function encode(choices) {
+  let text = encoded.get(choices);
+  if (text === undefined) {
+    text = choices.map((c) => (c < 36 ? c.toString(36) : `(${c})`)).join("");
+    encoded.set(choices, text);
+  }
+  return text;
+}
 
 /** The choices behind the text. */
 export function decode(text) {

@@ -2,6 +2,8 @@
 import { $, button, laneClass, make } from "./dom.js";
 import { redraw, session } from "./app.js";
 
+// So many processes are marked at one line.
+const MOST_MARKS = 6;
 let built = null;
 const lines = new Map();
 const key = (file, line) => `${file}:${line}`;
@@ -96,10 +98,15 @@ export function showSource() {
     const row = lines.get(key(file, line));
     if (!row) continue;
     row.classList.add("at");
+    if (pid === last?.pid || !target) target = row;
+    const marks = row.querySelector(".mark");
+    if (marks.children.length === MOST_MARKS) {
+      if (!marks.textContent.endsWith("…")) marks.append("…");
+      continue;
+    }
     const mark = make("b", laneClass(pid) + (can_move ? "" : " waits"), String(pid));
     mark.title = `${name} ${can_move ? "is here" : "waits here"}`;
-    row.querySelector(".mark").append(mark);
-    if (pid === last?.pid || !target) target = row;
+    marks.append(mark);
   }
   if (target) reveal(target);
 }

@@ -3,6 +3,10 @@ import { $, button, make, shown } from "./dom.js";
 import { act, follow, keepBookmarks, redraw, refresh, session } from "./app.js";
 import { dropRows } from "./lanes.js";
 
+// Of very many variables, so many are drawn at once, and those that just changed; the others on request.
+const MOST_DRAWN = 120;
+let all = false;
+
 export function openState() {
   $("watch-form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -28,7 +32,9 @@ export function showState() {
   const body = $("variables").tBodies[0];
   body.replaceChildren();
   let owner = null;
-  for (const variable of look.variables.filter(({ value }) => !Array.isArray(value))) {
+  const plain = look.variables.filter(({ value }) => !Array.isArray(value));
+  const drawn = all ? plain : plain.filter(({ name }, at) => at < MOST_DRAWN || fresh.has(name));
+  for (const variable of drawn) {
     const [, process, name] = variable.name.match(/^([^:]+\(\d+\)):(.*)$/) ?? [null, null, variable.name];
     if (process !== owner && process !== null) {
       const row = body.insertRow();
@@ -50,6 +56,9 @@ export function showState() {
     }
     cell.append(shown(variable.value));
     row.append(head, cell);
+  }
+  if (drawn.length < plain.length) {
+    body.insertRow().insertCell().append(button(`${plain.length - drawn.length} more variables`, () => { all = true; showState(); }));
   }
   showWatches();
   showPlaces();
@@ -99,7 +108,7 @@ function showPlaces() {
       redraw();
     }));
   }
-  session.branches.forEach(({ path, at, steps }) => place(`⑂ branch of ${steps} steps`, `parts behind step ${at}`, path));
+  session.branches.forEach(({ path, at, steps }) => place(`↳ branch of ${steps} steps`, `parts behind step ${at}`, path));
   for (const [file, line] of session.breakpoints.values()) list.push(make("li", "soft", `● breakpoint ${file.split("/").pop()}:${line}`));
   if (!list.length) list.push(make("li", "soft", "Bookmarks, branches that were left, and breakpoints are listed here."));
   $("places").replaceChildren(...list);

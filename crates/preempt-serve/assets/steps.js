@@ -2,7 +2,9 @@
 import { $, button, changed, laneClass, make } from "./dom.js";
 import { goTo, run, session, take } from "./app.js";
 
-let order = [], chosen = 0;
+// Of a crowd, so many processes are drawn at once; the others on request.
+const MOST_DRAWN = 40;
+let order = [], chosen = 0, all = false;
 
 export function openSteps() {
   $("first").addEventListener("click", () => goTo(0));
@@ -59,10 +61,12 @@ export function showSteps() {
   if (session.trace?.cycle !== null && session.trace && session.here === session.trace.length) {
     box.append(make("p", "verdict-line bad", `From here the steps behind step ${session.trace.cycle} repeat for ever.`));
   }
-  const listed = new Set();
-  for (const process of look.processes) {
-    const steps = look.enabled.filter((step) => step.pid === process.pid);
-    listed.add(process.pid);
+  const listed = new Set(look.processes.map(({ pid }) => pid));
+  const byProcess = Map.groupBy(look.enabled, ({ pid }) => pid);
+  const last = look.rows.find((row) => row.at === session.here - 1)?.pid;
+  const drawn = all ? look.processes : look.processes.filter(({ pid }, at) => at < MOST_DRAWN || pid === last);
+  for (const process of drawn) {
+    const steps = byProcess.get(process.pid) ?? [];
     const group = make("div", `process ${laneClass(process.pid)}`);
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", process.name);
@@ -84,6 +88,9 @@ export function showSteps() {
     box.append(group);
   }
   for (const step of look.enabled.filter(({ pid }) => !listed.has(pid))) box.append(choice(step, next));
+  if (drawn.length < look.processes.length) {
+    box.append(button(`${look.processes.length - drawn.length} more processes`, () => { all = true; showSteps(); }));
+  }
   chosen = Math.max(0, order.findIndex((step) => step.index === next));
   if (focused) box.querySelectorAll(".step-choice")[chosen]?.focus();
 }

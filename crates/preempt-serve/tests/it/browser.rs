@@ -84,9 +84,7 @@ fn the_page_in_a_real_browser() {
     if std::env::var_os("PREEMPT_SCREENSHOTS").is_some() {
         let images = manifest.join("../../docs/src/images");
         std::fs::create_dir_all(&images).unwrap();
-        for name in
-            ["serve-walk.png", "serve-counterexample.png", "serve-graph.png", "serve-dark.png"]
-        {
+        for name in ["serve-counterexample.png", "serve-graph.png"] {
             std::fs::copy(folder.join(name), images.join(name)).unwrap();
         }
     }
