@@ -507,6 +507,7 @@ fn engines_agree_on_recursive_programs() {
 }
 
 /// `main` alone, with atomic sections, results, and thread variables that have values.
+/// Where the sequential program calls its own `main` in place of that of the threads, seed 14 shows it.
 #[test]
 fn engines_agree_on_main_alone() {
     let mut met = Met::default();

@@ -22,7 +22,9 @@ use std::time::Duration;
 ///
 /// ```
 /// use preempt_check::Check;
-/// use preempt_core::{Enabled, Outcome, ProcessId, Step, System, Verdict};
+/// use preempt_core::{
+///     Describe, Enabled, Independence, Outcome, ProcessId, Step, System, Verdict,
+/// };
 ///
 /// struct Stack;
 ///
@@ -77,6 +79,8 @@ use std::time::Duration;
 ///         Outcome::Done
 ///     }
 /// }
+/// impl Independence for Stack {}
+/// impl Describe for Stack {}
 ///
 /// let answer = Check::new(&Stack).run();
 /// assert_eq!(answer.verdict(), Verdict::Violated);

@@ -1,4 +1,4 @@
-//! One execution, told step by step.
+//! One execution, step by step.
 
 use crate::{ProcessId, Step, Switch, SwitchCount};
 use std::fmt;

@@ -22,8 +22,8 @@ use apply::Witness;
 use evaluate::{Process, View};
 use footprint::Footprints;
 use preempt_core::{
-    Cancellation, Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome,
-    ProcessId, Step, System, Unreached, Value,
+    Cancellation, Change, Describe, Enabled, Fault, Footprint, Independence, Label, Locality,
+    ObjectSet, Outcome, ProcessId, Step, System, Unreached, Value,
 };
 use std::sync::Arc;
 pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
@@ -186,10 +186,6 @@ impl System for Interpreter {
         self.program.moves.len()
     }
 
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.list_unreached(taken)
-    }
-
     fn is_valid_end(&self, state: &[u8]) -> bool {
         (0..self.process_count(state))
             .all(|p| self.state_of(state, p).is_some_and(|control| control.is_end))
@@ -210,18 +206,14 @@ impl System for Interpreter {
         self.program.propositions.len()
     }
 
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
-        self.program
-            .propositions
-            .get(index)
-            .is_some_and(|e| self.evaluate(state, *e).is_some_and(|value| value != 0))
+    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
+        let Some(&expr) = self.program.propositions.get(index) else { return Ok(false) };
+        let value = View::outside(&self.program, state).value(expr);
+        value.map(|value| value != 0).map_err(|fault| fault.0)
     }
+}
 
-    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
-        let expr = *self.program.propositions.get(index)?;
-        View::outside(&self.program, state).value(expr).err().map(|fault| fault.0)
-    }
-
+impl Independence for Interpreter {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         self.judge_locality(state, process.index())
     }
@@ -268,6 +260,12 @@ impl System for Interpreter {
 
     fn observed(&self) -> Option<&ObjectSet> {
         self.footprints.observed()
+    }
+}
+
+impl Describe for Interpreter {
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        self.list_unreached(taken)
     }
 
     fn fault(&self, number: u32) -> Fault {

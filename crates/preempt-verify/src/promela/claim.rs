@@ -1,7 +1,7 @@
 //! Never claims as properties.
 
 use preempt_check::property::{Property, PropertyMove};
-use preempt_core::{Fault, System};
+use preempt_core::{Describe, Fault};
 use preempt_ltl::{Cube, Edge};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Automaton;
