@@ -93,7 +93,7 @@ pub(crate) enum HelperId {
     /// (workspace, state, copy, length) -> what a step changed on a copy.
     RecordCopy,
     /// (workspace, state, frame, pid, block, result) -> result behind the sequence that follows.
-    Follow,
+    RunSequence,
 }
 
 /// The result of a step that cannot be completed.

@@ -1,6 +1,6 @@
 //! The successors of a state without the steps of processes that are sleep_set, and who sleeps in them.
 //!
-//! Why nothing is lost is told beside [`SleepSet`].
+//! Why nothing is lost is explained beside [`SleepSet`].
 
 use super::Native;
 use crate::execute::touch::Touch;
