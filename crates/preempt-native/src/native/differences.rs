@@ -103,7 +103,7 @@ impl Native<'_> {
         let at = unsafe { base.add(frame.at as usize) };
         workspace.aim();
         let count = expand(base, at, pid as u32, timeout.into(), &raw mut *workspace);
-        // SAFETY: machine code wrote so many headers, for which there was workspace.
+        // SAFETY: machine code wrote so many headers, for which there was room.
         workspace.headers = unsafe { workspace.headers.add(count.max(0) as usize) };
         count
     }

@@ -79,7 +79,7 @@ impl Native<'_> {
             found = true;
             let touch = touch();
             let sleepers = movers.commuting_with(touch);
-            // SAFETY: machine code wrote so many headers, for which there was workspace.
+            // SAFETY: machine code wrote so many headers, for which there was room.
             let headers =
                 unsafe { std::slice::from_raw_parts_mut(workspace.headers, count as usize) };
             let mut all_plain = true;

@@ -146,8 +146,9 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
             if top.id.is_some() {
                 self.sequence_steps = 0;
             }
+            let header = &self.window.states.headers()[at];
+            let (transient, inner) = (header.is_transient(), header.inner_steps() as u32);
             let (step, outcome) = self.window.states.step(at);
-            let transient = self.window.states.headers()[at].is_transient();
             self.counters.take(self.system, step);
             if outcome != Outcome::Done {
                 self.fault(outcome)?;
@@ -155,7 +156,9 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                     continue;
                 }
             }
-            let inner = self.pass_inner(at);
+            if inner > 0 {
+                self.pass_inner(at, inner);
+            }
             let depth = below + self.system.depth_of(step) + inner;
             // Of a rendezvous the first half counts even if the second leads to a known state.
             self.counters.depth = self.counters.depth.max(u64::from(depth) - 1);
@@ -194,16 +197,11 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
     }
 
     /// Counts the steps of an indivisible sequence that lie between a step and its successor.
-    #[inline(always)]
-    fn pass_inner(&mut self, at: usize) -> u32 {
-        let inner = self.window.states.headers()[at].inner_steps() as u32;
-        if inner > 0 {
-            let (counters, system) = (&mut self.counters, self.system);
-            self.window.states.each_inner(at, |step| counters.take(system, step));
-            counters.atomic_steps += u64::from(inner);
-            self.sequence_steps = self.sequence_steps.saturating_add(inner);
-        }
-        inner
+    fn pass_inner(&mut self, at: usize, inner: u32) {
+        let (counters, system) = (&mut self.counters, self.system);
+        self.window.states.each_inner(at, |step| counters.take(system, step));
+        counters.atomic_steps += u64::from(inner);
+        self.sequence_steps = self.sequence_steps.saturating_add(inner);
     }
 
     /// Offers a successor to the store.
