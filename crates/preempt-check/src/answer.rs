@@ -115,7 +115,7 @@ impl Answer {
 }
 
 /// Turns a finding into an answer about `property`. The counterexample is replayed on `system` to
-/// tell its story; steps that do not replay are a bug of the search.
+/// describe it; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
     let Finding {
         mut counterexample,

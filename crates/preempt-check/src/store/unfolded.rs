@@ -175,7 +175,7 @@ impl Unfolded {
         Ok(())
     }
 
-    /// Makes the changes of a level into those of the level above; `number` tells the number of a pair.
+    /// Makes the changes of a level into those of the level above; `number` says the number of a pair.
     #[inline(always)]
     fn pair_up(
         &mut self,
@@ -203,7 +203,7 @@ impl Unfolded {
         Ok(())
     }
 
-    /// Lists the quads of a state that differ; `number` tells the number of a quad.
+    /// Lists the quads of a state that differ; `number` says the number of a quad.
     #[inline(always)]
     fn find_changes(
         &mut self,

@@ -146,7 +146,7 @@ impl Scope<'_> {
         let table = code.address(self.tables.capacities.as_ptr().cast());
         let entry = code.element(table, ty, 4);
         let capacity = code.load(Memory::Four, entry, 0);
-        // A rendezvous channel takes no workspace: what lies at its offset is not its length.
+        // A rendezvous channel takes no room: what lies at its offset is not its length.
         let (join, length) = code.block_with_number();
         let (buffered, rendezvous) = (code.block(), code.cold_block());
         code.branch(capacity, buffered, rendezvous);

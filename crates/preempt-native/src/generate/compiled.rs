@@ -193,7 +193,7 @@ pub(crate) fn meeting(
 }
 
 /// Code that takes the steps of a process in place.
-pub(crate) struct Placing {
+pub(crate) struct UndoLogging {
     pub(crate) expand: Expanding,
     /// The halves of a rendezvous that note what they write; none where a step may add to the vector.
     pub(crate) meeting: Option<Box<Meeting>>,
@@ -202,7 +202,7 @@ pub(crate) struct Placing {
     _code: Executable,
 }
 
-impl Placing {
+impl UndoLogging {
     pub(crate) fn new(
         program: &Program,
         tables: &Tables,
@@ -218,11 +218,11 @@ impl Placing {
         let meeting = halves.map(|halves| meeting(program, tables, &code, &halves, 0));
         let most_notes =
             2 * program.moves.iter().map(|m| undo_log::notes_of(program, m)).max().unwrap_or(0);
-        Ok(Placing { expand, meeting: meeting.map(Box::new), most_notes, _code: code })
+        Ok(UndoLogging { expand, meeting: meeting.map(Box::new), most_notes, _code: code })
     }
 }
 
-impl Placing {
+impl UndoLogging {
     pub(crate) fn prepare(&self, parts: &Parts<'_>) {
         self.expand.prepare(parts);
     }

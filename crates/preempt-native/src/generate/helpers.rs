@@ -38,8 +38,8 @@ pub(crate) const HELPERS: [Helper; 13] = [
         Address,
     ),
     helper(
-        "follow",
-        sequence::follow as *const u8,
+        "run_sequence",
+        sequence::run_sequence as *const u8,
         &[Address, Address, Address, Number, Number, Number],
         Number,
     ),

@@ -81,7 +81,7 @@ impl<'a> Maker<'a> {
         ids
     }
 
-    /// Branches on whether a move is enabled; `count` tells how many were found before. Sends on
+    /// Branches on whether a move is enabled; `count` says how many were found before. Sends on
     /// rendezvous channels are left to `offer`.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn guard(
@@ -224,7 +224,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Takes a move in place and delivers the result. `is_new` tells that nobody has evaluated the guard
+    /// Takes a move in place and delivers the result. `is_new` says that nobody has evaluated the guard
     /// yet, which may be a mistake.
     pub(crate) fn effect(
         &self,

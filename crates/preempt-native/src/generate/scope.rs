@@ -119,7 +119,7 @@ pub(crate) enum HelperId {
     /// (workspace, state, copy, length) -> what a step changed on a copy.
     RecordCopy,
     /// (workspace, state, frame, pid, block, result) -> result behind the sequence that follows.
-    Follow,
+    RunSequence,
     /// (claims, shape, state, pid, channel, side) -> result of a step that breaks a promise, or 0.
     BrokenPromise,
 }

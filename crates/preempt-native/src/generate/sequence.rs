@@ -119,7 +119,7 @@ impl Maker<'_> {
             inside[usize::from(taken.target.0)] = true;
         }
         let can = |pc: usize| {
-            inside[pc] && !states[pc].moves.is_empty() && moves(pc).all(|m| self.can_follow(m))
+            inside[pc] && !states[pc].moves.is_empty() && moves(pc).all(|m| self.can_run(m))
         };
         let mut blocks: Vec<Option<u32>> = vec![None; states.len()];
         let followed: Vec<bool> = (0..states.len()).map(can).collect();
@@ -160,7 +160,7 @@ impl Maker<'_> {
     }
 
     /// Whether machine code can decide on the move and take it in the middle of a sequence.
-    fn can_follow(&self, taken: &Move) -> bool {
+    fn can_run(&self, taken: &Move) -> bool {
         let support = self.support();
         let may_meet = match &taken.kind {
             MoveKind::Send { channel, values, .. } => {
@@ -213,8 +213,8 @@ impl Maker<'_> {
             let shift = code.number(STOPS as i32);
             let steps = code.arithmetic(Arithmetic::ShiftLeft, steps, shift);
             let how = code.number(how as i32);
-            let told = code.arithmetic(Arithmetic::Or, steps, how);
-            code.give(told);
+            let stopped = code.arithmetic(Arithmetic::Or, steps, how);
+            code.give(stopped);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The successors of a state without the steps of processes in a sleep set, and who sleeps in them.
 //!
-//! Why nothing is lost is told beside [`SleepSet`].
+//! Why nothing is lost is explained beside [`SleepSet`].
 
 use super::Native;
 use crate::execute::touch::Touch;
@@ -83,7 +83,7 @@ impl Native<'_> {
             found = true;
             let touch = touch();
             let sleepers = movers.commuting_with(touch);
-            // SAFETY: machine code wrote so many headers, for which there was workspace.
+            // SAFETY: machine code wrote so many headers, for which there was room.
             let headers =
                 unsafe { std::slice::from_raw_parts_mut(workspace.headers, count as usize) };
             let mut all_plain = true;

@@ -43,7 +43,7 @@ impl Interpreter {
         }
     }
 
-    /// Adds the enabled steps of one process; `timeout` tells that nobody can move without one.
+    /// Adds the enabled steps of one process; `timeout` says that nobody can move without one.
     pub fn enabled_of(
         &self,
         state: &[u8],
@@ -70,7 +70,7 @@ impl Interpreter {
             if group > 0 && step.escape != group {
                 break;
             }
-            // A guard that cannot be evaluated must not go unnoticed: taking it tells.
+            // A guard that cannot be evaluated must not go unnoticed: taking it says.
             match view.standing(step, moved).unwrap_or(Standing::Enabled) {
                 Standing::Disabled => {}
                 Standing::Enabled => {

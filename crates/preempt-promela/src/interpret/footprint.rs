@@ -2,7 +2,7 @@
 //!
 //! Objects are: every scalar cell of the global part, every global channel, all channels that are
 //! not known beforehand taken together, the set of processes, and per process type its observed
-//! control states and its locals if others read them. A step whose effect on others cannot be told
+//! control states and its locals if others read them. A step whose effect on others is unknown
 //! (priorities, `timeout`, `enabled`) has no footprint. Invariant: if two steps of different
 //! processes do not commute, or one enables or disables the other, their footprints conflict.
 
@@ -255,7 +255,7 @@ impl<'p> Objects<'p> {
                 Op::Assert { condition, .. } => self.read(*condition, out),
                 Op::Run { proctype, arguments, .. } => {
                     self.arguments(*arguments, out);
-                    // What follows is told in the words of another process.
+                    // What follows is described in the words of another process.
                     out.precision = Precision::Static;
                     out.write(PROCESSES);
                     out.write(OTHER_CHANNELS);
@@ -452,7 +452,7 @@ fn meets_inside(program: &Program) -> bool {
         && program.moves.iter().filter(sends).any(|step| inside(step.proctype, step.source))
 }
 
-/// How exactly elements of arrays and channels in variables are told.
+/// How exactly elements of arrays and channels in variables are known.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Precision {
     /// As all that they can be.

@@ -269,7 +269,7 @@ impl Describe for Interpreter {
     }
 
     fn fault(&self, number: u32) -> Fault {
-        self.tell_fault(number)
+        self.describe_fault(number)
     }
 
     fn process_name(&self, state: &[u8], process: ProcessId) -> String {
@@ -284,7 +284,7 @@ impl Describe for Interpreter {
     }
 
     fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
-        self.tell_position(state, process.index())
+        self.position_of(state, process.index())
     }
 
     fn output(&self, state: &[u8], step: Step) -> String {

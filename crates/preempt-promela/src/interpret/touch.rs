@@ -1,5 +1,5 @@
 //! What the moves of a process touch in one state: finer than what they touch at one control state,
-//! because the state tells which element of an array it is, and which channel a variable means.
+//! because the state says which element of an array it is, and which channel a variable means.
 //!
 //! Invariant: if in a state neither of two processes writes to what the other touches, they can move in
 //! either order with the same result, and by moving neither changes which moves the other has.
@@ -39,11 +39,11 @@ pub struct Touched {
     pub reads: u64,
     /// Objects that are written.
     pub writes: u64,
-    /// More, which a state tells.
+    /// More, which a state says.
     pub found: Vec<Found>,
 }
 
-/// Something that a state tells.
+/// Something that a state says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Found {
     /// The global cell at a place, and whether it is written, not only read.

@@ -115,9 +115,9 @@ pub struct Program {
     pub uses_unless: bool,
     /// Some channel may be a rendezvous channel.
     pub uses_rendezvous: bool,
-    /// Things worth telling the user about the translation.
+    /// Things worth reporting to the user about the translation.
     pub notes: Vec<String>,
-    /// Where values are stored, sent or passed: for telling where one was cut to its type.
+    /// Where values are stored, sent or passed: for reports of where one was cut to its type.
     pub value_spans: HashMap<ExprId, Span>,
     /// Where messages are received: by the start of the pattern.
     pub pattern_spans: HashMap<u32, Span>,

@@ -86,7 +86,7 @@ const UNEXPANDED: u32 = u32::MAX;
 /// So many steps are passed at most before a state is stored.
 const LONGEST_PASSAGE: usize = 64;
 
-/// Stored states and the ways between them.
+/// Stored states and the edge_steps between them.
 pub(crate) struct Graph<'a, S: ?Sized> {
     system: &'a S,
     stutter: Stutter,
@@ -95,8 +95,8 @@ pub(crate) struct Graph<'a, S: ?Sized> {
     known: Known,
     further: Vec<Cell>,
     expander: Expander,
-    /// The ways to the expander's arrivals, with reduction.
-    ways: Vec<Way>,
+    /// The edge_steps to the expander's arrivals, with reduction.
+    edge_steps: Vec<EdgeSteps>,
     /// The state that is being expanded.
     state: Vec<u8>,
     /// The successors of one process, then those that passages from them led to.
@@ -153,7 +153,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             known: Known { store: Exact::new(memory), records: Vec::new(), edges: Vec::new() },
             further: Vec::new(),
             expander: Expander::new(),
-            ways: Vec::new(),
+            edge_steps: Vec::new(),
             state: Vec::new(),
             alone: Successors::default(),
             passage: Walk::default(),
@@ -319,7 +319,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         letters: &mut Letters<'_>,
     ) -> Result<(), Halt> {
         self.expander.clear();
-        self.ways.clear();
+        self.edge_steps.clear();
         let count = self.expand_everything()?;
         if count == 0 && self.stutter == Stutter::Extend {
             self.known.edges.push(state);
@@ -337,7 +337,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         let mut all = All {
             system: self.system,
             taken: &mut self.taken,
-            ways: self.least.is_some().then_some(&mut self.ways),
+            edge_steps: self.least.is_some().then_some(&mut self.edge_steps),
             atomic_steps: 0,
             is_faulty: false,
         };
@@ -355,7 +355,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         let mut bytes = std::mem::take(&mut self.expander.successors.data);
         let mut kept = 0;
         for at in 0..arrivals.len() {
-            let Way { first, last } = self.ways[at];
+            let EdgeSteps { first, last } = self.edge_steps[at];
             if Some(first.process) != known {
                 let place = self.pass(last, &mut bytes, arrivals[at].start..arrivals[at].end);
                 arrivals[kept] = Pending::new(0, place.start, place.end);
@@ -366,12 +366,12 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         (self.expander.arrivals, self.expander.successors.data) = (arrivals, bytes);
     }
 
-    /// Passes on from the state at `place`, where `step` has led, and tells where that ends.
+    /// Passes on from the state at `place`, where `step` has led, and says where that ends.
     #[inline]
     fn pass(&mut self, step: Step, bytes: &mut Vec<u8>, place: Range<usize>) -> Range<usize> {
         let (system, taken) = (self.system, &mut self.taken);
-        let tell = |step| mark_taken(system, taken, step);
-        if !self.passage.pass(system, step, &bytes[place.clone()], tell) {
+        let report = |step| mark_taken(system, taken, step);
+        if !self.passage.pass(system, step, &bytes[place.clone()], report) {
             return place;
         }
         let start = bytes.len();
@@ -462,9 +462,9 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         for (path, arrived) in found.0 {
             let mut passed = Vec::new();
             let last = path[path.len() - 1];
-            let tell = |step| passed.push(step);
+            let report = |step| passed.push(step);
             let is_passed =
-                self.least.is_some() && self.passage.pass(self.system, last, &arrived, tell);
+                self.least.is_some() && self.passage.pass(self.system, last, &arrived, report);
             let end = if is_passed { &self.passage.here } else { &arrived };
             if end == self.known.store.get(StateId(to)) {
                 return Ok(Some(Passage { path, passed }));
@@ -529,7 +529,7 @@ impl Walk {
         system: &S,
         step: Step,
         state: &[u8],
-        mut tell: impl FnMut(Step),
+        mut report: impl FnMut(Step),
     ) -> bool {
         let mut count = 0;
         for process in [Some(step.process), step.partner].into_iter().flatten() {
@@ -541,7 +541,7 @@ impl Walk {
                     self.here.extend_from_slice(state);
                 }
                 match self.advance(system, process, count == 0) {
-                    Some(step) => tell(step),
+                    Some(step) => report(step),
                     None => break,
                 }
                 count += 1;
@@ -584,17 +584,17 @@ fn is_unnoticed<S: System + ?Sized>(system: &S, state: &[u8], process: ProcessId
 
 /// A way to a next stored state: its first and its last step.
 #[derive(Clone, Copy)]
-struct Way {
+struct EdgeSteps {
     first: Step,
     last: Step,
 }
 
-/// What the expansion of one state tells.
+/// What the expansion of one state says.
 struct All<'a, S: ?Sized> {
     system: &'a S,
     taken: &'a mut [bool],
     /// If they are asked for.
-    ways: Option<&'a mut Vec<Way>>,
+    edge_steps: Option<&'a mut Vec<EdgeSteps>>,
     /// Steps into sequences.
     atomic_steps: u64,
     is_faulty: bool,
@@ -613,13 +613,13 @@ impl<S: System + ?Sized> Watch for All<'_, S> {
 
     #[inline(always)]
     fn arrive(&mut self, path: &[Step], _state: &[u8]) {
-        if let Some(ways) = &mut self.ways {
-            ways.push(Way { first: path[0], last: path[path.len() - 1] });
+        if let Some(edge_steps) = &mut self.edge_steps {
+            edge_steps.push(EdgeSteps { first: path[0], last: path[path.len() - 1] });
         }
     }
 }
 
-/// All ways out of a state.
+/// All edge_steps out of a state.
 #[derive(Default)]
 struct Paths(Vec<(Vec<Step>, Vec<u8>)>);
 

@@ -2,7 +2,7 @@
 //!
 //! Paper: [MQ07] Algorithm 1
 //!
-//! As `iterative.rs`, with the states dealt out by their hash: each worker stores, judges and
+//! As `buckets.rs`, with the states dealt out by their hash: each worker stores, judges and
 //! expands its own, and posts successors to the worker that owns them. Nothing is shared but letter
 //! boxes and a few counters, so a state is judged by one thread and the exact rule needs no locks.
 //! All workers finish a bucket before the next begins.
@@ -10,10 +10,10 @@
 //! Invariant: `busy` counts workers with something to do and letters not yet dealt with; when it is
 //! zero, the bucket is finished.
 
-use super::local_steps::Settler;
-use super::outgoing::Ways;
-use crate::search::bounded::least_preemptions::{LARGEST_BOUND, Marks, Visit};
-use crate::search::shared::atomic_sequence::{Chain, Event, last_mover};
+use super::local_steps::LocalSteps;
+use super::outgoing::Outgoing;
+use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit};
+use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::{StateId, Store, hash};
@@ -77,7 +77,7 @@ fn search<S: System + ?Sized, T: Store + Send>(
         Some(fault) => Some(Counterexample::from_fault(system, Vec::new(), fault)),
         None => faults.into_iter().next().map(|fault| story(system, &workers, fault)),
     };
-    let cut = || workers.iter().find_map(|worker| worker.ways.tally.stop);
+    let cut = || workers.iter().find_map(|worker| worker.outgoing.counters.stop);
     finding.stop = (*lock(&shared.stop)).or_else(cut);
     finding.bound = *lock(&shared.bound);
     let states = workers.iter().map(|worker| worker.store.len() as u64).sum::<u64>();
@@ -96,7 +96,7 @@ fn search<S: System + ?Sized, T: Store + Send>(
         ..Statistics::default()
     };
     if finding.bound.is_none() && finding.stop.is_none() && finding.counterexample.is_none() {
-        let tallies = workers.into_iter().map(|worker| worker.ways.tally);
+        let tallies = workers.into_iter().map(|worker| worker.outgoing.counters);
         let all = tallies.reduce(|mut all, one| {
             all.absorb(one);
             all
@@ -201,9 +201,9 @@ struct Worker<'a, S: ?Sized, T> {
     reduce: bool,
     observed: bool,
     shared: &'a Shared,
-    ways: Ways<'a, S>,
+    outgoing: Outgoing<'a, S>,
     expander: Expander,
-    marks: Marks,
+    least: LeastPreemptions,
     log: Vec<Entry>,
     cursor: usize,
     deferred: Vec<u32>,
@@ -211,8 +211,8 @@ struct Worker<'a, S: ?Sized, T> {
     transitions: u64,
     revisits: u64,
     told_states: u64,
-    chain: Chain,
-    settler: Settler,
+    sequence: AtomicSequence,
+    local_steps: LocalSteps,
     enabled: Enabled,
     state: Vec<u8>,
 }
@@ -233,9 +233,9 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             reduce,
             observed: options.observed,
             shared,
-            ways: Ways::new(system, options),
+            outgoing: Outgoing::new(system, options),
             expander: Expander::new(),
-            marks: Marks::default(),
+            least: LeastPreemptions::default(),
             log: Vec::new(),
             cursor: 0,
             deferred: Vec::new(),
@@ -243,8 +243,8 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             transitions: 0,
             revisits: 0,
             told_states: 0,
-            chain: Chain::default(),
-            settler: Settler::new(options.observed),
+            sequence: AtomicSequence::default(),
+            local_steps: LocalSteps::new(options.observed),
             enabled: Enabled::new(),
             state: Vec::new(),
         }
@@ -256,7 +256,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let outcome = self.system.initial(&mut initial);
         let mut found = None;
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.ways.tally.reports(self.system, fault)
+            && self.outgoing.counters.reports(self.system, fault)
         {
             found = Some(fault);
         }
@@ -291,11 +291,11 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
                 }
             }
             self.work(&mut budget);
-            self.tell();
+            self.report();
             let deferred = std::mem::take(&mut self.deferred);
             waiting = deferred
                 .into_iter()
-                .filter(|&at| !self.marks.get(self.log[at as usize].state).is_free())
+                .filter(|&at| !self.least.get(self.log[at as usize].state).is_free())
                 .collect();
             self.shared.deferred.fetch_add(waiting.len(), Ordering::SeqCst);
             if self.shared.barrier.wait().is_leader() {
@@ -363,7 +363,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     }
 
     fn watch(&mut self, budget: &mut Option<&mut Budget>) {
-        self.tell();
+        self.report();
         let Some(budget) = budget else { return };
         let progress = Progress {
             states: self.shared.states.load(Ordering::Relaxed),
@@ -379,7 +379,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     }
 
     /// Adds what was counted since the last time to the shared counters.
-    fn tell(&mut self) {
+    fn report(&mut self) {
         let transitions = std::mem::take(&mut self.transitions);
         self.shared.transitions.fetch_add(transitions, Ordering::Relaxed);
         let states = self.store.len() as u64;
@@ -410,7 +410,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             return;
         };
         let bucket = self.shared.bucket.load(Ordering::Relaxed);
-        if self.marks.visit(inserted.id, bucket, mover) == Visit::Covered {
+        if self.least.visit(inserted.id, bucket, mover) == Visit::Covered {
             return;
         }
         self.revisits += u64::from(!inserted.new);
@@ -457,19 +457,20 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     fn expand(&mut self, at: u32) {
         let entry = self.log[at as usize];
         self.load(entry);
-        let mark = self.marks.get(entry.state);
-        if !mark.is_expanded() {
-            self.marks.set_expanded(entry.state);
-            self.ways.tally.state_bytes = self.ways.tally.state_bytes.max(self.state.len());
-            if self.ways.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
+        let record = self.least.get(entry.state);
+        if !record.is_expanded() {
+            self.least.set_expanded(entry.state);
+            self.outgoing.counters.state_bytes =
+                self.outgoing.counters.state_bytes.max(self.state.len());
+            if self.outgoing.counters.is_invalid_end(self.system, &self.state, &self.enabled) {
                 let place = (self.me as u16, at);
                 self.shared.report(Fault { place, path: Vec::new(), number: None });
             }
         }
         let mover = entry.mover.filter(|&mover| !self.enabled.of(mover).is_empty());
         let Some(mover) = mover else {
-            if entry.mover.is_none() || !mark.is_free() {
-                self.marks.set_free(entry.state);
+            if entry.mover.is_none() || !record.is_free() {
+                self.least.set_free(entry.state);
                 self.run_all_but_movers(at, entry.state);
             }
             return;
@@ -480,18 +481,18 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let is_other = |step: &Step| step.process != mover && step.process != ProcessId::PROPERTY;
         let others = enabled.steps().iter().any(is_other);
         self.enabled = enabled;
-        if others && !mark.is_free() && self.marks.defer(entry.state) {
+        if others && !record.is_free() && self.least.defer(entry.state) {
             self.deferred.push(at);
         }
     }
 
     fn expand_deferred(&mut self, at: u32) {
         let entry = self.log[at as usize];
-        if self.marks.get(entry.state).is_free() {
+        if self.least.get(entry.state).is_free() {
             return;
         }
         self.load(entry);
-        self.marks.set_free(entry.state);
+        self.least.set_free(entry.state);
         self.enabled.drop_property();
         self.run_all_but_movers(at, entry.state);
     }
@@ -499,57 +500,57 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     fn run_all_but_movers(&mut self, at: u32, id: StateId) {
         let enabled = std::mem::take(&mut self.enabled);
         for (process, steps) in enabled.by_process() {
-            if !self.marks.has_mover(id, process) {
+            if !self.least.has_mover(id, process) {
                 self.take(at, steps);
             }
         }
         self.enabled = enabled;
     }
 
-    /// Takes steps of one process in `self.state`, and all ways through the sequences behind them.
+    /// Takes steps of one process in `self.state`, and all paths through the sequences behind them.
     fn take(&mut self, at: u32, steps: &[Step]) {
         if self.reduce {
             return steps.iter().for_each(|&step| self.take_and_settle(at, step));
         }
         self.expander.clear();
-        self.ways.clear();
-        self.ways.begin(at);
-        let (system, ways) = (self.system, &mut self.ways);
-        if self.expander.expand_selected(system, &self.state, steps, ways).is_err() {
+        self.outgoing.clear();
+        self.outgoing.begin(at);
+        let (system, outgoing) = (self.system, &mut self.outgoing);
+        if self.expander.expand_selected(system, &self.state, steps, outgoing).is_err() {
             return self.shared.end(Some(Stop::Memory));
         }
         let before = self.log[at as usize].mover;
-        let list = std::mem::take(&mut self.ways.list);
+        let list = std::mem::take(&mut self.outgoing.list);
         let bytes = std::mem::take(&mut self.expander.successors.data);
-        for &way in list.iter().take_while(|_| !self.shared.has_ended()) {
+        for &edge in list.iter().take_while(|_| !self.shared.has_ended()) {
             let place = (self.me as u16, at);
-            match way.arrival().map(|arrival| self.expander.arrivals[arrival]) {
+            match edge.arrival().map(|arrival| self.expander.arrivals[arrival]) {
                 Some(arrival) => {
-                    let mover = way.mover().or(before);
+                    let mover = edge.mover().or(before);
                     self.arrive(&bytes[arrival.start..arrival.end], mover, place);
                 }
                 None => {
-                    if let Some((number, path)) = self.ways.fault(way) {
+                    if let Some((number, path)) = self.outgoing.fault(edge) {
                         self.shared.report(Fault { place, path, number: Some(number) });
                     }
                 }
             }
         }
-        (self.ways.list, self.expander.successors.data) = (list, bytes);
+        (self.outgoing.list, self.expander.successors.data) = (list, bytes);
     }
 
     /// Takes a step, and then those that nobody else can notice.
     fn take_and_settle(&mut self, at: u32, step: Step) {
-        let (mut chain, mut settler) =
-            (std::mem::take(&mut self.chain), std::mem::take(&mut self.settler));
+        let (mut sequence, mut local_steps) =
+            (std::mem::take(&mut self.sequence), std::mem::take(&mut self.local_steps));
         let place = (self.me as u16, at);
         let before = self.log[at as usize].mover;
         let state = std::mem::take(&mut self.state);
-        chain.run(self.system, &state, step, &mut |path, event| {
+        sequence.run(self.system, &state, step, &mut |path, event| {
             let mover = last_mover(path, before);
             match event {
                 Event::Arrived(arrived) => {
-                    settler.run(self.system, path, arrived, &mut |path, event| {
+                    local_steps.run(self.system, path, arrived, &mut |path, event| {
                         self.tell_event(place, path, mover, event);
                     });
                 }
@@ -557,19 +558,19 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             }
             !self.shared.has_ended()
         });
-        (self.chain, self.settler, self.state) = (chain, settler, state);
+        (self.sequence, self.local_steps, self.state) = (sequence, local_steps, state);
     }
 
     fn tell_event(&mut self, place: Place, path: &[Step], mover: Option<ProcessId>, event: Event) {
         match event {
             Event::Arrived(state) => {
                 for &step in path {
-                    self.ways.tally.take(self.system, step);
+                    self.outgoing.counters.take(self.system, step);
                 }
                 self.arrive(state, mover, place);
             }
             Event::Violated(fault) | Event::Broken(fault) => {
-                if self.ways.tally.reports(self.system, fault) {
+                if self.outgoing.counters.reports(self.system, fault) {
                     let path = path.to_vec();
                     self.shared.report(Fault { place, path, number: Some(fault) });
                 }
@@ -589,7 +590,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     }
 
     fn bytes(&self) -> usize {
-        self.store.bytes() + self.marks.bytes() + self.log.capacity() * size_of::<Entry>()
+        self.store.bytes() + self.least.bytes() + self.log.capacity() * size_of::<Entry>()
     }
 }
 
@@ -599,23 +600,23 @@ fn story<S: System + ?Sized, T: Store>(
     workers: &[Worker<S, T>],
     fault: Fault,
 ) -> Counterexample {
-    let mut way = Vec::new();
+    let mut visited = Vec::new();
     let mut place = Some(fault.place);
     while let Some((worker, at)) = place {
         let worker = &workers[usize::from(worker)];
         let entry = worker.log[at as usize];
         let mut state = Vec::new();
         worker.store.load(entry.state, &mut state);
-        way.push((state, entry.mover));
+        visited.push((state, entry.mover));
         place = entry.parent;
     }
-    way.reverse();
+    visited.reverse();
     let reduce = workers.iter().any(|worker| worker.reduce);
     let observed = workers.iter().any(|worker| worker.observed);
     let mut steps = Vec::new();
-    for pair in way.windows(2) {
+    for pair in visited.windows(2) {
         let ((state, last), (target, mover)) = (&pair[0], &pair[1]);
-        steps.extend(edge(system, reduce, observed, (state, *last), (target, *mover)));
+        steps.extend(steps_between(system, reduce, observed, (state, *last), (target, *mover)));
     }
     steps.extend(fault.path);
     match fault.number {
@@ -625,20 +626,20 @@ fn story<S: System + ?Sized, T: Store>(
 }
 
 /// The cheapest steps from one stored state to the next.
-fn edge<S: System + ?Sized>(
+fn steps_between<S: System + ?Sized>(
     system: &S,
     reduce: bool,
     observed: bool,
     (state, last): (&[u8], Option<ProcessId>),
     (target, mover): (&[u8], Option<ProcessId>),
 ) -> Vec<Step> {
-    let (mut chain, mut settler) = (Chain::default(), Settler::new(observed));
+    let (mut sequence, mut local_steps) = (AtomicSequence::default(), LocalSteps::new(observed));
     let (mut copy, mut enabled) = (state.to_vec(), Enabled::new());
     system.enabled(&mut copy, &mut enabled);
     let mut best: Option<(bool, Vec<Step>)> = None;
     for step in enabled.steps() {
         let costs = classify(last, &enabled, step) == Switch::Preemption;
-        chain.run(system, state, *step, &mut |path, event| {
+        sequence.run(system, state, *step, &mut |path, event| {
             let Event::Arrived(arrived) = event else { return true };
             if last_mover(path, last) != mover {
                 return true;
@@ -650,7 +651,7 @@ fn edge<S: System + ?Sized>(
                 }
             };
             if reduce {
-                settler.run(system, path, arrived, &mut |path, event| {
+                local_steps.run(system, path, arrived, &mut |path, event| {
                     if let Event::Arrived(arrived) = event {
                         offer(path, arrived);
                     }

@@ -318,7 +318,7 @@ impl Checker<'_> {
         Ok(place)
     }
 
-    /// The arguments of a receive or poll, one per message field where the channel tells.
+    /// The arguments of a receive or poll, one per message field where the channel says.
     pub(super) fn arguments(
         &mut self,
         channel: &crate::model::Place,

@@ -202,7 +202,7 @@ impl Checker<'_> {
         Err(self.error(codes::NOT_A_CHANNEL, reference.span, "this is no channel"))
     }
 
-    /// The values a message of this channel has, if its declaration tells.
+    /// The values a message of this channel has, if its declaration says.
     pub(super) fn message_fields(&self, channel: &Place) -> Option<Vec<Type>> {
         let variable = self.variable_of(channel)?;
         let Some(Initializer::Channel(init)) = &variable.init else { return None };
