@@ -8,7 +8,7 @@
 
 use preempt_core::{
     Change, Enabled, Outcome, ProcessId, Step, Switch, System, TraceStep, changes_between,
-    classify, tell,
+    classify, describe_step,
 };
 use std::ops::Range;
 use std::time::Instant;
@@ -270,7 +270,7 @@ impl Walk {
         self.states(system, range.clone(), &mut |_, state| before.push(state.to_vec()));
         for (offset, at) in (range.start.min(end)..end).enumerate() {
             let (step, switch) = (self.steps[at], self.switches[at]);
-            let mut told = tell(system, &before[offset], step, switch);
+            let mut told = describe_step(system, &before[offset], step, switch);
             let fault = self.faults.iter().find(|(index, _)| *index == at).map(|(_, fault)| *fault);
             let mut state = before[offset].clone();
             if self.broken.is_none() || at + 1 < self.len() {
@@ -289,7 +289,7 @@ impl Moment {
         let mut after = Vec::new();
         let preview = |step: &Step| {
             let switch = classify(self.last, &self.enabled, step);
-            let mut told = tell(system, &self.state, *step, switch);
+            let mut told = describe_step(system, &self.state, *step, switch);
             after.clear();
             after.extend_from_slice(&self.state);
             let (fault, broken) = match system.apply(&mut after, *step) {

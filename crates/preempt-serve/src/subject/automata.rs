@@ -4,7 +4,7 @@
 //! violations of a formula, may be in several states at once: all that it can have come to by reading the
 //! states of the path, the present one included. None left means that nothing can be violated any more.
 
-use preempt_core::{ProcessId, System};
+use preempt_core::{Describe, ProcessId, System};
 use preempt_ltl::{Cube, Edge as LtlEdge};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{Automaton as Claim, MoveKind, Pc, Proctype, Program};
@@ -145,7 +145,8 @@ fn line(program: &Program, span: Span) -> u32 {
 }
 
 fn never_claim(interpreter: &Interpreter, claim: &Claim, read: &[&[u8]]) -> Automaton {
-    let holds = |state: &[u8], index: u32| interpreter.proposition(state, index as usize);
+    let holds =
+        |state: &[u8], index: u32| interpreter.proposition(state, index as usize) == Ok(true);
     let mut now = BTreeSet::from([claim.entry]);
     for state in read {
         let mut next = BTreeSet::new();
@@ -196,7 +197,7 @@ fn formula(
     let mut now: BTreeSet<u32> = automaton.initial().iter().copied().collect();
     for state in read {
         let valuation = propositions.iter().enumerate().fold(0, |bits, (at, index)| {
-            bits | u64::from(interpreter.proposition(state, *index)) << at
+            bits | u64::from(interpreter.proposition(state, *index) == Ok(true)) << at
         });
         now = now.iter().flat_map(|from| automaton.successors(*from, valuation)).collect();
     }

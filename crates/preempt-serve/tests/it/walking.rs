@@ -1,7 +1,7 @@
 //! Walks through models over the API, compared with a plain replay of the same steps.
 
 use crate::client::{Served, models};
-use preempt_core::{Enabled, Outcome, Step, Switch, System, Value as Shown, replay};
+use preempt_core::{Describe, Enabled, Outcome, Step, Switch, System, Value as Shown, replay};
 use preempt_promela::interpret::Interpreter;
 use preempt_verify::Control;
 use preempt_verify::promela::{observed, read};
