@@ -72,6 +72,18 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "preempt-serve",
+        &[
+            "preempt-bool",
+            "preempt-core",
+            "preempt-ltl",
+            "preempt-model",
+            "preempt-promela",
+            "preempt-report",
+            "preempt-verify",
+        ],
+    ),
+    (
         "preempt-cli",
         &[
             "preempt-core",
@@ -80,6 +92,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "preempt-promela",
             "preempt-bool",
             "preempt-run",
+            "preempt-serve",
             "preempt-verify",
         ],
     ),

@@ -148,6 +148,7 @@ fn report(
                 line,
                 trace: replayed.trace,
                 simplest: method == Method::Explicit && !cut,
+                stale: None,
             };
             (Verdict::Violated, sentence, Some(violation))
         }

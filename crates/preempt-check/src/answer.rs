@@ -217,7 +217,7 @@ fn violation<S: System + ?Sized>(
         None if !found.message.is_empty() => (found.message.clone(), String::new(), 0),
         None => (usual_message(system, found.kind, state.as_deref()), String::new(), 0),
     };
-    Ok(Violation { kind: found.kind, message, file, line, trace, simplest })
+    Ok(Violation { kind: found.kind, message, file, line, trace, simplest, stale: None })
 }
 
 fn usual_message<S: System + ?Sized>(

@@ -13,11 +13,17 @@ use std::process::Command;
 struct Model {
     source: PathBuf,
     options: Vec<String>,
-    /// Options of `preempt run`, verdict, kind, preemptions.
     expected: Vec<Expected>,
 }
 
-type Expected = (Vec<String>, String, Option<String>, Option<u64>);
+struct Expected {
+    /// Of `preempt run`.
+    options: Vec<String>,
+    verdict: String,
+    kind: Option<String>,
+    stale: Option<u64>,
+    preemptions: Option<u64>,
+}
 
 fn models() -> Vec<Model> {
     let mut models = Vec::new();
@@ -41,8 +47,14 @@ fn models() -> Vec<Model> {
                 let value = |name: &str| {
                     words.iter().find_map(|word| word.strip_prefix(name)).map(String::from)
                 };
-                let preemptions = value("preemptions=").map(|n| n.parse().expect("a number"));
-                model.expected.push((list(options), words[0].into(), value("kind="), preemptions));
+                let number = |name: &str| value(name).map(|n| n.parse().expect("a number"));
+                model.expected.push(Expected {
+                    options: list(options),
+                    verdict: words[0].into(),
+                    kind: value("kind="),
+                    stale: number("stale="),
+                    preemptions: number("preemptions="),
+                });
             }
         }
         assert!(!model.expected.is_empty(), "{:?} says nothing", model.source);
@@ -58,9 +70,8 @@ fn check(
     model: &Model,
     program: &Path,
     options: &[&str],
-    expected: &(Vec<String>, String, Option<String>, Option<u64>),
+    Expected { verdict, kind, stale, preemptions, .. }: &Expected,
 ) -> (u64, u64, String) {
-    let (_, verdict, kind, preemptions) = expected;
     let (code, report) = run(program, options);
     let name = format!("{} {options:?}: {report}", model.source.display());
     assert_eq!(report["verdict"], verdict.as_str(), "{name}");
@@ -68,11 +79,14 @@ fn check(
     if let Some(kind) = kind {
         assert_eq!(report["violation"]["kind"], kind.as_str(), "{name}");
         assert_eq!(report["violation"]["preemptions"].as_u64(), *preemptions, "{name}");
+        if stale.is_some() {
+            assert_eq!(report["violation"]["stale"].as_u64(), *stale, "{name}");
+        }
         assert_eq!(report["violation"]["simplest"], true, "{name}");
         if kind != "deadlock" {
             let file = report["violation"]["file"].as_str().unwrap_or_default();
             let source = model.source.file_name().unwrap_or_default().to_string_lossy();
-            assert!(file.ends_with(&*source) || file.ends_with("wsq.h"), "{name}");
+            assert!(file.ends_with(&*source) || file.ends_with(".h"), "{name}");
             assert!(report["violation"]["line"].as_u64() > Some(0), "{name}");
         }
     }
@@ -90,7 +104,7 @@ fn models_have_their_verdicts_in_all_three_ways() {
         let options: Vec<&str> = model.options.iter().map(String::as_str).collect();
         let program = compile(&model.source, &options, ["gcc", "g++"]);
         for expected in &model.expected {
-            let given: Vec<&str> = expected.0.iter().map(String::as_str).collect();
+            let given: Vec<&str> = expected.options.iter().map(String::as_str).collect();
             let with = |backend| [&given[..], &["--backend", backend]].concat();
             let counts: Vec<_> = ["restart", "fork", "threads"]
                 .map(|backend| check(&model, &program, &with(backend), expected))
@@ -132,11 +146,11 @@ fn every_schedule_agrees_with_partial_orders() {
         }
         let program = compile(&model.source, &[], ["gcc", "g++"]);
         for expected in &model.expected {
-            let given: Vec<&str> = expected.0.iter().map(String::as_str).collect();
+            let given: Vec<&str> = expected.options.iter().map(String::as_str).collect();
             let (_, orders, _) = check(&model, &program, &given, expected);
             let one_by_one = [&given[..], &["--search", "schedules"]].concat();
             let (_, seen, _) = check(&model, &program, &one_by_one, expected);
-            if expected.1 == "holds" {
+            if expected.verdict == "holds" {
                 assert_eq!(orders, seen, "{:?}: partial orders", model.source);
             }
         }
@@ -153,7 +167,7 @@ fn clang_gives_the_same_verdicts() {
     {
         let program = compile(&model.source, &[], ["clang", "clang++"]);
         for expected in &model.expected {
-            let given: Vec<&str> = expected.0.iter().map(String::as_str).collect();
+            let given: Vec<&str> = expected.options.iter().map(String::as_str).collect();
             check(&model, &program, &given, expected);
         }
     }

@@ -15,6 +15,7 @@
 //! Places in modification order are doubled, so that one comparison decides ECO: a write at place p is
 //! at 2p, a read of it at 2p + 1, and ECO leads from the smaller to the larger.
 
+use crate::clock::Clock;
 use crate::weak::Weak;
 use crate::{ObjectId, Order, ThreadId, World};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(crate) struct Logged {
     write: Option<u64>,
     strong: bool,
     fence: bool,
-    clock: Arc<[u32]>,
+    clock: Clock,
 }
 
 /// Events per shared block.
@@ -45,15 +46,25 @@ pub(crate) struct Log {
     tail: Vec<Logged>,
 }
 
-impl Clone for Log {
-    fn clone(&self) -> Self {
-        Log { full: self.full.clone(), tail: self.tail.clone() }
-    }
-
-    fn clone_from(&mut self, source: &Self) {
-        self.full.clone_from(&source.full);
+impl Log {
+    /// As a copy, without touching blocks that both have.
+    pub(crate) fn copy_from(&mut self, source: &Self) {
+        share(&mut self.full, &source.full);
         self.tail.clone_from(&source.tail);
     }
+}
+
+/// Makes a list of shared things the same as another. Most of them are already: worlds that are used
+/// again were similar.
+pub(crate) fn share<T: ?Sized>(target: &mut Vec<Arc<T>>, source: &[Arc<T>]) {
+    target.truncate(source.len());
+    for (own, other) in target.iter_mut().zip(source) {
+        if !Arc::ptr_eq(own, other) {
+            *own = other.clone();
+        }
+    }
+    let common = target.len();
+    target.extend_from_slice(&source[common..]);
 }
 
 impl Logged {
@@ -75,7 +86,7 @@ impl Log {
     pub(crate) fn push(&mut self, event: Logged) {
         self.tail.push(event);
         if self.tail.len() == BLOCK {
-            self.full.push(std::mem::take(&mut self.tail).into());
+            self.full.push(self.tail.drain(..).collect());
         }
     }
 

@@ -106,7 +106,10 @@ pub struct Row {
     pub stale: u32,
     /// Most preemptions.
     pub preemptions: u32,
-    /// Complete happens-before graphs with at most that many of each.
+    /// Whether that is for executions with exactly so many stale choices only: all with fewer were explored,
+    /// whatever their preemptions.
+    pub all_fewer: bool,
+    /// Complete happens-before graphs with at most that many of each, or with fewer stale choices.
     pub graphs: u64,
     /// Executions of the program so far.
     pub executions: u64,
@@ -177,13 +180,13 @@ impl Tally {
 
     /// Closes a bound.
     pub fn row(&mut self, preemptions: u32) {
-        self.box_row(0, preemptions, self.graphs.len() as u64);
+        self.box_row(0, preemptions, false, self.graphs.len() as u64);
     }
 
     /// Closes a bound on both, with this many graphs.
-    pub fn box_row(&mut self, stale: u32, preemptions: u32, graphs: u64) {
+    pub fn box_row(&mut self, stale: u32, preemptions: u32, all_fewer: bool, graphs: u64) {
         let (executions, states) = (self.executions, self.states);
-        self.rows.push(Row { stale, preemptions, graphs, executions, states });
+        self.rows.push(Row { stale, preemptions, all_fewer, graphs, executions, states });
     }
 }
 

@@ -286,7 +286,7 @@ impl Maker<'_> {
         let scope = self.scope(going.process, going.zero, going.workspace, on_fault);
         let violated = code.register(going.zero);
         self.perform(code, &scope, taken, false, violated, going.broken);
-        if may_violate(taken) {
+        if self.may_violate(taken) {
             let (result, well) = (code.get(violated), code.block());
             code.branch(result, going.broken, well);
             code.begin(well);
@@ -308,6 +308,13 @@ impl Maker<'_> {
         code.jump(next.map_or(going.inside, |at| starts[at].1));
     }
 
+    /// Whether an assertion of the move may fail, or it may use a channel that is somebody else's.
+    fn may_violate(&self, taken: &Move) -> bool {
+        matches!(taken.kind, MoveKind::Compound { .. })
+            || self.tables.promises.are_checked()
+            || taken.ops.iter().any(|op| matches!(op, Op::Assert { .. }))
+    }
+
     fn is_always_enabled(&self, kind: &MoveKind) -> bool {
         match kind {
             MoveKind::Plain { guard } => {
@@ -317,10 +324,4 @@ impl Maker<'_> {
             _ => false,
         }
     }
-}
-
-/// Whether an assertion of the move may fail.
-fn may_violate(taken: &Move) -> bool {
-    matches!(taken.kind, MoveKind::Compound { .. })
-        || taken.ops.iter().any(|op| matches!(op, Op::Assert { .. }))
 }

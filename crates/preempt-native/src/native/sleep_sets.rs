@@ -1,4 +1,4 @@
-//! The successors of a state without the steps of processes that are sleep_set, and who sleeps in them.
+//! The successors of a state without the steps of processes in a sleep set, and who sleeps in them.
 //!
 //! Why nothing is lost is explained beside [`SleepSet`].
 
@@ -48,6 +48,10 @@ impl Native<'_> {
         sleep_set: SleepSet,
         out: &mut Successors,
     ) -> bool {
+        // Whether a use of a channel breaks a promise may depend on steps that touch neither.
+        if self.parts.tables.promises.are_checked() {
+            return false;
+        }
         let Some(expanding) = self.expanding() else { return false };
         let Some(sleeping) = self.sleeping() else {
             return self.expand_all(state, out);

@@ -298,6 +298,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.bucket,
             states: self.states,
             transitions: self.transitions,

@@ -178,6 +178,7 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
 
     fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.bucket,
             states: self.states,
             transitions: self.transitions,

@@ -79,6 +79,7 @@ impl Shared {
 
     pub(crate) fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.bucket.load(Ordering::SeqCst),
             states: self.states.load(Ordering::SeqCst),
             transitions: 1 + self.transitions.load(Ordering::SeqCst),

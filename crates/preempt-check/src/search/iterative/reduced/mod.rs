@@ -219,6 +219,7 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
 
     fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.visits.bucket,
             states: self.visits.shard.states,
             transitions: 1 + self.explorer.transitions,

@@ -220,6 +220,7 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
 
     fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.bucket(),
             states: self.states.load(Ordering::Relaxed),
             transitions: 1 + self.transitions.load(Ordering::Relaxed),
