@@ -9,7 +9,7 @@
 
 use super::pairs::{self, Keys, Numbered, Pairs};
 use super::quads::{self, Quad, Quads};
-use super::tree::{word_count, words_before};
+use super::tree_shape::{word_count, words_before};
 use super::{Pending, StateId, StoreFull};
 
 /// A state in its parts.

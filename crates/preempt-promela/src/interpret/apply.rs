@@ -1,8 +1,9 @@
 //! Takes steps.
 
+use super::Interpreter;
 use super::channel;
-use super::evaluate::{Process, View, processes};
-use super::{Interpreter, write_pc};
+use super::evaluate::View;
+use super::process::{Process, processes, write_pc};
 use crate::ir::{
     ArgumentRange, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op, Pattern, PatternRange,
     ProctypeIndex, ValueKind,

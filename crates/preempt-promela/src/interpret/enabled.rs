@@ -2,7 +2,8 @@
 
 use super::Interpreter;
 use super::channel::Channel;
-use super::evaluate::{Process, View, processes};
+use super::evaluate::View;
+use super::process::{Process, processes};
 use crate::ir::{
     BlockGuard, BlockOption, ChannelRef, Condition, FaultId, Move, MoveId, MoveKind, PatternRange,
     Safety,

@@ -3,7 +3,7 @@
 use super::Interpreter;
 use super::apply::{Truncation, Witness};
 use super::channel::{self, Channel};
-use super::evaluate::processes;
+use super::process::processes;
 use crate::ir::{Move, MoveKind, Named, NamedValue, Op, Statement};
 use crate::syntax::span::Span;
 use preempt_core::{Change, Fault, FaultKind, Step, Stop, Unreached, Value};

@@ -20,6 +20,7 @@
 //! of the ample set come first.
 
 use super::letters::{Letter, Letters};
+use super::unnoticed::Walk;
 use crate::property::Stutter;
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::taken::mark_taken;
@@ -82,9 +83,6 @@ struct Record {
 }
 
 const UNEXPANDED: u32 = u32::MAX;
-
-/// So many steps are passed at most before a state is stored.
-const LONGEST_PASSAGE: usize = 64;
 
 /// Stored states and the edge_steps between them.
 pub(crate) struct Graph<'a, S: ?Sized> {
@@ -509,77 +507,6 @@ fn record<S: System + ?Sized>(
 #[inline(always)]
 fn marks(word: Word) -> u8 {
     (word & ((1 << MARK_BITS) - 1)) as u8
-}
-
-/// Takes the steps that nobody can notice.
-#[derive(Default)]
-struct Walk {
-    /// Where it has come to, and where it began.
-    here: Vec<u8>,
-    beginning: Vec<u8>,
-    alone: Successors,
-}
-
-impl Walk {
-    /// Goes on from a state with the processes that have just moved there. Says whether it got
-    /// anywhere; then that is `here`.
-    #[inline]
-    fn pass<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        step: Step,
-        state: &[u8],
-        mut report: impl FnMut(Step),
-    ) -> bool {
-        let mut count = 0;
-        for process in [Some(step.process), step.partner].into_iter().flatten() {
-            while count < LONGEST_PASSAGE
-                && is_unnoticed(system, if count == 0 { state } else { &self.here }, process)
-            {
-                if count == 0 {
-                    self.here.clear();
-                    self.here.extend_from_slice(state);
-                }
-                match self.advance(system, process, count == 0) {
-                    Some(step) => report(step),
-                    None => break,
-                }
-                count += 1;
-            }
-        }
-        count > 0
-    }
-
-    /// Takes the only step of a process, if there is only one and it closes no cycle.
-    fn advance<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        process: ProcessId,
-        is_first: bool,
-    ) -> Option<Step> {
-        self.alone.clear();
-        let sink = Sink::Copies(&mut self.here, &mut self.alone);
-        system.successors(Request::Process(process), sink);
-        let [header] = self.alone.headers[..] else { return None };
-        if is_first {
-            self.beginning.clone_from(&self.here);
-        }
-        let (step, next) = (self.alone.step(0).0, self.alone.get(0));
-        if header.result != 0 || step.partner.is_some() || next == self.beginning {
-            return None;
-        }
-        self.here.clear();
-        self.here.extend_from_slice(next);
-        Some(step)
-    }
-}
-
-/// Whether what the process does next concerns nobody else.
-#[inline(always)]
-fn is_unnoticed<S: System + ?Sized>(system: &S, state: &[u8], process: ProcessId) -> bool {
-    process.index() < system.process_count(state)
-        && system.locality(state, process) == Locality::Local
-        && !system.is_visible(state, process)
 }
 
 /// A way to a next stored state: its first and its last step.

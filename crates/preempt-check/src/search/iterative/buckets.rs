@@ -19,23 +19,19 @@
 //! one more, unless their states are reached with less in the meantime; see `least_preemptions.rs` for what a visit
 //! promises.
 
+mod arrive;
+mod look;
 mod transparent;
 
 use super::conclusion::Conclusion;
-use super::outgoing::{Edge, Outgoing, When};
-use super::visit_log::{
-    AGAIN, Entry, LATE, MERGED, NO_PARENT, NOBODY, Past, TRANSPARENT, UNKNOWN_PROCESS, packed,
-};
-use crate::search::bounded::least_preemptions::{
-    LARGEST_BOUND, LeastPreemptions, StateRecord, Visit, fits_record,
-};
+use super::outgoing::{Outgoing, When};
+use super::visit_log::{Entry, LATE, MERGED, NO_PARENT, NOBODY, UNKNOWN_PROCESS};
+use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions};
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
-use crate::store::{Pending, StateId, Store, pages};
-use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
-use preempt_core::engine::ProcessSelection;
-use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
-use transparent::Task;
+use crate::store::{Pending, StateId, Store};
+use crate::{Budget, Finding, Options, Preemptions, Progress};
+use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, System};
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
 /// steps alone. The store must give states back.
@@ -169,6 +165,16 @@ struct Next {
 struct Kept {
     visit: u32,
     others: Others,
+}
+
+/// A visit to be dealt with, and what was found out about its state.
+#[derive(Clone, Copy)]
+struct Task {
+    visit: u32,
+    /// Where the edges out of the state that were found begin and end.
+    outgoing: (u32, u32),
+    turn: Turn,
+    invalid_end: bool,
 }
 
 impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
@@ -393,337 +399,6 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             self.least.prefetch(pending.inserted.id);
         }
         Ok(())
-    }
-
-    /// Finds the edges out of the state of a visit, and has those stored that will be needed.
-    fn look_at(&mut self, visit: u32) -> Result<(), End> {
-        let entry = self.log[visit as usize];
-        if entry.is(MERGED) {
-            return Ok(());
-        }
-        let tail = self.begin(visit, entry.state);
-        let record = self.least.get(entry.state);
-        let (steps, turn) = self.expand_for(entry, record)?;
-        let counters = &mut self.outgoing.counters;
-        counters.state_bytes = counters.state_bytes.max(self.state.len());
-        let invalid_end = steps == 0
-            && !record.is_expanded()
-            && counters.reports_deadlocks()
-            && !self.system.is_valid_end(&self.state);
-        if self.reduce {
-            self.add_task(visit, tail.0, turn, invalid_end);
-            return Ok(());
-        }
-        self.set_expanded(visit, entry.state, invalid_end)?;
-        let rest = self.put_off(visit, entry.state, turn);
-        let is_uniform = rest == Some(When::Now) || turn.who == Who::Movers(Others::Rest);
-        let all_go_now = is_uniform && record.has_movers(turn.merged);
-        if !all_go_now {
-            let least = &self.least;
-            self.outgoing.decide(tail.0, |process| when(least, entry, turn, rest, process));
-        }
-        if turn.merged != 0 && self.outgoing.moves(ProcessId::PROPERTY) {
-            let is_merged = |one| turn.is_mover(one) && Some(one) != turn.mover;
-            self.outgoing.repeat_property(tail.0, is_merged);
-        }
-        self.hash_near(entry.state, tail.1)
-    }
-
-    /// As [`Self::look_at`], for those who had to wait.
-    fn look_at_others(&mut self, kept: Kept) -> Result<(), End> {
-        let entry = self.log[kept.visit as usize];
-        let record = self.least.get(entry.state);
-        if record.is_free() {
-            return Ok(());
-        }
-        self.least.set_free(entry.state);
-        let tail = self.begin(kept.visit, entry.state);
-        let (system, outgoing) = (self.system, &mut self.outgoing);
-        let rest = ProcessSelection { first: None, also: 0, without: record.small_movers() };
-        let steps = match system.is_compiled() {
-            true => {
-                Some(self.expander.expand_selection(system, &mut self.state, rest, outgoing)?)
-            }
-            false => None,
-        };
-        let turn = Turn { mover: None, merged: 0, who: Who::Others };
-        let least = &self.least;
-        let has_turn = |process| when(least, entry, turn, Some(When::Now), process);
-        if steps.is_none() || (steps == Some(0) && kept.others == Others::Move) {
-            self.enabled.clear();
-            system.enabled(&mut self.state, &mut self.enabled);
-            self.selected.clear();
-            for (process, steps) in self.enabled.by_process() {
-                if has_turn(process).is_some() {
-                    self.selected.extend_from_slice(steps);
-                }
-            }
-            self.expander.expand_selected(system, &self.state, &self.selected, outgoing)?;
-        }
-        if self.reduce {
-            self.add_task(kept.visit, tail.0, turn, false);
-            return Ok(());
-        }
-        self.outgoing.decide(tail.0, has_turn);
-        self.hash_near(entry.state, tail.1)
-    }
-
-    /// Loads a state to expand it; says where its edges and arrivals will begin.
-    #[inline(always)]
-    fn begin(&mut self, visit: u32, state: StateId) -> (usize, usize) {
-        self.looked_at += 1;
-        self.store.load_parent(state, &mut self.state);
-        self.outgoing.begin(visit);
-        (self.outgoing.list.len(), self.expander.arrivals.len())
-    }
-
-    /// Where the store makes use of the state before: hashes the arrivals from `first` on.
-    #[inline(always)]
-    fn hash_near(&mut self, state: StateId, first: usize) -> Result<(), End> {
-        if self.store.hashes_near() {
-            let bytes = &self.expander.successors.data;
-            self.store.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
-        }
-        Ok(())
-    }
-
-    /// When those go on who did not move last, if they are to; that is noted.
-    #[inline(always)]
-    fn put_off(&mut self, visit: u32, state: StateId, turn: Turn) -> Option<When> {
-        let record = self.least.get(state);
-        let others = match turn.who {
-            Who::Others => return Some(When::Now),
-            Who::Everybody => {
-                let is_done = record.is_free() && turn.mover.is_some();
-                self.least.set_free(state);
-                if !self.looks_ahead() || !record.is_deferred() {
-                    return (!is_done).then_some(When::Now);
-                }
-                self.next.ahead -= u64::from(!record.is_free());
-                return (!is_done).then_some(When::Sooner);
-            }
-            Who::Movers(others) => others,
-        };
-        if others == Others::Rest || record.is_free() || !self.least.defer(state) {
-            return None;
-        }
-        if self.looks_ahead() {
-            self.next.ahead += 1;
-            return Some(When::Later);
-        }
-        pages::push(&mut self.next.kept, Kept { visit, others });
-        None
-    }
-
-    /// Expands `self.state` at a visit: at least the steps that are to be run. Gives the number of steps,
-    /// and whose turn it is.
-    fn expand_for(&mut self, entry: Entry, record: StateRecord) -> Result<(usize, Turn), End> {
-        let is_first = !self.reduce && !record.is_expanded();
-        let merged = if is_first { record.small_movers() } else { 0 };
-        let is_whole = self.looks_ahead() && (is_first || self.reduce);
-        let (system, outgoing) = (self.system, &mut self.outgoing);
-        let Some(mover) = entry.mover() else {
-            let steps = self.expander.expand(system, &mut self.state, outgoing)?;
-            return Ok((steps, Turn { mover: None, merged, who: Who::Everybody }));
-        };
-        let is_compiled = system.is_compiled();
-        if is_compiled && !self.reduce && !is_whole {
-            if record.is_free() && !is_first {
-                // Everybody else was run, so that only the mover is of interest.
-                let own = self.expander.expand_process(system, &mut self.state, mover, outgoing)?;
-                if let Some(steps) = own {
-                    return Ok((steps, self.turn_after(mover, merged, Others::Rest)));
-                }
-            } else {
-                let without = record.small_movers();
-                let movers = ProcessSelection { first: Some(mover), also: merged, without };
-                let steps =
-                    self.expander.expand_selection(system, &mut self.state, movers, outgoing)?;
-                // Only if nobody here has steps, all must be looked at to know whether anybody has.
-                if steps > 0 {
-                    return Ok((steps, self.turn_after(mover, merged, Others::Unknown)));
-                }
-            }
-        }
-        if is_whole || is_compiled && !(self.reduce && self.bucket == self.last) {
-            let steps = self.expander.expand(system, &mut self.state, &mut self.outgoing)?;
-            let others = if self.outgoing.others_move(mover) { Others::Move } else { Others::Rest };
-            return Ok((steps, self.turn_after(mover, merged, others)));
-        }
-        let others = self.select(mover, merged);
-        let (state, selected) = (&self.state, &self.selected);
-        let steps = self.expander.expand_selected(system, state, selected, &mut self.outgoing)?;
-        Ok((steps, self.turn_after(mover, merged, others)))
-    }
-
-    /// Whose turn it is, if all last movers were looked at.
-    #[inline(always)]
-    fn turn_after(&self, mover: ProcessId, merged: u64, others: Others) -> Turn {
-        let who = match self.outgoing.moves(mover) && self.outgoing.all_move(merged) {
-            true => Who::Movers(others),
-            false => Who::Everybody,
-        };
-        Turn { mover: Some(mover), merged, who }
-    }
-
-    /// Whether the bound keeps somebody from moving after this visit.
-    fn somebody_waits(&mut self, kept: Kept) -> bool {
-        let entry = self.log[kept.visit as usize];
-        self.store.load(entry.state, &mut self.state);
-        entry.mover().is_some_and(|mover| self.select(mover, 0) == Others::Move)
-    }
-
-    /// Selects the steps of `self.state` that may be run: everybody's, if one of the last movers cannot go
-    /// on.
-    fn select(&mut self, mover: ProcessId, merged: u64) -> Others {
-        self.enabled.clear();
-        self.system.enabled(&mut self.state, &mut self.enabled);
-        self.selected.clear();
-        let moves = |process: ProcessId| !self.enabled.of(process).is_empty();
-        let mut small = (0..64u16).filter(|process| merged >> process & 1 != 0).map(ProcessId);
-        let all_move = moves(mover) && small.all(moves);
-        let mut others = Others::Rest;
-        for (process, steps) in self.enabled.by_process() {
-            let is_merged = process.0 < 64 && merged >> process.0 & 1 != 0;
-            let other = process != mover && process != ProcessId::PROPERTY;
-            if other {
-                others = Others::Move;
-            }
-            if !other || is_merged || !all_move || self.reduce && self.is_transparent(process) {
-                self.selected.extend_from_slice(steps);
-            }
-        }
-        others
-    }
-
-    /// Runs what the visits of the batch are for.
-    fn act(&mut self) -> Result<(), End> {
-        if self.reduce {
-            let tasks = std::mem::take(&mut self.tasks);
-            let result = tasks.iter().try_for_each(|task| self.act_reduced(task));
-            self.tasks = tasks;
-            return result;
-        }
-        let outgoing = std::mem::take(&mut self.outgoing.list);
-        let result = outgoing.iter().try_for_each(|edge| self.follow(*edge, None).map(|_| ()));
-        self.outgoing.list = outgoing;
-        result
-    }
-
-    /// Takes one edge. Where it arrives, `label` was the last mover, if it is transparent, or else who really
-    /// was. Says whether some visit to that state is yet to be expanded.
-    #[inline(always)]
-    fn follow(&mut self, edge: Edge, label: Option<Option<ProcessId>>) -> Result<bool, End> {
-        let Some(arrival) = edge.arrival() else { return self.follow_fault(edge) };
-        match edge.when {
-            When::Now => self.transitions += 1,
-            When::Later => self.next.transitions += 1,
-            When::Sooner => {
-                self.transitions += 1;
-                self.next.transitions -= 1;
-            }
-        }
-        let before = || self.log[edge.visit as usize].mover();
-        let mover = label.unwrap_or_else(|| edge.mover().or_else(before));
-        let state = match self.reduce {
-            false => self.expander.arrivals[arrival].inserted.id,
-            true => self.stored(edge, arrival)?,
-        };
-        let by = match edge.process {
-            _ if self.reduce => None,
-            ProcessId::PROPERTY => mover,
-            process => Some(process),
-        };
-        let entry = Entry {
-            state,
-            parent: edge.visit,
-            mover: mover.map_or(NOBODY, |mover| mover.0),
-            by: packed(by),
-            flags: if label.is_some() { TRANSPARENT } else { 0 },
-        };
-        self.arrive(entry, edge.when)
-    }
-
-    #[cold]
-    fn follow_fault(&mut self, edge: Edge) -> Result<bool, End> {
-        if let Some((fault, path)) = self.outgoing.fault(edge) {
-            match edge.when {
-                When::Later => self.next.faults.push((edge.visit, edge.process, fault)),
-                _ => self.fault(fault, Some(edge.visit), &path)?,
-            }
-        }
-        Ok(false)
-    }
-
-    /// Notes an arrival; says whether some visit to the state is yet to be expanded.
-    #[inline(always)]
-    fn arrive(&mut self, mut entry: Entry, when: When) -> Result<bool, End> {
-        let count = self.bucket + u32::from(when == When::Later);
-        match self.least.visit(entry.state, count, entry.mover()) {
-            Visit::Covered => return Ok(!self.least.get(entry.state).is_expanded()),
-            Visit::First => {}
-            Visit::Again => {
-                let record = self.least.get(entry.state);
-                let is_small = entry.mover().is_some_and(fits_record);
-                let is_merged = !self.reduce && is_small && !record.is_expanded();
-                let is_late = record.is_deferred() && self.looks_ahead();
-                entry.flags |=
-                    AGAIN | if is_merged { MERGED } else { 0 } | if is_late { LATE } else { 0 };
-            }
-        }
-        match when {
-            When::Later => pages::push(&mut self.next.visits, entry),
-            _ => self.enter(entry)?,
-        }
-        Ok(true)
-    }
-
-    /// Adds a visit to the present bucket.
-    #[inline(always)]
-    fn enter(&mut self, entry: Entry) -> Result<(), End> {
-        match entry.is(AGAIN) {
-            true => self.revisits += 1,
-            false => self.states += 1,
-        }
-        if self.log.len() >= NO_PARENT as usize {
-            return Err(End::Limit(Stop::Memory));
-        }
-        pages::push(&mut self.log, entry);
-        Ok(())
-    }
-
-    /// Notes that the state is expanded; once, if it is an invalid end, that, too.
-    #[inline(always)]
-    fn set_expanded(&mut self, visit: u32, state: StateId, invalid_end: bool) -> Result<(), End> {
-        if invalid_end && !self.least.get(state).is_expanded() {
-            let (system, store) = (self.system, &*self.store);
-            let past = Past { system, store, least: &self.least, log: &self.log };
-            self.outgoing
-                .counters
-                .error(|| Counterexample::invalid_end(past.steps_to(visit, UNKNOWN_PROCESS)));
-            self.enough()?;
-        }
-        self.least.set_expanded(state);
-        Ok(())
-    }
-
-    fn enough(&self) -> Result<(), End> {
-        if self.outgoing.counters.is_enough() { Err(End::Enough) } else { Ok(()) }
-    }
-
-    /// Takes note of a fault at the end of `path` behind a visit.
-    fn fault(&mut self, fault: u32, visit: Option<u32>, path: &[Step]) -> Result<(), End> {
-        let (system, store) = (self.system, &*self.store);
-        if self.outgoing.counters.reports(system, fault) {
-            let past = Past { system, store, least: &self.least, log: &self.log };
-            self.outgoing.counters.error(|| {
-                let by = packed(path.first().map(|step| step.process));
-                let mut steps = visit.map_or(Vec::new(), |at| past.steps_to(at, by));
-                steps.extend_from_slice(path);
-                Counterexample::from_fault(system, steps, fault)
-            });
-        }
-        self.enough()
     }
 
     /// The longest execution in the log, counted in visits. Afterwards entries have depths instead of

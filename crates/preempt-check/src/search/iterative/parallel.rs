@@ -11,18 +11,18 @@
 //! zero, the bucket is finished.
 
 use super::local_steps::LocalSteps;
+use super::mailboxes::{Entry, Fault, Letter, Place, Shared, lock};
 use super::outgoing::Outgoing;
+use super::steps_between::steps_between;
 use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit};
 use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::{StateId, Store, hash};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{
-    BoundRow, Enabled, Outcome, ProcessId, Statistics, Step, Stop, Switch, System, classify,
-};
+use preempt_core::{Enabled, Outcome, ProcessId, Statistics, Step, Stop, System};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 /// Explores bucket by bucket with `options.threads` workers, each over a store of its own.
@@ -96,96 +96,14 @@ fn search<S: System + ?Sized, T: Store + Send>(
         ..Statistics::default()
     };
     if finding.bound.is_none() && finding.stop.is_none() && finding.counterexample.is_none() {
-        let tallies = workers.into_iter().map(|worker| worker.outgoing.counters);
-        let all = tallies.reduce(|mut all, one| {
+        let all_counters = workers.into_iter().map(|worker| worker.outgoing.counters);
+        let all = all_counters.reduce(|mut all, one| {
             all.absorb(one);
             all
         });
         finding.unreached = all.map_or(Vec::new(), |all| all.finish(system, states).unreached);
     }
     Ok(finding)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A visit anywhere: the worker and its place in the worker's log.
-type Place = (u16, u32);
-
-#[derive(Clone, Copy)]
-struct Entry {
-    state: StateId,
-    parent: Option<Place>,
-    mover: Option<ProcessId>,
-}
-
-/// Successors for one worker.
-#[derive(Default)]
-struct Letter {
-    bytes: Vec<u8>,
-    /// Where each state ends, who moved last, and from where.
-    items: Vec<(usize, Option<ProcessId>, Option<Place>)>,
-}
-
-/// A violation: behind which visit, by which steps; a fault, or an invalid end.
-struct Fault {
-    place: Place,
-    path: Vec<Step>,
-    number: Option<u32>,
-}
-
-struct Shared {
-    boxes: Vec<Mutex<Vec<Letter>>>,
-    busy: AtomicUsize,
-    barrier: Barrier,
-    ended: AtomicBool,
-    stop: Mutex<Option<Stop>>,
-    faults: Mutex<Vec<Fault>>,
-    errors: AtomicU64,
-    max_errors: u64,
-    states: AtomicU64,
-    transitions: AtomicU64,
-    deferred: AtomicUsize,
-    bucket: AtomicU32,
-    last: u32,
-    extra: u32,
-    rows: Mutex<Vec<BoundRow>>,
-    bound: Mutex<Option<u32>>,
-}
-
-impl Shared {
-    fn end(&self, stop: Option<Stop>) {
-        if let Some(stop) = stop {
-            lock(&self.stop).get_or_insert(stop);
-        }
-        self.ended.store(true, Ordering::SeqCst);
-    }
-
-    fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::SeqCst)
-    }
-
-    fn report(&self, fault: Fault) {
-        let errors = 1 + self.errors.fetch_add(1, Ordering::SeqCst);
-        let mut faults = lock(&self.faults);
-        if faults.is_empty() {
-            faults.push(fault);
-        }
-        if self.max_errors != 0 && errors >= self.max_errors {
-            self.end(None);
-        }
-    }
-
-    fn row(&self) -> BoundRow {
-        BoundRow {
-            stale: None,
-            bound: self.bucket.load(Ordering::SeqCst),
-            states: self.states.load(Ordering::SeqCst),
-            transitions: 1 + self.transitions.load(Ordering::SeqCst),
-            errors: self.errors.load(Ordering::SeqCst),
-        }
-    }
 }
 
 /// Letters are posted when they hold so many successors.
@@ -510,7 +428,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     /// Takes steps of one process in `self.state`, and all paths through the sequences behind them.
     fn take(&mut self, at: u32, steps: &[Step]) {
         if self.reduce {
-            return steps.iter().for_each(|&step| self.take_and_settle(at, step));
+            return steps.iter().for_each(|&step| self.take_and_run_local(at, step));
         }
         self.expander.clear();
         self.outgoing.clear();
@@ -540,7 +458,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     }
 
     /// Takes a step, and then those that nobody else can notice.
-    fn take_and_settle(&mut self, at: u32, step: Step) {
+    fn take_and_run_local(&mut self, at: u32, step: Step) {
         let (mut sequence, mut local_steps) =
             (std::mem::take(&mut self.sequence), std::mem::take(&mut self.local_steps));
         let place = (self.me as u16, at);
@@ -551,17 +469,23 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             match event {
                 Event::Arrived(arrived) => {
                     local_steps.run(self.system, path, arrived, &mut |path, event| {
-                        self.tell_event(place, path, mover, event);
+                        self.report_event(place, path, mover, event);
                     });
                 }
-                event => self.tell_event(place, path, mover, event),
+                event => self.report_event(place, path, mover, event),
             }
             !self.shared.has_ended()
         });
         (self.sequence, self.local_steps, self.state) = (sequence, local_steps, state);
     }
 
-    fn tell_event(&mut self, place: Place, path: &[Step], mover: Option<ProcessId>, event: Event) {
+    fn report_event(
+        &mut self,
+        place: Place,
+        path: &[Step],
+        mover: Option<ProcessId>,
+        event: Event,
+    ) {
         match event {
             Event::Arrived(state) => {
                 for &step in path {
@@ -623,44 +547,4 @@ fn story<S: System + ?Sized, T: Store>(
         Some(number) => Counterexample::from_fault(system, steps, number),
         None => Counterexample::invalid_end(steps),
     }
-}
-
-/// The cheapest steps from one stored state to the next.
-fn steps_between<S: System + ?Sized>(
-    system: &S,
-    reduce: bool,
-    observed: bool,
-    (state, last): (&[u8], Option<ProcessId>),
-    (target, mover): (&[u8], Option<ProcessId>),
-) -> Vec<Step> {
-    let (mut sequence, mut local_steps) = (AtomicSequence::default(), LocalSteps::new(observed));
-    let (mut copy, mut enabled) = (state.to_vec(), Enabled::new());
-    system.enabled(&mut copy, &mut enabled);
-    let mut best: Option<(bool, Vec<Step>)> = None;
-    for step in enabled.steps() {
-        let costs = classify(last, &enabled, step) == Switch::Preemption;
-        sequence.run(system, state, *step, &mut |path, event| {
-            let Event::Arrived(arrived) = event else { return true };
-            if last_mover(path, last) != mover {
-                return true;
-            }
-            let mut offer = |path: &[Step], arrived: &[u8]| {
-                let better = best.as_ref().is_none_or(|(worse, _)| *worse && !costs);
-                if better && arrived == target {
-                    best = Some((costs, path.to_vec()));
-                }
-            };
-            if reduce {
-                local_steps.run(system, path, arrived, &mut |path, event| {
-                    if let Event::Arrived(arrived) = event {
-                        offer(path, arrived);
-                    }
-                });
-            } else {
-                offer(path, arrived);
-            }
-            true
-        });
-    }
-    best.map_or(Vec::new(), |(_, path)| path)
 }

@@ -8,21 +8,12 @@
 //! Invariant: a transparent step is taken alone only if one of its successors has a visit that is expanded
 //! later than this one, so no process is put off for ever.
 
-use super::{Bucketed, Entry, Turn, Who, when};
+use super::{Bucketed, Task, Turn, Who, when};
 use crate::search::iterative::outgoing::{Edge, When};
+use crate::search::iterative::visit_log::Entry;
 use crate::search::shared::end::End;
 use crate::store::{Pending, StateId, Store};
 use preempt_core::{Locality, ProcessId, System};
-
-/// A visit to be dealt with, and what was found out about its state.
-#[derive(Clone, Copy)]
-pub(super) struct Task {
-    visit: u32,
-    /// Where the edges out of the state that were found begin and end.
-    outgoing: (u32, u32),
-    turn: Turn,
-    invalid_end: bool,
-}
 
 impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// With reduction: what a visit is for is known when it is acted on.
