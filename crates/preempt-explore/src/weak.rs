@@ -304,7 +304,12 @@ impl World {
         let Some(thread) = self.threads.get(id.index()) else { return false };
         let operation = &thread.operation;
         let number = operation.action.is_number() && operation.object != ObjectId::NONE;
-        let newest_only = operation.action == Action::Load && operation.second == Operation::NEWEST;
+        let newest_only = match operation.action {
+            Action::Load => operation.second == Operation::NEWEST,
+            // What is stored is not known yet, and will be the newest value in memory.
+            Action::Store => operation.second == crate::POINTER,
+            _ => false,
+        };
         if thread.status != Status::Ready || !number || newest_only || !self.can_go_on(id) {
             return false;
         }

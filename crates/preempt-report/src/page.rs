@@ -161,6 +161,7 @@ impl<'a> Numbers<'a> {
             bounds: s
                 .per_bound
                 .iter()
+                .filter(|row| row.stale.unwrap_or(0) == 0)
                 .map(|row| (row.bound, row.states, row.transitions, row.errors))
                 .collect(),
             unreached: claim

@@ -471,9 +471,9 @@ pub(crate) fn within_bound() -> Claim {
             search_seconds: 0.0,
             compile_seconds: 0.004,
             per_bound: vec![
-                BoundRow { bound: 0, states: 12, transitions: 14, errors: 0 },
-                BoundRow { bound: 1, states: 77, transitions: 120, errors: 0 },
-                BoundRow { bound: 2, states: 142, transitions: 251, errors: 0 },
+                BoundRow { stale: None, bound: 0, states: 12, transitions: 14, errors: 0 },
+                BoundRow { stale: None, bound: 1, states: 77, transitions: 120, errors: 0 },
+                BoundRow { stale: None, bound: 2, states: 142, transitions: 251, errors: 0 },
             ],
         },
         unreached: vec![
@@ -536,6 +536,7 @@ fn violated(
             line,
             trace,
             simplest: true,
+            stale: None,
         }),
         statistics: Statistics {
             states: 9,
