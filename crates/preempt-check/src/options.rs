@@ -1,6 +1,7 @@
 //! What can be asked of a check.
 
 use crate::Preemptions;
+use crate::search::Sampler;
 use std::time::Duration;
 
 /// The order of exploration.
@@ -16,6 +17,13 @@ pub enum Search {
     Breadth,
     /// One random execution after the other; finds, but never proves.
     Random {
+        /// The seed of the choices.
+        seed: u64,
+    },
+    /// Executions drawn at random in another manner, see [`SAMPLERS`](crate::search::SAMPLERS).
+    Sample {
+        /// In which.
+        sampler: &'static Sampler,
         /// The seed of the choices.
         seed: u64,
     },
