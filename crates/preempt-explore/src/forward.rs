@@ -225,7 +225,7 @@ impl Forward {
         for earlier in &mut self.earlier {
             *earlier += executions - self.began;
         }
-        for (bound, row) in session.tally.rows.drain(..).enumerate() {
+        for (bound, row) in session.forget_rows().into_iter().enumerate() {
             match self.earlier.get_mut(bound) {
                 Some(earlier) => *earlier = row.executions,
                 None => self.earlier.push(row.executions),

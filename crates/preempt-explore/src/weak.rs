@@ -263,6 +263,15 @@ impl World {
         self.weak.as_ref().map(|weak| weak.source)
     }
 
+    /// Adds the moves of a thread that need a stale choice. It may turn out that sequentially consistent
+    /// events forbid some of them ([`World::is_consistent_after`]).
+    pub(crate) fn possible_stale_moves(&self, thread: ThreadId, out: &mut Vec<Move>) {
+        self.find_stale(thread, &mut |step| {
+            out.push(step);
+            false
+        });
+    }
+
     /// Adds the moves of a thread that need a stale choice.
     pub fn stale_moves(&self, thread: ThreadId, out: &mut Vec<Move>) {
         self.find_stale(thread, &mut |step| {
@@ -335,7 +344,7 @@ impl World {
     }
 
     /// Whether sequentially consistent events keep their order if this is done.
-    fn is_consistent_after(&self, step: Move) -> bool {
+    pub(crate) fn is_consistent_after(&self, step: Move) -> bool {
         if !self.rules.strong || mutation::is(Mutation::NoTotalOrder) {
             return true;
         }

@@ -189,6 +189,13 @@ pub struct Event {
     pub source: Option<Source>,
 }
 
+impl Event {
+    /// Whether a comparison failed although it found what it expected.
+    pub(crate) fn fails_for_no_reason(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.fails)
+    }
+}
+
 /// Where a value comes from.
 #[derive(Deserialize, Debug)]
 pub struct Source {

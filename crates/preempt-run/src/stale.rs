@@ -1,7 +1,7 @@
 //! Why a failing execution is not an interleaving, and which memory orders would forbid it, in words.
 //! What they are was tried by the program's own search.
 
-use crate::found::{Event, Evidence, Source};
+use crate::found::{Event, Evidence};
 use crate::symbols::{Line, Symbols};
 use crate::words;
 
@@ -95,9 +95,4 @@ pub(crate) fn origin(evidence: &Evidence, event: &Event, symbols: &Symbols) -> S
         (_, Some(other)) => format!(", though {newest} was stored at {other}"),
         (_, None) => made(source.read).map(|line| format!(" of {line}")).unwrap_or_default(),
     }
-}
-
-/// Whether a comparison failed although it found what it expected.
-pub(crate) fn fails(event: &Event) -> bool {
-    event.source.as_ref().is_some_and(|Source { fails, .. }| *fails)
 }

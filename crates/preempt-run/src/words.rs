@@ -1,7 +1,6 @@
 //! What a step does, in words.
 
 use crate::found::Event;
-use crate::stale;
 use crate::symbols::Symbols;
 
 /// The name of an object: a variable, or an address.
@@ -38,7 +37,7 @@ pub(crate) fn describe(symbols: &Symbols, threads: &[String], event: &Event) -> 
             format!("store {}", name())
         }
         "store" => format!("store {} = {}", name(), number(event.first)),
-        "compare_exchange" if event.result == event.first && !stale::fails(event) => {
+        "compare_exchange" if event.result == event.first && !event.fails_for_no_reason() => {
             format!("compare_exchange {} succeeds", name())
         }
         "compare_exchange" => {

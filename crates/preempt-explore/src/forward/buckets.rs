@@ -206,11 +206,17 @@ impl Forward {
         for thread in world.thread_ids() {
             let free = !goes_on || thread == last;
             if free != preempts {
-                world.stale_moves(thread, &mut moves);
+                world.possible_stale_moves(thread, &mut moves);
             }
         }
         let mut result = Ok(());
         for &step in &moves {
+            // What is known is consistent.
+            if self.is_covered(world.graph_after(step), step.thread, cost)
+                || !world.is_consistent_after(step)
+            {
+                continue;
+            }
             result = self.enter(session, &world, node, step, cost);
             if result.is_err() {
                 break;

@@ -2,7 +2,7 @@
 //!
 //! A channel whose place is known is code for that place. One that is found by its id at run time is
 //! looked up in a table (channels of processes: by a helper), and the code is made once per type of
-//! channel that it can be. A type that does not fit headers out: the interpreter decides.
+//! channel that it can be. A type that does not fit leads out: the interpreter decides.
 
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Value};
 use super::scope::{HelperId, Scope, Want};

@@ -361,7 +361,7 @@ impl<'a> Maker<'a> {
         arguments.iter().map(|id| scope.value(code, *id)).collect()
     }
 
-    /// Runs a `d_step` from its first block to its end. Where it has a loop, `ask` headers to the
+    /// Runs a `d_step` from its first block to its end. Where it has a loop, `ask` leads to the
     /// interpreter, for a step that takes very long or should be given up.
     fn compound(
         &self,

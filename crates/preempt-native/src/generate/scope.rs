@@ -28,7 +28,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) notes: bool,
 }
 
-/// Where a fault headers.
+/// Where a fault leads.
 #[derive(Clone, Copy)]
 pub(crate) enum OnFault {
     /// To a block: the move counts as enabled.
