@@ -96,7 +96,7 @@ pub struct Options {
     /// Whose rules a search with a bound follows.
     pub compatibility: Compatibility,
     /// In a depth-first search with a bound, a switch is free where the last mover can only go
-    /// back to where it was ([HF] §3.1); reaches states beyond the bound.
+    /// back to where it was (\[HF\] §3.1); reaches states beyond the bound.
     pub free_cycles: bool,
     /// Depth-first: explore states again on shorter ways, and look for ever shorter
     /// counterexamples (Spin's `-DREACH`, `-i`).

@@ -2,15 +2,15 @@
 //!
 //! | folder | question |
 //! |---|---|
-//! | [`safety`] | is a violation reachable, in any execution? |
-//! | [`bounded`] | is one reachable within a bound on preemptions, depth-first? |
-//! | [`iterative`] | the same, bucket by bucket: no preemption, one, two, … |
-//! | [`cycles`] | is there an execution without end that violates a liveness property? |
-//! | [`sampling`] | is one found by looking at some executions only? |
-//! | [`shared`] | what several families need: expansion, compact successors, statistics, traces |
+//! | `safety` | is a violation reachable, in any execution? |
+//! | `bounded` | is one reachable within a bound on preemptions, depth-first? |
+//! | `iterative` | the same, bucket by bucket: no preemption, one, two, … |
+//! | `cycles` | is there an execution without end that violates a liveness property? |
+//! | `sampling` | is one found by looking at some executions only? |
+//! | `shared` | what several families need: expansion, compact successors, statistics, traces |
 //!
-//! Read [`safety`] first, then [`shared`]; the others build on these two. `preemption_bound.rs` picks one of
-//! [`bounded`] and [`iterative`] for a check.
+//! Read `safety` first, then `shared`; the others build on these two. `preemption_bound.rs` picks one of
+//! `bounded` and `iterative` for a check.
 
 pub(crate) mod bounded;
 pub(crate) mod cycles;
