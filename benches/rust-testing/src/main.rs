@@ -73,7 +73,7 @@ fn introduction(limit: u64) -> String {
     )
 }
 
-/// [MQ07b] Table 1 on our queue, and [MQ07] Table 2.
+/// \[MQ07b\] Table 1 on our queue, and \[MQ07\] Table 2.
 fn papers() -> String {
     use preempt::{Check, Strategy};
     let mut text = String::from(

@@ -24,7 +24,7 @@
 //! * `explicit`: state by state, with stacks; `replay`: the interpreter behind every
 //!   counterexample; `proof`: programs that are safe for every number of switches;
 //! * `symbolic`: decision diagrams, procedure summaries, executions read off backwards;
-//! * `sequentialize`: the eager and lazy translations of [LMP09]; `direct`: context by context
+//! * `sequentialize`: the eager and lazy translations of \[LMP09\]; `direct`: context by context
 //!   without a translation; `witness`: from a schedule to statements;
 //! * `check`, `choice`: the answer, and the choice between all of them.
 

@@ -5,9 +5,9 @@ use crate::limits::Limits;
 /// How to search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Method {
-    /// Translate to Lazy_k and solve the sequential program. Paper: [LMP09] section 5.
+    /// Translate to Lazy_k and solve the sequential program. Paper: \[LMP09\] section 5.
     Lazy,
-    /// Translate to Eager_k and solve the sequential program. Paper: [LMP09] section 4.
+    /// Translate to Eager_k and solve the sequential program. Paper: \[LMP09\] section 4.
     Eager,
     /// A symbolic fixpoint over what each thread can do between given boundaries, context by
     /// context, without translation.

@@ -2,8 +2,8 @@
 
 use crate::budget::{available_memory_beside, threads_that_fit};
 use crate::search::{
-    bounded, breadth_first, by_buckets, depth_first, iterative_depth, needs_stack, parallel,
-    random_walk, simplify, swarm,
+    SAMPLERS, bounded, breadth_first, by_buckets, depth_first, iterative_depth, needs_stack,
+    parallel, simplify, swarm,
 };
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
@@ -277,7 +277,8 @@ fn search(system: &dyn System, options: &Options, budget: &mut Budget) -> Findin
 
 /// What about the options does not go together with several threads.
 fn why_not_parallel(options: &Options) -> Option<&'static str> {
-    if matches!(options.search, Search::Random { .. } | Search::IterativeDepth { .. }) {
+    let samples = matches!(options.search, Search::Random { .. } | Search::Sample { .. });
+    if samples || matches!(options.search, Search::IterativeDepth { .. }) {
         return Some("several threads explore everything, in no particular order");
     }
     if options.compatibility != Compatibility::None {
@@ -409,8 +410,12 @@ fn search_with<T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    if let Search::Random { seed } = options.search {
-        return random_walk(system, store, seed, options, budget);
+    match options.search {
+        Search::Random { seed } => return (SAMPLERS[0].run)(system, store, seed, options, budget),
+        Search::Sample { sampler, seed } => {
+            return (sampler.run)(system, store, seed, options, budget);
+        }
+        _ => {}
     }
     if is_bounded(options) {
         return bounded(system, store, options, budget);
@@ -427,7 +432,10 @@ fn unbounded<S: System + ?Sized, T: Store>(
 ) -> Finding {
     let depth = match options.search {
         Search::Depth => true,
-        Search::Breadth | Search::Random { .. } | Search::IterativeDepth { .. } => false,
+        Search::Breadth
+        | Search::Random { .. }
+        | Search::Sample { .. }
+        | Search::IterativeDepth { .. } => false,
         // A stack lets reduction skip more than a queue does, and remembers the way back where
         // the store does not keep the states.
         Search::Auto => options.reduction != Reduction::None || !store.is_exact(),

@@ -1,6 +1,7 @@
 //! What can be asked of a check.
 
 use crate::Preemptions;
+use crate::search::Sampler;
 use std::time::Duration;
 
 /// The order of exploration.
@@ -16,6 +17,13 @@ pub enum Search {
     Breadth,
     /// One random execution after the other; finds, but never proves.
     Random {
+        /// The seed of the choices.
+        seed: u64,
+    },
+    /// Executions drawn at random in another manner, see [`SAMPLERS`](crate::search::SAMPLERS).
+    Sample {
+        /// In which.
+        sampler: &'static Sampler,
         /// The seed of the choices.
         seed: u64,
     },
@@ -88,7 +96,7 @@ pub struct Options {
     /// Whose rules a search with a bound follows.
     pub compatibility: Compatibility,
     /// In a depth-first search with a bound, a switch is free where the last mover can only go
-    /// back to where it was ([HF] §3.1); reaches states beyond the bound.
+    /// back to where it was (\[HF\] §3.1); reaches states beyond the bound.
     pub free_cycles: bool,
     /// Depth-first: explore states again on shorter ways, and look for ever shorter
     /// counterexamples (Spin's `-DREACH`, `-i`).

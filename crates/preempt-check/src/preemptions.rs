@@ -12,7 +12,7 @@ pub enum Preemptions {
     Iterate {
         /// The last bound to try; `None` goes on to the end.
         last: Option<u32>,
-        /// Bounds are reported in phases of `extra + 1` (`csb` in [MQ07]).
+        /// Bounds are reported in phases of `extra + 1` (`csb` in \[MQ07\]).
         extra: u32,
     },
 }

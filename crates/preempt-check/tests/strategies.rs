@@ -4,6 +4,7 @@ mod guarded;
 mod triples;
 
 use guarded::random_system;
+use preempt_check::search::SAMPLERS;
 use preempt_check::{Check, Options, Search};
 use preempt_core::{Stop, Verdict};
 use triples::truth;
@@ -14,7 +15,7 @@ fn options(search: Search) -> Options {
 
 #[test]
 fn strategies_find_only_what_is_there() {
-    let (mut violated, mut found) = (0, [0; 3]);
+    let (mut violated, mut found) = (0, [0; 4]);
     for seed in 0..60 {
         let system = random_system(seed);
         let Some(truth) = truth(&system, 30, 20_000) else { continue };
@@ -26,17 +27,19 @@ fn strategies_find_only_what_is_there() {
         assert!(expected || deeper == Verdict::Holds, "seed {seed}: {deeper:?}");
         let depth = Some(30);
         let walked = run(Options { depth, ..options(Search::Random { seed }) });
+        let sample = Search::Sample { sampler: &SAMPLERS[1], seed };
+        let restarted = run(Options { depth, ..options(sample) });
         let memory = Some(1 << 22);
         let swarmed =
             run(Options { swarm: Some(seed), threads: 2, memory, ..options(Search::Auto) });
-        for verdict in [walked, swarmed] {
+        for verdict in [walked, restarted, swarmed] {
             match verdict {
                 Verdict::Violated => assert!(expected, "seed {seed}"),
                 Verdict::Inconclusive(Stop::Sampling | Stop::LossyStore) => {}
                 other => panic!("seed {seed}: {other:?}"),
             }
         }
-        for (found, verdict) in found.iter_mut().zip([deeper, walked, swarmed]) {
+        for (found, verdict) in found.iter_mut().zip([deeper, walked, restarted, swarmed]) {
             *found += u32::from(verdict == Verdict::Violated);
         }
     }
@@ -45,11 +48,14 @@ fn strategies_find_only_what_is_there() {
 }
 
 #[test]
-fn a_seed_repeats_a_random_walk() {
+fn a_seed_repeats_what_was_drawn() {
     let system = random_system(7);
-    let run = || {
-        let claim = Check::new(&system).options(options(Search::Random { seed: 5 })).run().claim;
-        (claim.verdict, claim.statistics.states, claim.statistics.transitions)
-    };
-    assert_eq!(run(), run());
+    for sampler in SAMPLERS {
+        let run = || {
+            let search = Search::Sample { sampler, seed: 5 };
+            let claim = Check::new(&system).options(options(search)).run().claim;
+            (claim.verdict, claim.statistics.states, claim.statistics.transitions)
+        };
+        assert_eq!(run(), run(), "{}", sampler.name);
+    }
 }

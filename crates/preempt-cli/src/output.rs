@@ -153,7 +153,7 @@ pub(crate) fn print(text: &str) {
     print_exactly(&visible(text, terminal::look().color));
 }
 
-/// As [`print`], for data in a format of its own, which escapes what it has to.
+/// As [`print()`], for data in a format of its own, which escapes what it has to.
 pub(crate) fn print_exactly(text: &str) {
     #[cfg(test)]
     if capture::keep(capture::Stream::Output, text) {
@@ -169,7 +169,7 @@ pub(crate) fn print_exactly(text: &str) {
     }
 }
 
-/// Writes lines to standard error; as to control characters, see [`print`].
+/// Writes lines to standard error; as to control characters, see [`print()`].
 pub(crate) fn complain(text: &str) {
     let text = visible(text, terminal::colour_on_stderr());
     #[cfg(test)]

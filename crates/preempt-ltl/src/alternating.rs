@@ -12,14 +12,14 @@
 use crate::error::Error;
 use crate::generalized::{Generalized, MarkedEdge};
 use crate::label::Cube;
-use crate::rewrite::{FALSE, Form, Forms, Node, TRUE};
+use crate::rewrite::{FALSE, Forms, FormulaId, Node, TRUE};
 use rustc_hash::FxHashMap;
 
 const MAX_STATES: usize = 20_000;
 const MAX_EDGES: usize = 400_000;
 
 /// A conjunction of obligations for the next position, sorted.
-type Obligations = Vec<Form>;
+type Obligations = Vec<FormulaId>;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Move {
@@ -45,7 +45,11 @@ pub(crate) enum Entry {
 }
 
 /// Builds the automaton that accepts exactly the words of `form`.
-pub(crate) fn build(forms: &mut Forms, form: Form, entry: Entry) -> Result<Generalized, Error> {
+pub(crate) fn build(
+    forms: &mut Forms,
+    form: FormulaId,
+    entry: Entry,
+) -> Result<Generalized, Error> {
     let mut builder = Builder {
         forms,
         entry,
@@ -59,14 +63,14 @@ pub(crate) fn build(forms: &mut Forms, form: Form, entry: Entry) -> Result<Gener
 struct Builder<'a> {
     forms: &'a mut Forms,
     entry: Entry,
-    moves: FxHashMap<Form, Vec<Move>>,
+    moves: FxHashMap<FormulaId, Vec<Move>>,
     /// Mark of each obligation that must not be postponed for ever.
-    marked: FxHashMap<Form, u32>,
+    marked: FxHashMap<FormulaId, u32>,
     total: usize,
 }
 
 impl Builder<'_> {
-    fn run(&mut self, form: Form) -> Result<Generalized, Error> {
+    fn run(&mut self, form: FormulaId) -> Result<Generalized, Error> {
         self.assign_marks(form)?;
         let mut index: FxHashMap<Obligations, u32> = FxHashMap::default();
         let mut states: Vec<Obligations> = Vec::new();
@@ -108,13 +112,13 @@ impl Builder<'_> {
         Ok(automaton)
     }
 
-    fn assign_marks(&mut self, form: Form) -> Result<(), Error> {
+    fn assign_marks(&mut self, form: FormulaId) -> Result<(), Error> {
         let mut seen = vec![form];
         let mut next = 0;
         while next < seen.len() {
             let form = seen[next];
             next += 1;
-            let mut visit = |f: Form| {
+            let mut visit = |f: FormulaId| {
                 if !seen.contains(&f) {
                     seen.push(f);
                 }
@@ -171,7 +175,7 @@ impl Builder<'_> {
             keep_undominated(&mut product);
             result = product;
         }
-        let all: Vec<(Form, u32)> = self.marked.iter().map(|(f, m)| (*f, *m)).collect();
+        let all: Vec<(FormulaId, u32)> = self.marked.iter().map(|(f, m)| (*f, *m)).collect();
         for step in &mut result {
             for (form, mark) in &all {
                 let entered = self.entry == Entry::Marked && !contains(state, *form);
@@ -185,7 +189,7 @@ impl Builder<'_> {
     }
 
     /// Moves of one obligation, with the mark it earns by each.
-    fn own_moves(&mut self, form: Form) -> Result<Vec<MarkedMove>, Error> {
+    fn own_moves(&mut self, form: FormulaId) -> Result<Vec<MarkedMove>, Error> {
         if let Some(goal) = self.forms.always_eventually(form) {
             let mark = 1u64 << self.marked[&form];
             let mut result: Vec<MarkedMove> = self
@@ -212,7 +216,7 @@ impl Builder<'_> {
     }
 
     /// Transition function of the alternating automaton, as a disjunction of moves.
-    fn moves(&mut self, form: Form) -> Result<Vec<Move>, Error> {
+    fn moves(&mut self, form: FormulaId) -> Result<Vec<Move>, Error> {
         if let Some(known) = self.moves.get(&form) {
             return Ok(known.clone());
         }
@@ -282,7 +286,7 @@ impl Builder<'_> {
     }
 
     /// A formula as alternatives of obligations, for `X`.
-    fn choices(&self, form: Form) -> Result<Vec<Obligations>, Error> {
+    fn choices(&self, form: FormulaId) -> Result<Vec<Obligations>, Error> {
         match self.forms.node(form) {
             Node::True => Ok(vec![Vec::new()]),
             Node::False => Ok(Vec::new()),
@@ -319,7 +323,7 @@ impl Builder<'_> {
     }
 }
 
-fn union(a: &[Form], b: &[Form]) -> Obligations {
+fn union(a: &[FormulaId], b: &[FormulaId]) -> Obligations {
     let mut result = Vec::with_capacity(a.len() + b.len());
     result.extend_from_slice(a);
     result.extend_from_slice(b);
@@ -328,11 +332,11 @@ fn union(a: &[Form], b: &[Form]) -> Obligations {
     result
 }
 
-fn contains(set: &[Form], form: Form) -> bool {
+fn contains(set: &[FormulaId], form: FormulaId) -> bool {
     set.binary_search(&form).is_ok()
 }
 
-fn subset(a: &[Form], b: &[Form]) -> bool {
+fn subset(a: &[FormulaId], b: &[FormulaId]) -> bool {
     a.iter().all(|f| contains(b, *f))
 }
 

@@ -19,7 +19,7 @@
 //! The way of a formula: [`parse`] gives a [`Formula`] over numbered propositions; `rewrite` its
 //! negation normal form; `alternating` a generalised automaton; `simulation` and `merge` make it
 //! small; `degeneralize` makes it an [`Automaton`]. [`holds`] is the meaning of formulas by
-//! definition, which all of this is tested against. `stutter` and `invariance` belong to [S19].
+//! definition, which all of this is tested against. `stutter` and `invariance` belong to \[S19\].
 
 mod alternating;
 mod automaton;

@@ -10,33 +10,33 @@ use crate::formula::Formula;
 use rustc_hash::FxHashMap;
 
 /// A node in [`Forms`].
-pub(crate) type Form = u32;
+pub(crate) type FormulaId = u32;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Node {
     True,
     False,
     Literal(u32, bool),
-    And(Box<[Form]>),
-    Or(Box<[Form]>),
-    Next(Form),
-    Until(Form, Form),
-    Release(Form, Form),
+    And(Box<[FormulaId]>),
+    Or(Box<[FormulaId]>),
+    Next(FormulaId),
+    Until(FormulaId, FormulaId),
+    Release(FormulaId, FormulaId),
 }
 
 /// Hash-consed formulas in negation normal form.
 pub(crate) struct Forms {
     nodes: Vec<Node>,
-    index: FxHashMap<Node, Form>,
+    index: FxHashMap<Node, FormulaId>,
     /// Satisfied by every word that has a satisfying suffix.
     eventual: Vec<bool>,
     /// Satisfied by every suffix of a satisfying word.
     universal: Vec<bool>,
-    implications: FxHashMap<(Form, Form), bool>,
+    implications: FxHashMap<(FormulaId, FormulaId), bool>,
 }
 
-pub(crate) const TRUE: Form = 0;
-pub(crate) const FALSE: Form = 1;
+pub(crate) const TRUE: FormulaId = 0;
+pub(crate) const FALSE: FormulaId = 1;
 
 impl Forms {
     pub(crate) fn new() -> Forms {
@@ -52,12 +52,12 @@ impl Forms {
         forms
     }
 
-    pub(crate) fn node(&self, form: Form) -> &Node {
+    pub(crate) fn node(&self, form: FormulaId) -> &Node {
         &self.nodes[form as usize]
     }
 
     /// `[]<>g` with its `g`.
-    pub(crate) fn always_eventually(&self, form: Form) -> Option<Form> {
+    pub(crate) fn always_eventually(&self, form: FormulaId) -> Option<FormulaId> {
         match *self.node(form) {
             Node::Release(FALSE, inner) => match *self.node(inner) {
                 Node::Until(TRUE, goal) => Some(goal),
@@ -67,7 +67,7 @@ impl Forms {
         }
     }
 
-    fn eventually_always(&self, form: Form) -> Option<Form> {
+    fn eventually_always(&self, form: FormulaId) -> Option<FormulaId> {
         match *self.node(form) {
             Node::Until(TRUE, inner) => match *self.node(inner) {
                 Node::Release(FALSE, goal) => Some(goal),
@@ -78,7 +78,7 @@ impl Forms {
     }
 
     /// The simplified normal form of `formula`, or of its negation.
-    pub(crate) fn add(&mut self, formula: &Formula, positive: bool) -> Form {
+    pub(crate) fn add(&mut self, formula: &Formula, positive: bool) -> FormulaId {
         match formula {
             Formula::True => self.constant(positive),
             Formula::False => self.constant(!positive),
@@ -136,15 +136,15 @@ impl Forms {
         }
     }
 
-    fn constant(&self, value: bool) -> Form {
+    fn constant(&self, value: bool) -> FormulaId {
         if value { TRUE } else { FALSE }
     }
 
-    fn intern(&mut self, node: Node) -> Form {
+    fn intern(&mut self, node: Node) -> FormulaId {
         if let Some(form) = self.index.get(&node) {
             return *form;
         }
-        let form = self.nodes.len() as Form;
+        let form = self.nodes.len() as FormulaId;
         let (eventual, universal) = self.purity(&node);
         self.index.insert(node.clone(), form);
         self.nodes.push(node);
@@ -154,8 +154,8 @@ impl Forms {
     }
 
     fn purity(&self, node: &Node) -> (bool, bool) {
-        let eventual = |f: &Form| self.eventual[*f as usize];
-        let universal = |f: &Form| self.universal[*f as usize];
+        let eventual = |f: &FormulaId| self.eventual[*f as usize];
+        let universal = |f: &FormulaId| self.universal[*f as usize];
         match node {
             Node::True | Node::False => (true, true),
             Node::Literal(..) => (false, false),
@@ -168,31 +168,31 @@ impl Forms {
         }
     }
 
-    fn is_eventual(&self, form: Form) -> bool {
+    fn is_eventual(&self, form: FormulaId) -> bool {
         self.eventual[form as usize]
     }
 
-    fn is_universal(&self, form: Form) -> bool {
+    fn is_universal(&self, form: FormulaId) -> bool {
         self.universal[form as usize]
     }
 
     /// Its truth does not depend on where in the word it is asked.
-    fn is_alternating(&self, form: Form) -> bool {
+    fn is_alternating(&self, form: FormulaId) -> bool {
         self.is_eventual(form) && self.is_universal(form)
     }
 
-    pub(crate) fn and(&mut self, parts: Vec<Form>) -> Form {
+    pub(crate) fn and(&mut self, parts: Vec<FormulaId>) -> FormulaId {
         self.junction(true, parts)
     }
 
-    pub(crate) fn or(&mut self, parts: Vec<Form>) -> Form {
+    pub(crate) fn or(&mut self, parts: Vec<FormulaId>) -> FormulaId {
         self.junction(false, parts)
     }
 
     /// Conjunction or disjunction; written once because all rules are dual.
-    fn junction(&mut self, conjunction: bool, parts: Vec<Form>) -> Form {
+    fn junction(&mut self, conjunction: bool, parts: Vec<FormulaId>) -> FormulaId {
         let (neutral, absorbing) = if conjunction { (TRUE, FALSE) } else { (FALSE, TRUE) };
-        let mut flat: Vec<Form> = Vec::new();
+        let mut flat: Vec<FormulaId> = Vec::new();
         for part in parts {
             match (self.node(part), conjunction) {
                 (Node::And(inner), true) | (Node::Or(inner), false) => {
@@ -217,7 +217,7 @@ impl Forms {
                 }
             }
         }
-        let mut kept: Vec<Form> = Vec::new();
+        let mut kept: Vec<FormulaId> = Vec::new();
         for i in 0..flat.len() {
             let redundant = (0..flat.len()).any(|j| {
                 let (a, b) = if conjunction { (flat[j], flat[i]) } else { (flat[i], flat[j]) };
@@ -237,7 +237,7 @@ impl Forms {
     }
 
     /// Two members that have one formula for both, replaced by it.
-    fn merge_pair(&mut self, conjunction: bool, flat: &[Form]) -> Option<Vec<Form>> {
+    fn merge_pair(&mut self, conjunction: bool, flat: &[FormulaId]) -> Option<Vec<FormulaId>> {
         for i in 0..flat.len() {
             for j in i + 1..flat.len() {
                 if let Some(joined) = self.joined(conjunction, flat[i], flat[j]) {
@@ -251,7 +251,7 @@ impl Forms {
         None
     }
 
-    fn joined(&mut self, conjunction: bool, a: Form, b: Form) -> Option<Form> {
+    fn joined(&mut self, conjunction: bool, a: FormulaId, b: FormulaId) -> Option<FormulaId> {
         if !conjunction
             && let (Some(f), Some(g)) = (self.always_eventually(a), self.always_eventually(b))
         {
@@ -292,12 +292,12 @@ impl Forms {
     }
 
     /// Cheap test that `a` and `b` exclude each other (or, dually, cover everything).
-    fn contradicts(&mut self, a: Form, b: Form, conjunction: bool) -> bool {
+    fn contradicts(&mut self, a: FormulaId, b: FormulaId, conjunction: bool) -> bool {
         let opposite = self.negate(a);
         if conjunction { self.implies(b, opposite) } else { self.implies(opposite, b) }
     }
 
-    pub(crate) fn negate(&mut self, form: Form) -> Form {
+    pub(crate) fn negate(&mut self, form: FormulaId) -> FormulaId {
         match self.node(form).clone() {
             Node::True => FALSE,
             Node::False => TRUE,
@@ -327,20 +327,20 @@ impl Forms {
         }
     }
 
-    fn negate_all(&mut self, parts: &[Form]) -> Box<[Form]> {
-        let mut negated: Vec<Form> = parts.iter().map(|f| self.negate(*f)).collect();
+    fn negate_all(&mut self, parts: &[FormulaId]) -> Box<[FormulaId]> {
+        let mut negated: Vec<FormulaId> = parts.iter().map(|f| self.negate(*f)).collect();
         negated.sort_unstable();
         negated.into()
     }
 
-    fn next(&mut self, f: Form) -> Form {
+    fn next(&mut self, f: FormulaId) -> FormulaId {
         if self.is_alternating(f) {
             return f;
         }
         self.intern(Node::Next(f))
     }
 
-    fn until(&mut self, f: Form, g: Form) -> Form {
+    fn until(&mut self, f: FormulaId, g: FormulaId) -> FormulaId {
         if f == FALSE || g == TRUE || g == FALSE || self.is_eventual(g) || self.implies(f, g) {
             return g;
         }
@@ -374,7 +374,7 @@ impl Forms {
             }
             // <>(eventual || b) = eventual || <>b
             (_, Node::Or(parts)) if f == TRUE => {
-                let (eventual, rest): (Vec<Form>, Vec<Form>) =
+                let (eventual, rest): (Vec<FormulaId>, Vec<FormulaId>) =
                     parts.iter().partition(|p| self.is_eventual(**p));
                 if !eventual.is_empty() {
                     let rest = self.or(rest);
@@ -389,7 +389,7 @@ impl Forms {
         self.intern(Node::Until(f, g))
     }
 
-    fn release(&mut self, f: Form, g: Form) -> Form {
+    fn release(&mut self, f: FormulaId, g: FormulaId) -> FormulaId {
         if f == TRUE || g == TRUE || g == FALSE || self.is_universal(g) || self.implies(g, f) {
             return g;
         }
@@ -436,12 +436,12 @@ impl Forms {
         self.intern(Node::Release(f, g))
     }
 
-    fn split_alternating(&self, parts: &[Form]) -> (Vec<Form>, Vec<Form>) {
+    fn split_alternating(&self, parts: &[FormulaId]) -> (Vec<FormulaId>, Vec<FormulaId>) {
         parts.iter().partition(|p| self.is_alternating(**p))
     }
 
     /// Sufficient, not necessary, for "every word of `a` is a word of `b`".
-    pub(crate) fn implies(&mut self, a: Form, b: Form) -> bool {
+    pub(crate) fn implies(&mut self, a: FormulaId, b: FormulaId) -> bool {
         if a == b || a == FALSE || b == TRUE {
             return true;
         }
@@ -456,7 +456,7 @@ impl Forms {
         answer
     }
 
-    fn implies_structurally(&mut self, a: Form, b: Form) -> bool {
+    fn implies_structurally(&mut self, a: FormulaId, b: FormulaId) -> bool {
         let (left, right) = (self.node(a).clone(), self.node(b).clone());
         match (&left, &right) {
             (Node::Or(parts), _) => return parts.iter().all(|p| self.implies(*p, b)),

@@ -45,7 +45,7 @@ pub enum PropertyMove {
 /// An automaton over the propositions of a system. It accepts what must not happen.
 ///
 /// It reads the propositions of the state a program step starts from, and moves together with that
-/// step, as in [S19]. States are numbers below 2^28, below 2^27 where labels of the system count.
+/// step, as in \[S19\]. States are numbers below 2^28, below 2^27 where labels of the system count.
 pub trait Property: Sync {
     /// Where it starts.
     fn initial(&self) -> u32;

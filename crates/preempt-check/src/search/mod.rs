@@ -2,15 +2,15 @@
 //!
 //! | folder | question |
 //! |---|---|
-//! | [`safety`] | is a violation reachable, in any execution? |
-//! | [`bounded`] | is one reachable within a bound on preemptions, depth-first? |
-//! | [`iterative`] | the same, bucket by bucket: no preemption, one, two, … |
-//! | [`cycles`] | is there an execution without end that violates a liveness property? |
-//! | [`sampling`] | is one found by looking at some executions only? |
-//! | [`shared`] | what several families need: expansion, compact successors, statistics, traces |
+//! | `safety` | is a violation reachable, in any execution? |
+//! | `bounded` | is one reachable within a bound on preemptions, depth-first? |
+//! | `iterative` | the same, bucket by bucket: no preemption, one, two, … |
+//! | `cycles` | is there an execution without end that violates a liveness property? |
+//! | `sampling` | is one found by looking at some executions only? |
+//! | `shared` | what several families need: expansion, compact successors, statistics, traces |
 //!
-//! Read [`safety`] first, then [`shared`]; the others build on these two. `preemption_bound.rs` picks one of
-//! [`bounded`] and [`iterative`] for a check.
+//! Read `safety` first, then `shared`; the others build on these two. `preemption_bound.rs` picks one of
+//! `bounded` and `iterative` for a check.
 
 pub(crate) mod bounded;
 pub(crate) mod cycles;
@@ -22,6 +22,7 @@ pub(crate) mod shared;
 
 pub use bounded::simplest::{Simplest, simplest};
 pub use cycles::{lasso, nested, nested_shared};
+pub use sampling::{SAMPLERS, Sampler};
 
 pub(crate) use bounded::simplest::simplify;
 pub(crate) use preemption_bound::{bounded, by_buckets, needs_stack};
@@ -30,6 +31,5 @@ pub(crate) use safety::depth_first::depth_first;
 pub(crate) use safety::parallel::parallel;
 pub(crate) use safety::state_access::StateAccess;
 pub(crate) use sampling::depth_bounded::iterative_depth;
-pub(crate) use sampling::random_walk::random_walk;
 pub(crate) use sampling::swarm::swarm;
 pub(crate) use shared::taken::mark_taken;

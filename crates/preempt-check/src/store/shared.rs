@@ -119,7 +119,7 @@ impl Shared {
 
     /// Counts the new states of a batch; grows the index if it is crowded. No thread may hold the
     /// index while it calls this.
-    pub(crate) fn settle(&self, new: usize, crowded: bool) -> Result<(), StoreFull> {
+    pub(crate) fn account_for(&self, new: usize, crowded: bool) -> Result<(), StoreFull> {
         if new == 0 && !crowded {
             return Ok(());
         }

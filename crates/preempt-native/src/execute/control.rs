@@ -10,7 +10,7 @@ use preempt_promela::ir::{
 
 /// Tables by process type and control state.
 pub(crate) struct Control {
-    states: Vec<Vec<Marks>>,
+    states: Vec<Vec<Facts>>,
     /// How many control states the process types before each have.
     before: Vec<u32>,
     /// The global channels, by id - 1.
@@ -20,7 +20,7 @@ pub(crate) struct Control {
     has_progress: bool,
 }
 
-struct Marks {
+struct Facts {
     is_end: bool,
     is_accept: bool,
     is_progress: bool,
@@ -62,8 +62,8 @@ struct Place {
 
 impl Control {
     pub(crate) fn new(program: &Program) -> Self {
-        let marks = |proctype: &Proctype| {
-            proctype.states.iter().map(|state| Marks::new(program, proctype, state)).collect()
+        let facts = |proctype: &Proctype| {
+            proctype.states.iter().map(|state| Facts::new(program, proctype, state)).collect()
         };
         let states = || program.proctypes.iter().flat_map(|p| &p.states);
         let before = program.proctypes.iter().scan(0, |sum, proctype| {
@@ -72,7 +72,7 @@ impl Control {
             Some(before)
         });
         Control {
-            states: program.proctypes.iter().map(marks).collect(),
+            states: program.proctypes.iter().map(facts).collect(),
             before: before.collect(),
             channels: program.layout.channels.iter().map(|c| place(program, *c)).collect(),
             pc_width: program.layout.pc_width,
@@ -104,12 +104,12 @@ impl Control {
     }
 
     #[inline]
-    fn marks(&self, state: &[u8], frame: Frame) -> &Marks {
+    fn facts(&self, state: &[u8], frame: Frame) -> &Facts {
         &self.states[usize::from(frame.proctype)][usize::from(self.pc(state, frame).0)]
     }
 
     pub(crate) fn is_end(&self, state: &[u8], frame: Frame) -> bool {
-        self.marks(state, frame).is_end
+        self.facts(state, frame).is_end
     }
 
     /// Whether any control state has such a label.
@@ -121,7 +121,7 @@ impl Control {
     }
 
     pub(crate) fn has_label(&self, state: &[u8], frame: Frame, label: Label) -> bool {
-        let marks = self.marks(state, frame);
+        let marks = self.facts(state, frame);
         match label {
             Label::Accept => marks.is_accept,
             Label::Progress => marks.is_progress,
@@ -131,7 +131,7 @@ impl Control {
     /// The locality of a process's present moves; `None` if the interpreter must tell.
     #[inline]
     pub(crate) fn locality(&self, state: &[u8], frame: Frame, pid: usize) -> Option<Locality> {
-        let marks = self.marks(state, frame);
+        let marks = self.facts(state, frame);
         for test in marks.conditions.as_ref()? {
             let holds = match test {
                 Test::Youngest => pid + 1 == usize::from(state[1]),
@@ -176,7 +176,7 @@ impl Fill {
     }
 }
 
-impl Marks {
+impl Facts {
     fn new(program: &Program, proctype: &Proctype, state: &ControlState) -> Self {
         let (locality, conditions) = match &state.safety {
             Safety::Unsafe => (Locality::Shared, Some(Vec::new())),
@@ -185,7 +185,7 @@ impl Marks {
                 (if *local { Locality::Local } else { Locality::Safe }, tests)
             }
         };
-        Marks {
+        Facts {
             is_end: state.is_end,
             is_accept: state.is_accept,
             is_progress: state.is_progress,

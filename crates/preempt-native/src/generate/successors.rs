@@ -26,7 +26,7 @@ pub(crate) struct Visit {
     pub(crate) process: Process,
     pub(crate) timeout: Value,
     pub(crate) workspace: Value,
-    /// Leads so far.
+    /// Headers so far.
     count: Register,
     /// The escape that is restricted to, if the state has any.
     group: Option<Register>,

@@ -109,27 +109,27 @@ impl Interpreter {
         Some((&self.program.proctypes[process.proctype], Pc(process.pc)))
     }
 
-    /// What the moves at a control state touch, see [`System::present`].
+    /// What the moves at a control state touch, see [`Independence::present`](preempt_core::Independence::present).
     pub fn present_at(&self, proctype: usize, pc: Pc) -> Option<&Footprint> {
         self.footprints.present(proctype, pc.0)
     }
 
-    /// What a process may touch from a control state on, see [`System::future`].
+    /// What a process may touch from a control state on, see [`Independence::future`](preempt_core::Independence::future).
     pub fn future_at(&self, proctype: usize, pc: Pc) -> Option<&Footprint> {
         self.footprints.future(proctype, pc.0)
     }
 
-    /// What the moves at a control state signal, see [`System::signals`].
+    /// What the moves at a control state signal, see [`Independence::signals`](preempt_core::Independence::signals).
     pub fn signals_at(&self, proctype: usize, pc: Pc) -> Option<&ObjectSet> {
         self.footprints.enabling.signals(proctype, pc.0)
     }
 
-    /// Whether a rendezvous may be answered at a control state, see [`System::may_answer`].
+    /// Whether a rendezvous may be answered at a control state, see [`Independence::may_answer`](preempt_core::Independence::may_answer).
     pub fn may_answer_at(&self, proctype: usize, pc: Pc) -> bool {
         self.footprints.enabling.may_answer(proctype, pc.0)
     }
 
-    /// Whether a move at a control state may be seen by a property, see [`System::is_visible`].
+    /// Whether a move at a control state may be seen by a property, see [`Independence::is_visible`](preempt_core::Independence::is_visible).
     #[inline]
     pub fn is_visible_at(&self, proctype: usize, pc: Pc) -> bool {
         self.footprints.is_visible(proctype, pc.0)

@@ -32,7 +32,7 @@ pub struct AutomatonState {
 /// A transition of a claim.
 #[derive(Clone, Debug)]
 pub struct AutomatonMove {
-    /// Index into [`Program::propositions`]; `None` for `else` (no other transition is possible).
+    /// Index into [`Program::propositions`](super::Program::propositions); `None` for `else` (no other transition is possible).
     pub proposition: Option<u32>,
     /// Propositions asserted on the way, and what their failure means.
     pub asserts: Vec<(u32, FaultId)>,
@@ -42,7 +42,7 @@ pub struct AutomatonMove {
     pub statement: Statement,
 }
 
-/// A `trace` or `notrace` automaton. Its state is the byte [`Layout::trace_offset`].
+/// A `trace` or `notrace` automaton. Its state is the byte [`Layout::trace_offset`](super::Layout::trace_offset).
 #[derive(Clone, Debug)]
 pub struct TraceProgram {
     /// `notrace`: reaching the end is the violation.

@@ -176,7 +176,7 @@ pub enum Op {
     },
     /// Prints. Changes nothing in the state.
     Print {
-        /// Index into [`Program::formats`].
+        /// Index into [`Program::formats`](super::Program::formats).
         format: u32,
         /// The arguments.
         arguments: ArgumentRange,

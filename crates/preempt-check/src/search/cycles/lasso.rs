@@ -173,14 +173,14 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
             }
             *most = cost.0;
             if goals.get(node.0 as usize) == Some(&true) {
-                let mut ways = Vec::new();
+                let mut parts = Vec::new();
                 let mut at = node;
                 while let Some((_, before, steps)) = best.get(&at).filter(|_| at != start) {
-                    ways.push(steps.clone());
+                    parts.push(steps.clone());
                     at = *before;
                 }
-                ways.reverse();
-                return Ok(Some((ways.concat(), StateId(node.0))));
+                parts.reverse();
+                return Ok(Some((parts.concat(), StateId(node.0))));
             }
             self.successors(StateId(node.0), node.1, &mut |path, preempts, to| {
                 let cost = (cost.0 + u32::from(preempts), cost.1 + path.len() as u32);
@@ -224,17 +224,17 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
                 }
             })?;
             if before.contains_key(&goal) {
-                let mut ways = Vec::new();
+                let mut parts = Vec::new();
                 let mut at = goal;
                 while let Some((earlier, steps)) = before.get(&at) {
-                    ways.push(steps.clone());
+                    parts.push(steps.clone());
                     at = *earlier;
                     if at == start {
                         break;
                     }
                 }
-                ways.reverse();
-                return Ok(Some(ways.concat()));
+                parts.reverse();
+                return Ok(Some(parts.concat()));
             }
             let memory = self.store.bytes() + before.len() * 160;
             if let Some(stop) = budget.poll(|| Progress { memory, ..Progress::default() }) {

@@ -1,6 +1,6 @@
 //! Cycles through accepting states, by nested depth-first search.
 //!
-//! Paper: [S19] sections 4 and 5: ample sets chosen at the source product state (scheme V1).
+//! Paper: \[S19\] sections 4 and 5: ample sets chosen at the source product state (scheme V1).
 //!
 //! A first search (blue) explores everything; when it leaves an accepting state, a second one (red)
 //! looks for a way back to the path of the first. A cycle is seen early: an edge between a cyan state and

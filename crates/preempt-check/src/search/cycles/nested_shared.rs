@@ -1,6 +1,6 @@
 //! The nested search of `nested.rs` where product states share their system states.
 //!
-//! Paper: [S19] sections 4 to 6 and Remark 1.
+//! Paper: \[S19\] sections 4 to 6 and Remark 1.
 //!
 //! The system's part is stored and expanded once (`nested_graph.rs`), the automaton's moves are read
 //! from a table (`nested_letters.rs`); what remains per product state are eight bytes and a few loads

@@ -147,7 +147,10 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                 self.sequence_steps = 0;
             }
             let header = &self.window.states.headers()[at];
-            let (transient, inner) = (header.is_transient(), header.inner_steps() as u32);
+            let (transient, inner) = match header.result {
+                0 => (false, 0),
+                _ => (header.is_transient(), header.inner_steps() as u32),
+            };
             let (step, outcome) = self.window.states.step(at);
             self.counters.take(self.system, step);
             if outcome != Outcome::Done {

@@ -140,7 +140,7 @@ impl<S: System + ?Sized> Team<'_, S> {
             let at = index.slot(hash);
             self.store.insert((&index, at), &mut local, hash, &state, 0)?
         };
-        self.store.settle(1, false)?;
+        self.store.account_for(1, false)?;
         let Arrived::New(root) = arrived else { return Ok(None) };
         self.queue(0, vec![Waiting { place: root, sleep_set: SleepSet::EMPTY }]);
         Ok(Some(root))
@@ -425,7 +425,7 @@ impl<S: System + ?Sized> Worker<'_, S> {
                 }
             }
             first = false;
-            store.settle(added, crowded)?;
+            store.account_for(added, crowded)?;
         }
         if self.found.len() >= CHUNK {
             self.queue_found();

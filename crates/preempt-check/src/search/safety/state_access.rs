@@ -23,7 +23,7 @@ pub(crate) trait StateAccess: Default {
     /// Whether a successor from `start` on lies behind steps of such a sequence.
     #[inline(always)]
     fn runs_sequences(&self, start: usize) -> bool {
-        self.headers()[start..].iter().any(|header| header.inner_steps() > 0)
+        self.headers()[start..].iter().any(|header| header.result != 0 && header.inner_steps() > 0)
     }
 
     /// Calls `each` for the steps of an indivisible sequence that follow the step to a successor.

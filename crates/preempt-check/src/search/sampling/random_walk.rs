@@ -6,6 +6,7 @@
 //! to run into and proves nothing; the distinct states it saw are counted, so that its coverage can be
 //! compared with that of the other searches.
 
+use super::sampler::Sampler;
 use crate::search::shared::statistics::Counters;
 use crate::store::Store;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
@@ -16,10 +17,12 @@ const WALKS: u64 = 10_000;
 /// Steps per execution, unless a depth limit is given.
 const STEPS: u64 = 10_000;
 
+pub(crate) const SAMPLER: Sampler = Sampler { name: "walk", run: random_walk };
+
 /// Walks at random until a violation is met, or the limit is.
-pub(crate) fn random_walk<S: System + ?Sized, T: Store>(
-    system: &S,
-    store: &mut T,
+fn random_walk(
+    system: &dyn System,
+    store: &mut dyn Store,
     seed: u64,
     options: &Options,
     budget: &mut Budget,

@@ -255,8 +255,8 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
         budget: &Budget,
     ) -> Finding {
         let memory = self.bytes() + workers.iter().map(|w| w.explorer.bytes()).sum::<usize>();
-        let tallies = workers.into_iter().map(|worker| worker.explorer.outgoing.counters);
-        let counters = tallies.reduce(|mut all, one| {
+        let all = workers.into_iter().map(|worker| worker.explorer.outgoing.counters);
+        let counters = all.reduce(|mut all, one| {
             all.absorb(one);
             all
         });

@@ -1,0 +1,141 @@
+//! Random executions that branch off from each other.
+//!
+//! A random walk from the initial state spends most of its steps near it. Here a round goes back to a random point of
+//! the last execution and walks on from there, so that deep states are left in many directions; now and then
+//! an execution begins anew. It finds and proves nothing, as any sampling does.
+
+use super::random_walk::Random;
+use super::sampler::Sampler;
+use crate::search::shared::statistics::Counters;
+use crate::store::Store;
+use crate::{Budget, Counterexample, Finding, Options, Progress};
+use preempt_core::{Enabled, Outcome, Step, Stop, System};
+
+pub(crate) const SAMPLER: Sampler = Sampler { name: "restarts", run: random_restarts };
+
+/// Rounds per search, unless a time limit ends it earlier.
+const ROUNDS: u64 = 40_000;
+/// Steps per round, unless a depth limit is given that is reached before.
+const LEAP: usize = 250;
+/// So many rounds branch off from one execution before another one begins.
+const BRANCHES: u64 = 16;
+
+fn random_restarts(
+    system: &dyn System,
+    store: &mut dyn Store,
+    seed: u64,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let mut search = Restarts {
+        system,
+        counters: Counters::new(system, options),
+        random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+        longest: options.depth.map_or(usize::MAX, |depth| depth as usize),
+        path: Vec::new(),
+        ends: Vec::new(),
+        trail: Vec::new(),
+        taken: 0,
+    };
+    for round in 0..ROUNDS {
+        if search.round(round % BRANCHES == 0, store, budget) {
+            break;
+        }
+    }
+    let taken = search.taken;
+    let mut finding = search.counters.finish(system, store.len() as u64);
+    finding.stop = finding.stop.or(Some(Stop::Sampling));
+    finding.unreached.clear();
+    finding.statistics.transitions = taken;
+    finding.statistics.matched = taken.saturating_sub(finding.statistics.states);
+    finding
+}
+
+/// The last execution. Between rounds it has one state more than steps.
+struct Restarts<'a> {
+    system: &'a dyn System,
+    counters: Counters,
+    random: Random,
+    longest: usize,
+    path: Vec<Step>,
+    /// Its states one behind the other, and where each ends.
+    trail: Vec<u8>,
+    ends: Vec<usize>,
+    taken: u64,
+}
+
+impl Restarts<'_> {
+    /// Goes back to a random point, or to the beginning, and walks on; says whether the search is over.
+    fn round(&mut self, anew: bool, store: &mut dyn Store, budget: &mut Budget) -> bool {
+        let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+        let branches = if anew { 0 } else { self.ends.len() };
+        if branches == 0 {
+            self.ends.clear();
+            self.path.clear();
+            self.trail.clear();
+            let outcome = self.system.initial(&mut state);
+            if self.is_enough(outcome) || matches!(outcome, Outcome::Broken(_)) {
+                return true;
+            }
+        } else {
+            let kept = self.random.below(branches);
+            let start = kept.checked_sub(1).map_or(0, |before| self.ends[before]);
+            state.extend_from_slice(&self.trail[start..self.ends[kept]]);
+            self.ends.truncate(kept);
+            self.path.truncate(kept);
+            self.trail.truncate(start);
+        }
+        for _ in 0..LEAP {
+            enabled.clear();
+            self.system.enabled(&mut state, &mut enabled);
+            self.trail.extend_from_slice(&state);
+            self.ends.push(self.trail.len());
+            if !self.system.is_transient(&state) && store.insert(&state).is_err() {
+                self.counters.stop = Some(Stop::Memory);
+                return true;
+            }
+            self.counters.depth = self.counters.depth.max(self.path.len() as u64);
+            if self.counters.is_invalid_end(self.system, &state, &enabled) {
+                let path = &self.path;
+                return self.counters.error(|| Counterexample::invalid_end(path.clone()));
+            }
+            if enabled.is_empty() || self.path.len() >= self.longest {
+                return false;
+            }
+            let step = enabled.steps()[self.random.below(enabled.steps().len())];
+            self.path.push(step);
+            self.taken += 1;
+            self.counters.take(self.system, step);
+            let outcome = self.system.apply(&mut state, step);
+            if self.is_enough(outcome) {
+                return true;
+            }
+            if let Outcome::Broken(_) = outcome {
+                self.path.pop();
+                return false;
+            }
+            let stop = budget.poll(|| Progress {
+                states: store.len() as u64,
+                transitions: self.taken,
+                depth: self.path.len() as u64,
+                memory: store.bytes() + self.trail.len(),
+                ..Progress::default()
+            });
+            if stop.is_some() {
+                self.counters.stop = stop;
+                return true;
+            }
+        }
+        // The state behind the last step belongs to no branch.
+        self.path.pop();
+        false
+    }
+
+    /// Whether a step ends the search.
+    fn is_enough(&mut self, outcome: Outcome) -> bool {
+        let (Outcome::Violated(fault) | Outcome::Broken(fault)) = outcome else { return false };
+        let (system, path) = (self.system, &self.path);
+        self.counters.reports(system, fault)
+            && self.counters.error(|| Counterexample::from_fault(system, path.clone(), fault))
+    }
+}
