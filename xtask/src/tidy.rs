@@ -83,6 +83,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "preempt-promela",
         ],
     ),
+    ("preempt-lsp", &["preempt-bool", "preempt-promela"]),
     (
         "preempt-serve",
         &[
@@ -99,6 +100,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "preempt-cli",
         &[
             "preempt-core",
+            "preempt-lsp",
             "preempt-ltl",
             "preempt-report",
             "preempt-promela",
