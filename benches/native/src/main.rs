@@ -3,21 +3,29 @@
 //!
 //! Each program is compiled with its assertions off, so that no schedule ends the search, and
 //! executed along random schedules. All three ways are measured in turn in every round, in processor
-//! time of the program and its children; the table shows the median. Prints `benches/NATIVE.md`.
+//! time of the program and its children; the table shows the median. A second table has the gain of
+//! searching with two processes. Prints `benches/NATIVE.md`.
 
 use anyhow::{Context, Result, bail};
+use preempt_run::found::Found;
 use preempt_run::{Backend, Failure, Language, Options, Search, compile, run, runtime};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// Programs, and what they are about.
 const PROGRAMS: [(&str, &str); 4] = [
     ("account", "2 threads, 4 operations on a mutex each"),
     ("bluetooth", "2 threads, atomic operations"),
-    ("thread_pool", "a queue of jobs, conditions"),
     ("bounded_buffer", "3 threads, 2 conditions"),
+    ("chase_lev", "2 threads, weak memory orders, stale choices"),
 ];
+/// Searches that are measured with one process and with two: a program, and how it is executed.
+const TOGETHER: [(&str, Backend, &str); 2] =
+    [("bounded_buffer", Backend::Restart, "restart"), ("bounded_buffer", Backend::Fork, "fork")];
+/// The bound of these searches.
+const BOUND: u32 = 2;
 /// Ways to execute, and how many executions are measured.
 const WAYS: [(Backend, &str, u64); 3] = [
     (Backend::Restart, "restart", 100_000),
@@ -67,7 +75,49 @@ fn table(root: &Path, folder: &Path, rounds: usize) -> Result<String> {
             threads / restart
         )?;
     }
+    together(root, folder, rounds, &mut text)?;
     Ok(text)
+}
+
+/// What `--threads 2` gains, in seconds on the clock.
+fn together(root: &Path, folder: &Path, rounds: usize, text: &mut String) -> Result<()> {
+    write!(
+        text,
+        "\n## `--threads 2`\n\nAll partial orders within {BOUND} preemptions. Seconds on the clock, the median \
+         of {rounds} rounds in turn.\n\n\
+         | program | executed by | executions | one process | two processes | gain |\n\
+         |---|---|---:|---:|---:|---:|\n"
+    )?;
+    for (name, backend, way) in TOGETHER {
+        let source = root.join(format!("models/native/{name}.c"));
+        let program = build(&source, &folder.join(format!("{name}-{way}")))?;
+        let mut times = [const { Vec::new() }; 2];
+        let mut executions = 0;
+        for _ in 0..rounds {
+            for (threads, times) in [1, 2].into_iter().zip(&mut times) {
+                let bound = Some(BOUND);
+                let options = Options { backend, bound, threads, ..plain(&program) };
+                let begin = Instant::now();
+                let found = search(&options)?;
+                times.push(begin.elapsed().as_secs_f64());
+                executions = if threads == 1 { found.executions } else { executions };
+            }
+        }
+        let [one, two] = times.map(median);
+        let gain = one / two;
+        writeln!(text, "| {name} | {way} | {executions} | {one:.2} | {two:.2} | {gain:.2} |")?;
+    }
+    Ok(())
+}
+
+fn plain(program: &Path) -> Options {
+    Options::new(program.to_path_buf(), Vec::new())
+}
+
+fn search(options: &Options) -> Result<Found> {
+    run(options, &AtomicBool::new(false)).map_err(|failure| match failure {
+        Failure::Input(message) | Failure::Bug(message) => anyhow::Error::msg(message),
+    })
 }
 
 fn build(source: &Path, program: &Path) -> Result<PathBuf> {
@@ -93,12 +143,10 @@ fn measure(program: &Path, backend: Backend, executions: u64) -> Result<f64> {
         backend,
         executions: Some(executions),
         search: Search::Random(1),
-        ..Options::new(program.to_path_buf(), Vec::new())
+        ..plain(program)
     };
     let before = seconds_of_children();
-    let found = run(&options, &AtomicBool::new(false)).map_err(|failure| match failure {
-        Failure::Input(message) | Failure::Bug(message) => anyhow::Error::msg(message),
-    })?;
+    let found = search(&options)?;
     let seconds = seconds_of_children() - before;
     if found.executions != executions {
         bail!("{} stopped after {} executions", program.display(), found.executions);

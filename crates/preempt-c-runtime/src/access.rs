@@ -8,7 +8,7 @@ use crate::control::{Place, Runtime, operation, urgently};
 use crate::entry::{entry, inside, is_program};
 use crate::shadow::{Learnt, Use};
 use crate::trouble::Trouble;
-use preempt_explore::{Action, Ending, ObjectId, POINTER};
+use preempt_explore::{Action, Ending, ObjectId, Operation, Order, POINTER};
 use std::panic::Location;
 
 /// Numbers of cells are kept apart from those of objects.
@@ -144,7 +144,8 @@ enum Racy {
 }
 
 /// An access that was found to race: an operation on each of its cells, the first of which is a
-/// scheduling point. Accesses at other places may race with it and do not know yet.
+/// scheduling point. Accesses at other places may race with it and do not know yet. It is executed as a
+/// sequentially consistent one on the newest value, which is what the program will find in its memory.
 fn racy(address: usize, size: usize, how: Racy, pc: usize) {
     let cell = crate::control::runtime().shadow.cell_size(address, size);
     for (nth, at) in (address..address + size).step_by(cell).enumerate() {
@@ -154,6 +155,7 @@ fn racy(address: usize, size: usize, how: Racy, pc: usize) {
             crate::atomics::before_read(pc, at, place);
         }
         let runtime = crate::control::runtime();
+        runtime.run().weaken(Order::SequentiallyConsistent, false);
         let index = crate::atomics::object(runtime, at, cell as u8);
         let object = runtime.objects.id(index);
         let step = if nth == 0 { operation } else { urgently };
@@ -166,7 +168,7 @@ fn racy(address: usize, size: usize, how: Racy, pc: usize) {
             }
             note(crate::control::runtime(), at, cell, Use::AtomicWrite, pc);
         } else {
-            let seen = step(Action::Load, object, 0, 0, place);
+            let seen = step(Action::Load, object, 0, Operation::NEWEST, place);
             crate::control::runtime().me().spinning.read(pc, at, seen);
             note(crate::control::runtime(), at, cell, Use::AtomicRead, pc);
         }

@@ -58,6 +58,8 @@ pub(crate) struct Runtime {
     pub(crate) alone: bool,
     /// Places of the steps, if they are kept.
     pub(crate) places: Option<Vec<Place>>,
+    /// Memory orders that accesses at these places are to have instead of their own.
+    pub(crate) stronger: Vec<(usize, Order)>,
     /// Plain accesses that were recorded, with their places, if these are kept.
     pub(crate) touched: Vec<(ObjectId, ThreadId, bool, usize)>,
     /// Grows with every operation.
@@ -128,6 +130,7 @@ impl Runtime {
             ended: false,
             alone: true,
             places: None,
+            stronger: Vec::new(),
             touched: Vec::new(),
             pulse: 0,
             exit_code: 0,
@@ -165,6 +168,12 @@ impl Runtime {
         if !self.notes.iter().any(|known| known == line) {
             self.notes.push(line.into());
         }
+    }
+
+    /// The memory orders of an access, also of a comparison that fails, as they are to be executed.
+    pub(crate) fn strengthened(&self, pc: usize, orders: (Order, Order)) -> (Order, Order) {
+        let at = self.stronger.iter().find(|(place, _)| *place == pc);
+        at.map_or(orders, |&(_, order)| (order, order))
     }
 
     fn begin(&mut self) {
@@ -297,19 +306,7 @@ pub(crate) fn operation(
     second: u64,
     place: Place,
 ) -> u64 {
-    step(Operation::new(action, object, first, second, Location::caller()), place)
-}
-
-/// As [`operation`], on a number, with memory orders.
-pub(crate) fn ordered(
-    action: Action,
-    object: ObjectId,
-    (first, second): (u64, u64),
-    (order, failure): (Order, Order),
-    place: Place,
-) -> u64 {
-    let operation = Operation::new(action, object, first, second, Location::caller());
-    step(operation.with_order(order, failure), place)
+    perform(Operation::new(action, object, first, second, Location::caller()), place)
 }
 
 /// As [`operation`], and no other thread runs before it.
@@ -321,10 +318,11 @@ pub(crate) fn urgently(
     place: Place,
 ) -> u64 {
     let operation = Operation::new(action, object, first, second, Location::caller());
-    step(Operation { urgent: true, ..operation }, place)
+    perform(Operation { urgent: true, ..operation }, place)
 }
 
-fn step(operation: Operation, place: Place) -> u64 {
+/// As [`operation`], whatever it is.
+pub(crate) fn perform(operation: Operation, place: Place) -> u64 {
     let runtime = runtime();
     runtime.arena.check(place.address, place.pc);
     let me = runtime.current();

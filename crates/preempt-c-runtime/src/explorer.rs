@@ -7,8 +7,8 @@ use crate::report::{self, Evidence};
 use crate::trouble::Trouble;
 use crate::workers::Processes;
 use preempt_explore::{
-    Crew, Ending, Halt, Limits, Names, Program, Replay, Rules, Run, Schedule, Session, Tally,
-    forward, iterative, random,
+    Crew, Ending, Halt, Limits, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
+    Tally, forward, iterative, random, remedies,
 };
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -22,7 +22,8 @@ struct Kept {
 /// Runs on the search's own stack.
 pub(crate) extern "C" fn body() -> ! {
     let begin = Instant::now();
-    let mut kept = Kept { rules: Rules::default(), names: Names::default() };
+    let rules = Rules { rc11: explores_weak_memory(), ..Rules::default() };
+    let mut kept = Kept { rules, names: Names::default() };
     let replay = runtime().options.replay.clone();
     match replay {
         Some(schedule) => replay_one(&mut kept, &schedule, begin),
@@ -31,10 +32,17 @@ pub(crate) extern "C" fn body() -> ! {
     launch::finish(runtime())
 }
 
+/// Whether stale choices are made. A search of every schedule makes none.
+fn explores_weak_memory() -> bool {
+    let Options { weak, search, .. } = runtime().options;
+    weak && search != Search::Schedules
+}
+
 pub(crate) fn limits(begin: Instant) -> Limits {
     let options = &runtime().options;
     Limits {
         bound: options.bound,
+        stale: options.stale,
         deadline: options.nanoseconds.map(|time| begin + Duration::from_nanos(time)),
         executions: options.executions,
         steps: options.steps,
@@ -70,6 +78,7 @@ fn search(kept: &mut Kept, begin: Instant) {
         unsupported,
         restarts,
         seconds: begin.elapsed().as_secs_f64(),
+        weak: kept.rules.weak,
     });
 }
 
@@ -95,9 +104,27 @@ fn gather(kept: &mut Kept, schedule: &Schedule) -> Evidence {
     if here == Backend::Restart {
         runtime().backend = Backend::Fork;
     }
-    let evidence = execute(kept, schedule);
+    let mut evidence = execute(kept, schedule);
+    evidence.remedy = remedy(kept, schedule, &evidence);
     runtime().backend = here;
     evidence
+}
+
+/// The weakest change of memory orders that makes an execution with stale choices impossible.
+fn remedy(kept: &Kept, schedule: &Schedule, evidence: &Evidence) -> Vec<(usize, Order)> {
+    if evidence.stale == 0 || evidence.diverged {
+        return Vec::new();
+    }
+    let (trouble, exit_code) = (runtime().trouble.clone(), runtime().exit_code);
+    let forbids = |change: &Vec<(usize, Order)>| {
+        let rules = Rules { strong: true, ..kept.rules };
+        runtime().stronger.clone_from(change);
+        execute(&mut Kept { rules, names: kept.names.clone() }, schedule).diverged
+    };
+    let found = remedies(&evidence.operations()).into_iter().find(forbids);
+    runtime().stronger.clear();
+    (runtime().trouble, runtime().exit_code) = (trouble, exit_code);
+    found.unwrap_or_default()
 }
 
 fn execute(kept: &mut Kept, schedule: &Schedule) -> Evidence {
@@ -134,7 +161,11 @@ fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
     let text = parts.map_or(schedule, |(text, _)| text);
     let (evidence, unsupported) = match text.parse::<Schedule>() {
         Ok(schedule) => {
-            let evidence = execute(kept, &schedule);
+            let mut evidence = execute(kept, &schedule);
+            // What can be watched is executed once.
+            if runtime().backend != Backend::Here && !runtime().options.output {
+                evidence.remedy = remedy(kept, &schedule, &evidence);
+            }
             let unsupported = runtime().trouble.clone().filter(|trouble| !trouble.is_program_s());
             (Some(evidence), unsupported)
         }
@@ -147,5 +178,6 @@ fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
         unsupported,
         restarts: 0,
         seconds: begin.elapsed().as_secs_f64(),
+        weak: kept.rules.weak,
     });
 }

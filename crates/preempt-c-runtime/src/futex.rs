@@ -2,16 +2,19 @@
 //!
 //! The kernel looks at the word and starts to wait in one indivisible step. Here that is a lock of
 //! our own per address, taken by both sides; nobody else runs while it is held, because everything
-//! inside is urgent, so it adds no scheduling points beyond its first.
+//! inside is urgent, so it adds no scheduling points beyond its first. Both begin with a full barrier, as
+//! Linux promises: what a thread has stored before it calls is seen by whoever looks after their call.
 
-use crate::control::{Place, operation, urgently};
+use crate::atomics::fence;
+use crate::control::{Place, operation, perform, urgently};
 use crate::entry::{inside, is_program};
 use crate::mutex::object;
 use crate::objects::Kind;
 use crate::raw;
 use crate::trouble::Trouble;
-use preempt_explore::Action;
+use preempt_explore::{Action, Operation, Order};
 use std::ffi::c_long;
+use std::panic::Location;
 
 const WAIT: usize = 0;
 const WAKE: usize = 1;
@@ -76,6 +79,7 @@ pub(crate) fn futex(word: usize, command: usize, value: usize, timeout: usize) -
 
 fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
     let place = Place { pc, address: word };
+    fence(Order::SequentiallyConsistent);
     let result = inside(|runtime| {
         let lock = object(runtime, word, Kind::FutexLock);
         let queue = object(runtime, word, Kind::FutexQueue);
@@ -84,7 +88,10 @@ fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
         let runtime = crate::control::runtime();
         let number = crate::atomics::object(runtime, word, 4);
         let number = runtime.objects.id(number);
-        let found = urgently(Action::Load, number, 0, 0, place) as u32;
+        // The kernel looks at the memory itself, which is no synchronisation.
+        let load = Operation::new(Action::Load, number, 0, Operation::NEWEST, Location::caller());
+        let load = Operation { urgent: true, ..load.with_order(Order::Relaxed, Order::Relaxed) };
+        let found = perform(load, place) as u32;
         if found != expected {
             urgently(Action::Unlock, lock, 0, 0, place);
             return Err(libc::EAGAIN);
@@ -103,6 +110,7 @@ fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
 
 fn wake(word: usize, most: i32, pc: usize) -> c_long {
     let place = Place { pc, address: word };
+    fence(Order::SequentiallyConsistent);
     inside(|runtime| {
         let lock = object(runtime, word, Kind::FutexLock);
         let queue = object(runtime, word, Kind::FutexQueue);

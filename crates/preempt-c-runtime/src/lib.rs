@@ -20,6 +20,7 @@
 
 mod access;
 mod arena;
+mod atomic_calls;
 mod atomics;
 mod barrier;
 mod c11;

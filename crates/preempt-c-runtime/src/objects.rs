@@ -51,6 +51,8 @@ pub(crate) struct Objects {
     known: Vec<Known>,
     ids: Vec<ObjectId>,
     details: Vec<Details>,
+    /// Numbers of 16 bytes, by what the strategy knows of them.
+    wide: FxHashMap<u64, [u64; 2]>,
 }
 
 impl Objects {
@@ -59,8 +61,9 @@ impl Objects {
         self.ids.clear();
         self.details.clear();
         self.details.resize(self.known.len(), Details::default());
-        for known in &self.known {
-            self.ids.push(run.create(initial(known)));
+        for at in 0..self.known.len() {
+            let value = self.initial(self.known[at]);
+            self.ids.push(run.create(value));
         }
     }
 
@@ -74,7 +77,8 @@ impl Objects {
         let known = Known { address, kind };
         self.known.push(known);
         self.details.push(Details::default());
-        self.ids.push(run.create(initial(&known)));
+        let value = self.initial(known);
+        self.ids.push(run.create(value));
         (index, true)
     }
 
@@ -94,11 +98,42 @@ impl Objects {
     }
 
     /// Tells the strategy the number that is in memory now.
-    pub(crate) fn refresh(&self, run: &mut Run, index: u32) {
+    pub(crate) fn refresh(&mut self, run: &mut Run, index: u32) {
         let Known { address, kind } = self.known[index as usize];
         if let Kind::Atomic(size) = kind {
-            run.assign(self.ids[index as usize], read(address, size));
+            let value = self.number(address, size);
+            run.assign(self.ids[index as usize], value);
         }
+    }
+
+    /// The number in memory, as the strategy knows it.
+    fn number(&mut self, address: usize, size: u8) -> u64 {
+        let [low, high] = read(address, size);
+        if size > 8 { self.fold([low, high]) } else { low }
+    }
+
+    fn initial(&mut self, known: Known) -> u64 {
+        match known.kind {
+            Kind::Semaphore => Channel { length: 0, senders: 1, receiver: true }.value(),
+            Kind::Atomic(size) if crate::snapshot::is_static(known.address) => {
+                self.number(known.address, size)
+            }
+            _ => 0,
+        }
+    }
+
+    /// 16 bytes as 8 that differ when they do, for all that matters.
+    pub(crate) fn fold(&mut self, [low, high]: [u64; 2]) -> u64 {
+        let folded = low ^ high.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        if high != 0 {
+            self.wide.insert(folded, [low, high]);
+        }
+        folded
+    }
+
+    /// The 16 bytes that were folded.
+    pub(crate) fn unfold(&self, folded: u64) -> [u64; 2] {
+        self.wide.get(&folded).copied().unwrap_or([folded, 0])
     }
 
     /// Known atomics that overlap these bytes, which are of one granule.
@@ -121,31 +156,16 @@ impl Objects {
     }
 }
 
-fn initial(known: &Known) -> u64 {
-    match known.kind {
-        Kind::Semaphore => Channel { length: 0, senders: 1, receiver: true }.value(),
-        Kind::Atomic(size) if crate::snapshot::is_static(known.address) => {
-            read(known.address, size)
-        }
-        _ => 0,
-    }
-}
-
-/// The number in memory; 16 bytes are folded to 8.
-pub(crate) fn read(address: usize, size: u8) -> u64 {
+/// The number in memory, its lower half first.
+pub(crate) fn read(address: usize, size: u8) -> [u64; 2] {
     // SAFETY: the program accesses this address atomically, so it is mapped and aligned.
     unsafe {
         match size {
-            1 => u64::from((address as *const u8).read_volatile()),
-            2 => u64::from((address as *const u16).read_volatile()),
-            4 => u64::from((address as *const u32).read_volatile()),
-            8 => (address as *const u64).read_volatile(),
-            _ => fold((address as *const [u64; 2]).read_volatile()),
+            1 => [u64::from((address as *const u8).read_volatile()), 0],
+            2 => [u64::from((address as *const u16).read_volatile()), 0],
+            4 => [u64::from((address as *const u32).read_volatile()), 0],
+            8 => [(address as *const u64).read_volatile(), 0],
+            _ => (address as *const [u64; 2]).read_volatile(),
         }
     }
-}
-
-/// 16 bytes as 8 that differ when they do, for all that matters.
-pub(crate) fn fold([low, high]: [u64; 2]) -> u64 {
-    low ^ high.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
 }

@@ -1,11 +1,12 @@
 //! One-time initialisation: `pthread_once`, and the guards of C++'s static variables.
 
-use crate::control::{Place, operation, urgently};
+use crate::control::{Place, operation, perform};
 use crate::entry::{entry, inside, is_program, real};
 use crate::mutex::{holder, object};
 use crate::objects::Kind;
-use preempt_explore::Action;
+use preempt_explore::{Action, Operation, Order};
 use std::ffi::c_int;
+use std::panic::Location;
 
 entry! {
     pthread_once / 2 => once;
@@ -84,7 +85,9 @@ unsafe extern "C" fn guard_release(guard: Guard, pc: usize) {
     inside(|runtime| {
         let index = crate::atomics::object(runtime, guard as usize, 1);
         let id = runtime.objects.id(index);
-        urgently(Action::Store, id, 1, 0, Place { pc, address: guard as usize });
+        let store = Operation::new(Action::Store, id, 1, 0, Location::caller());
+        let store = Operation { urgent: true, ..store.with_order(Order::Release, Order::Release) };
+        perform(store, Place { pc, address: guard as usize });
     });
     // SAFETY: the guard's first byte.
     unsafe { guard.write_volatile(1) };

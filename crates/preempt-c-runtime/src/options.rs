@@ -25,6 +25,10 @@ pub(crate) struct Options {
     /// Where to write the report.
     pub(crate) report: String,
     pub(crate) bound: Option<u32>,
+    /// Most stale choices.
+    pub(crate) stale: Option<u32>,
+    /// Explore what memory orders allow; otherwise all are executed as sequentially consistent.
+    pub(crate) weak: bool,
     pub(crate) nanoseconds: Option<u64>,
     pub(crate) executions: u64,
     pub(crate) steps: usize,
@@ -50,6 +54,8 @@ impl Options {
         let mut options = Options {
             report: String::new(),
             bound: None,
+            stale: None,
+            weak: true,
             nanoseconds: None,
             executions: u64::MAX,
             steps: 100_000,
@@ -71,6 +77,8 @@ impl Options {
             match name {
                 "report" => options.report = value.into(),
                 "bound" => options.bound = Some(value.parse().ok()?),
+                "stale" => options.stale = Some(value.parse().ok()?),
+                "memory" => options.weak = value == "rc11",
                 "nanoseconds" => options.nanoseconds = Some(value.parse().ok()?),
                 "executions" => options.executions = value.parse().ok()?,
                 "steps" => options.steps = value.parse().ok()?,

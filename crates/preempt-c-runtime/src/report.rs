@@ -6,7 +6,9 @@
 use crate::control::{Place, Runtime, runtime};
 use crate::snapshot;
 use crate::trouble::Trouble;
-use preempt_explore::{Action, Ending, Event, Halt, ObjectId, Run, Schedule, Status, Tally};
+use preempt_explore::{
+    Action, Ending, Event, Halt, ObjectId, Operation, Order, Run, Schedule, Source, Status, Tally,
+};
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
@@ -18,6 +20,8 @@ pub(crate) struct Results<'a> {
     pub(crate) unsupported: Option<Trouble>,
     pub(crate) restarts: u32,
     pub(crate) seconds: f64,
+    /// Whether the program has memory orders that allow stale choices, and these are explored.
+    pub(crate) weak: bool,
 }
 
 /// One execution, step by step.
@@ -25,7 +29,8 @@ pub(crate) struct Evidence {
     ending: Option<Ending>,
     schedule: String,
     preemptions: u32,
-    diverged: bool,
+    pub(crate) stale: u32,
+    pub(crate) diverged: bool,
     events: Vec<Event>,
     places: Vec<Place>,
     /// Address of each event's object.
@@ -36,6 +41,8 @@ pub(crate) struct Evidence {
     trouble: Option<Trouble>,
     /// Places of the two accesses of a race, whether each writes, and the address.
     race: Option<[(usize, usize, bool); 2]>,
+    /// Places with the memory orders that make the execution impossible.
+    pub(crate) remedy: Vec<(usize, Order)>,
 }
 
 struct ThreadEnd {
@@ -90,6 +97,7 @@ impl Evidence {
         Evidence {
             schedule: with_racy(&Schedule::of(&run), &runtime.shadow.racy()),
             preemptions: run.preemptions,
+            stale: run.stale,
             ending: run.ending,
             diverged,
             events,
@@ -98,7 +106,20 @@ impl Evidence {
             threads,
             trouble: runtime.trouble.clone(),
             race,
+            remedy: Vec::new(),
         }
+    }
+
+    /// The operations with their places.
+    pub(crate) fn operations(&self) -> Vec<(usize, Operation)> {
+        self.places.iter().zip(&self.events).map(|(at, event)| (at.pc, event.operation)).collect()
+    }
+
+    /// The step that made the write before which there were so many accesses to numbers.
+    fn writer(&self, number: Option<u32>) -> String {
+        let made = |event: &Event| event.source.map(|source| source.position) == number;
+        let at = number.and_then(|_| self.events.iter().position(made));
+        at.map_or("null".into(), |at| at.to_string())
     }
 
     fn kind(&self) -> &'static str {
@@ -131,6 +152,17 @@ pub(crate) fn without_racy(text: &str) -> Option<(&str, Vec<usize>)> {
     let Some((schedule, places)) = text.split_once('@') else { return Some((text, Vec::new())) };
     let place = |part: &str| usize::from_str_radix(part, 16).ok().map(|offset| base + offset);
     Some((schedule, places.split('+').map(place).collect::<Option<_>>()?))
+}
+
+/// A memory order as C writes it.
+fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Relaxed => "memory_order_relaxed",
+        Order::Acquire => "memory_order_acquire",
+        Order::Release => "memory_order_release",
+        Order::AcquireRelease => "memory_order_acq_rel",
+        Order::SequentiallyConsistent => "memory_order_seq_cst",
+    }
 }
 
 fn halt_name(halt: Halt) -> &'static str {
@@ -200,11 +232,14 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
         .rows
         .iter()
         .map(|row| {
-            let (bound, graphs) = (row.preemptions, row.graphs);
-            format!("{{\"bound\":{bound},\"graphs\":{graphs},\"executions\":{}}}", row.executions)
+            let (stale, bound, graphs) = (row.stale, row.preemptions, row.graphs);
+            let executions = row.executions;
+            format!(
+                "{{\"stale\":{stale},\"bound\":{bound},\"graphs\":{graphs},\"executions\":{executions}}}"
+            )
         })
         .collect();
-    write!(out, ",\"rows\":[{}]", rows.join(","))?;
+    write!(out, ",\"rows\":[{}],\"weak\":{}", rows.join(","), results.weak)?;
     let notes: Vec<String> = runtime.notes.iter().map(|note| string(note)).collect();
     write!(out, ",\"notes\":[{}]", notes.join(","))?;
     let modules: Vec<String> = snapshot::modules()
@@ -236,7 +271,14 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
 fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
     let mut out = String::from("{");
     write!(out, "\"kind\":\"{}\",\"schedule\":{}", evidence.kind(), string(&evidence.schedule))?;
-    write!(out, ",\"preemptions\":{},\"diverged\":{}", evidence.preemptions, evidence.diverged)?;
+    write!(out, ",\"preemptions\":{},\"stale\":{}", evidence.preemptions, evidence.stale)?;
+    write!(out, ",\"diverged\":{}", evidence.diverged)?;
+    let remedy: Vec<String> = evidence
+        .remedy
+        .iter()
+        .map(|(pc, order)| format!("{{\"pc\":{pc},\"order\":\"{}\"}}", order_name(*order)))
+        .collect();
+    write!(out, ",\"remedy\":[{}]", remedy.join(","))?;
     write!(out, ",\"exit_code\":{}", runtime().exit_code)?;
     write!(out, ",\"trouble\":{}", optional(evidence.trouble.as_ref()))?;
     let race = match &evidence.race {
@@ -291,9 +333,18 @@ fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
         let timeout = event.step.choice == preempt_explore::Move::TIMEOUT;
         write!(
             out,
-            ",\"first\":{},\"result\":{},\"before\":{},\"after\":{},\"timeout\":{timeout},\"preemption\":{}}}",
+            ",\"first\":{},\"result\":{},\"before\":{},\"after\":{},\"timeout\":{timeout},\"preemption\":{}",
             event.operation.first, event.result, event.before, event.after, event.preemption,
         )?;
+        match event.source {
+            Some(Source { stale, fails, read, newest, newest_value, .. }) => write!(
+                out,
+                ",\"source\":{{\"stale\":{stale},\"fails\":{fails},\"read\":{},\"newest\":{},\"value\":{newest_value}}}}}",
+                evidence.writer(read),
+                evidence.writer(newest)
+            )?,
+            None => out.push_str(",\"source\":null}"),
+        }
     }
     out.push_str("]}");
     Ok(out)

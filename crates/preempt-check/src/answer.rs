@@ -115,7 +115,7 @@ impl Answer {
 }
 
 /// Turns a finding into an answer about `property`. The counterexample is replayed on `system` to
-/// tell its story; steps that do not replay are a bug of the search.
+/// describe it; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
     let Finding {
         mut counterexample,
@@ -217,7 +217,7 @@ fn violation<S: System + ?Sized>(
         None if !found.message.is_empty() => (found.message.clone(), String::new(), 0),
         None => (usual_message(system, found.kind, state.as_deref()), String::new(), 0),
     };
-    Ok(Violation { kind: found.kind, message, file, line, trace, simplest })
+    Ok(Violation { kind: found.kind, message, file, line, trace, simplest, stale: None })
 }
 
 fn usual_message<S: System + ?Sized>(

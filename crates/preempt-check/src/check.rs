@@ -18,7 +18,7 @@ use std::time::Duration;
 ///
 /// A lock-free stack of nodes 1 and 2, and a thread that pops by compare-and-swap while another
 /// pops both nodes and pushes the first one back (the ABA problem; `examples/lock_free_stack.rs`
-/// tells the whole story):
+/// has the whole story):
 ///
 /// ```
 /// use preempt_check::Check;

@@ -459,6 +459,10 @@ pub(crate) struct RunArguments {
     /// 0, 1, 2, … preemptions until violated, exhausted or MAX (the default, without MAX)
     #[arg(long, value_name = "MAX", num_args = 0..=1, help_heading = "Bounds")]
     pub(crate) iterate: Option<Option<u32>>,
+    /// At most N stale choices: reads of older values and the like, which memory orders allow and no
+    /// interleaving has. Without this: none first, then one, and so on
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub(crate) stale: Option<u32>,
     /// Time limit, e.g. 90s, 10m or 1h
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Bounds")]
     pub(crate) time: Option<Duration>,
@@ -488,6 +492,10 @@ pub(crate) struct RunArguments {
     #[arg(long, help_heading = "Properties")]
     pub(crate) unjoined: bool,
 
+    /// What atomic operations do that are not sequentially consistent: what C11 and C++20 allow, as the
+    /// model RC11 has it, or the same as if they were
+    #[arg(long, value_enum, default_value = "rc11", help_heading = "Search")]
+    pub(crate) memory: RunMemory,
     /// Which executions: one per partial order, every schedule, or schedules at random
     #[arg(long, value_enum, default_value = "orders", help_heading = "Search")]
     pub(crate) search: RunSearch,
@@ -509,7 +517,7 @@ pub(crate) struct RunArguments {
     #[arg(
         long,
         value_name = "SCHEDULE",
-        conflicts_with_all = ["bound", "iterate", "executions", "search", "seed", "threads"],
+        conflicts_with_all = ["bound", "iterate", "stale", "executions", "search", "seed", "threads"],
         help_heading = "Replay"
     )]
     pub(crate) replay: Option<String>,
@@ -559,6 +567,12 @@ pub(crate) struct LtlArguments {
 pub(crate) enum Switch {
     On,
     Off,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunMemory {
+    Rc11,
+    Sc,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! `preempt run`: the schedules of a C or C++ program.
 
 use crate::arguments::{
-    self, Command, ReplayArguments, RunArguments, RunBackend, RunSearch, Switch,
+    self, Command, ReplayArguments, RunArguments, RunBackend, RunMemory, RunSearch, Switch,
 };
 use crate::failure::Failure;
 use crate::output::{print, write};
@@ -9,7 +9,7 @@ use crate::terminal::{self, INTERRUPTED};
 use preempt_core::{Claim, Statistics, Verdict, grouped};
 use preempt_report::json::{self, Subject};
 use preempt_report::{Page, SavedTrace, Source, lanes, page, summary};
-use preempt_run::{Answer, Backend, Options, Search, answer, symbols::Symbols};
+use preempt_run::{Answer, Backend, Memory, Options, Search, answer, symbols::Symbols};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,6 +32,14 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     if arguments.threads > preempt_run::MOST_THREADS {
         let most = preempt_run::MOST_THREADS;
         return Err(Failure::Input(format!("at most {most} processes can search together")));
+    }
+    if arguments.stale.is_some_and(|most| most > 0) {
+        if arguments.memory == RunMemory::Sc {
+            return Err(Failure::Input("--memory sc has no stale choices".into()));
+        }
+        if arguments.search == RunSearch::Schedules {
+            return Err(Failure::Input("--search schedules makes no stale choices".into()));
+        }
     }
     let options = options(arguments);
     let found = preempt_run::run(&options, &INTERRUPTED).map_err(|failure| match failure {
@@ -77,6 +85,11 @@ fn options(arguments: &RunArguments) -> Options {
     let program = PathBuf::from(words.next().unwrap_or_default());
     Options {
         bound: arguments.bound.or(arguments.iterate.flatten()),
+        stale: arguments.stale,
+        memory: match arguments.memory {
+            RunMemory::Rc11 => Memory::Rc11,
+            RunMemory::Sc => Memory::Sc,
+        },
         time: arguments.time,
         executions: arguments.executions,
         depth: arguments.depth,
@@ -157,6 +170,9 @@ fn words(options: &Options) -> Vec<String> {
     if !options.races {
         words.extend(["--races".to_string(), "off".to_string()]);
     }
+    if options.memory == Memory::Sc {
+        words.extend(["--memory".to_string(), "sc".to_string()]);
+    }
     for (given, flag) in [
         (options.leaks, "--leaks"),
         (options.exit_code, "--exit-code"),
@@ -211,7 +227,13 @@ fn numbers(statistics: &Statistics, search: RunSearch) -> String {
     for row in &statistics.per_bound {
         let plural = if row.bound == 1 { "" } else { "s" };
         let counted = counted(row.states, row.transitions);
-        text.push_str(&format!("at most {} preemption{plural}: {counted}\n", row.bound));
+        let stale = match row.stale {
+            None => String::new(),
+            Some(0) => "no stale choice and ".into(),
+            Some(1) => "at most 1 stale choice and ".into(),
+            Some(stale) => format!("at most {stale} stale choices and "),
+        };
+        text.push_str(&format!("{stale}at most {} preemption{plural}: {counted}\n", row.bound));
     }
     let counted = counted(statistics.states, statistics.executions.unwrap_or(0));
     text.push_str(&format!("in all: {counted}, {:.2} s\n", statistics.seconds));

@@ -13,11 +13,17 @@ use std::process::Command;
 struct Model {
     source: PathBuf,
     options: Vec<String>,
-    /// Options of `preempt run`, verdict, kind, preemptions.
     expected: Vec<Expected>,
 }
 
-type Expected = (Vec<String>, String, Option<String>, Option<u64>);
+struct Expected {
+    /// Of `preempt run`.
+    options: Vec<String>,
+    verdict: String,
+    kind: Option<String>,
+    stale: Option<u64>,
+    preemptions: Option<u64>,
+}
 
 fn models() -> Vec<Model> {
     let mut models = Vec::new();
@@ -41,8 +47,14 @@ fn models() -> Vec<Model> {
                 let value = |name: &str| {
                     words.iter().find_map(|word| word.strip_prefix(name)).map(String::from)
                 };
-                let preemptions = value("preemptions=").map(|n| n.parse().expect("a number"));
-                model.expected.push((list(options), words[0].into(), value("kind="), preemptions));
+                let number = |name: &str| value(name).map(|n| n.parse().expect("a number"));
+                model.expected.push(Expected {
+                    options: list(options),
+                    verdict: words[0].into(),
+                    kind: value("kind="),
+                    stale: number("stale="),
+                    preemptions: number("preemptions="),
+                });
             }
         }
         assert!(!model.expected.is_empty(), "{:?} says nothing", model.source);
@@ -58,9 +70,8 @@ fn check(
     model: &Model,
     program: &Path,
     options: &[&str],
-    expected: &(Vec<String>, String, Option<String>, Option<u64>),
+    Expected { verdict, kind, stale, preemptions, .. }: &Expected,
 ) -> (u64, u64, String) {
-    let (_, verdict, kind, preemptions) = expected;
     let (code, report) = run(program, options);
     let name = format!("{} {options:?}: {report}", model.source.display());
     assert_eq!(report["verdict"], verdict.as_str(), "{name}");
@@ -68,11 +79,14 @@ fn check(
     if let Some(kind) = kind {
         assert_eq!(report["violation"]["kind"], kind.as_str(), "{name}");
         assert_eq!(report["violation"]["preemptions"].as_u64(), *preemptions, "{name}");
+        if stale.is_some() {
+            assert_eq!(report["violation"]["stale"].as_u64(), *stale, "{name}");
+        }
         assert_eq!(report["violation"]["simplest"], true, "{name}");
         if kind != "deadlock" {
             let file = report["violation"]["file"].as_str().unwrap_or_default();
             let source = model.source.file_name().unwrap_or_default().to_string_lossy();
-            assert!(file.ends_with(&*source) || file.ends_with("wsq.h"), "{name}");
+            assert!(file.ends_with(&*source) || file.ends_with(".h"), "{name}");
             assert!(report["violation"]["line"].as_u64() > Some(0), "{name}");
         }
     }
@@ -90,7 +104,7 @@ fn models_have_their_verdicts_in_all_three_ways() {
         let options: Vec<&str> = model.options.iter().map(String::as_str).collect();
         let program = compile(&model.source, &options, ["gcc", "g++"]);
         for expected in &model.expected {
-            let given: Vec<&str> = expected.0.iter().map(String::as_str).collect();
+            let given: Vec<&str> = expected.options.iter().map(String::as_str).collect();
             let with = |backend| [&given[..], &["--backend", backend]].concat();
             let counts: Vec<_> = ["restart", "fork", "threads"]
                 .map(|backend| check(&model, &program, &with(backend), expected))
@@ -132,11 +146,11 @@ fn every_schedule_agrees_with_partial_orders() {
         }
         let program = compile(&model.source, &[], ["gcc", "g++"]);
         for expected in &model.expected {
-            let given: Vec<&str> = expected.0.iter().map(String::as_str).collect();
+            let given: Vec<&str> = expected.options.iter().map(String::as_str).collect();
             let (_, orders, _) = check(&model, &program, &given, expected);
             let one_by_one = [&given[..], &["--search", "schedules"]].concat();
             let (_, seen, _) = check(&model, &program, &one_by_one, expected);
-            if expected.1 == "holds" {
+            if expected.verdict == "holds" {
                 assert_eq!(orders, seen, "{:?}: partial orders", model.source);
             }
         }
@@ -153,7 +167,7 @@ fn clang_gives_the_same_verdicts() {
     {
         let program = compile(&model.source, &[], ["clang", "clang++"]);
         for expected in &model.expected {
-            let given: Vec<&str> = expected.0.iter().map(String::as_str).collect();
+            let given: Vec<&str> = expected.options.iter().map(String::as_str).collect();
             check(&model, &program, &given, expected);
         }
     }
@@ -189,14 +203,75 @@ fn what_is_not_modelled_ends_with_a_sentence() {
              pthread_join(t, 0); return 0; }",
             "pthread_cancel",
         ),
+        (
+            "tries_to_join",
+            "int pthread_tryjoin_np(pthread_t, void **);\n\
+             int main(void) { pthread_t t; pthread_create(&t, 0, work, 0);\n\
+             return pthread_tryjoin_np(t, 0); }",
+            "pthread_tryjoin_np",
+        ),
+        (
+            "names_a_semaphore",
+            "#include <fcntl.h>\n#include <semaphore.h>\n\
+             int main(void) { return sem_open(\"/some\", O_CREAT, 0600, 1) == SEM_FAILED; }",
+            "sem_open",
+        ),
         ("forks", "int main(void) { return fork() == 0 ? 0 : 0; }", "fork"),
+        (
+            "becomes_another",
+            "int main(void) { return execl(\"/bin/true\", \"true\", NULL); }",
+            "exec",
+        ),
         (
             "waits_outside",
             "int main(void) { int ends[2]; char c; if (pipe(ends)) return 1;\n\
              return (int)read(ends[0], &c, 1); }",
             "read",
         ),
+        (
+            "polls",
+            "#include <poll.h>\nint main(void) { int ends[2]; if (pipe(ends)) return 1;\n\
+             struct pollfd p = { ends[0], POLLIN, 0 }; return poll(&p, 1, 1000); }",
+            "poll",
+        ),
+        ("pauses", "int main(void) { return pause(); }", "pause"),
         ("has_alarms", "int main(void) { alarm(1); return 0; }", "alarm"),
+        (
+            "has_timers",
+            "#include <signal.h>\n#include <time.h>\n\
+             int main(void) { timer_t t; return timer_create(CLOCK_MONOTONIC, NULL, &t); }",
+            "timer_create",
+        ),
+        (
+            "mixes_sizes",
+            "static long word; int main(void) { __atomic_store_n(&word, 1, __ATOMIC_RELAXED);\n\
+             return __atomic_load_n((int *)&word, __ATOMIC_RELAXED) != 1; }",
+            "different sizes",
+        ),
+        (
+            "is_not_aligned",
+            "static char bytes[16]; int main(void) { int *at = (int *)(bytes + 3);\n\
+             return __atomic_load_n(at, __ATOMIC_RELAXED); }",
+            "not aligned",
+        ),
+        (
+            "counts_in_16_bytes",
+            "static __int128 number; int main(void) {\n\
+             return (int)__atomic_fetch_add(&number, 1, __ATOMIC_RELAXED); }",
+            "16 bytes",
+        ),
+        (
+            "moves_waiters",
+            "#include <sys/syscall.h>\nstatic int a, b; int main(void) {\n\
+             return (int)syscall(SYS_futex, &a, 3, 1, 1, &b, 0); }",
+            "futex operation 3",
+        ),
+        (
+            "has_many_threads",
+            "int main(void) { pthread_t t; for (int i = 0; i < 300; i++) {\n\
+             pthread_create(&t, 0, work, 0); pthread_detach(t); } return 0; }",
+            "more than 256 threads",
+        ),
     ];
     for (name, text, word) in cases {
         let program = program(name, &format!("{thread}{text}\n"));
@@ -224,6 +299,9 @@ fn files_and_output_need_a_process_each() {
     assert_eq!(code, Some(0), "{report}");
     assert_eq!(report["verdict"], "holds", "{report}");
     assert!(report["notes"].to_string().contains("its own process"), "{report}");
+    let (code, report) = run(&program, &["--backend", "restart"]);
+    assert_eq!((code, &report["stop"]), (Some(3), &"unsupported".into()), "{report}");
+    assert!(report["claim"].to_string().contains("--backend fork"), "{report}");
     // By itself it is an ordinary program.
     let alone = Command::new(&program).output().expect("the program runs");
     assert_eq!(String::from_utf8_lossy(&alone.stdout), "both\n");
@@ -309,4 +387,81 @@ fn properties_can_be_asked_for() {
     let (code, report) = run(&spins, &["--patience", "2"]);
     assert_eq!(code, Some(1), "{report}");
     assert_eq!(report["violation"]["kind"], "livelock", "{report}");
+}
+
+/// Numbers of sixteen bytes are read, stored and compared with their memory orders, also when a program
+/// runs by itself.
+#[test]
+fn wide_numbers_have_memory_orders() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |order: &str| {
+        format!(
+            "typedef unsigned __int128 wide; static wide number; static int flag;\n\
+             #define BOTH(n) ((wide)(n) << 64 | (n))\n\
+             static void *work(void *p) {{ wide seen = 0;\n\
+             while (!__atomic_compare_exchange_n(&number, &seen, BOTH(7), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {{ }}\n\
+             __atomic_store_n(&flag, 1, {order}); return p; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, work, 0);\n\
+             if (__atomic_load_n(&flag, __ATOMIC_ACQUIRE))\n\
+             assert(__atomic_load_n(&number, __ATOMIC_RELAXED) == BOTH(7));\n\
+             pthread_join(t, 0); assert(__atomic_exchange_n(&number, BOTH(9), __ATOMIC_RELAXED) == BOTH(7));\n\
+             assert(__atomic_load_n(&number, __ATOMIC_RELAXED) == BOTH(9)); return 0; }}\n"
+        )
+    };
+    let right = program("wide_numbers", &text("__ATOMIC_RELEASE"));
+    assert_eq!(run(&right, &[]).1["verdict"], "holds", "{}", run(&right, &[]).1);
+    assert!(Command::new(&right).status().expect("the program runs").success());
+    let wrong = program("wide_numbers_relaxed", &text("__ATOMIC_RELAXED"));
+    let (_, report) = run(&wrong, &[]);
+    assert_eq!(report["violation"]["kind"], "assertion", "{report}");
+    assert_eq!(report["violation"]["stale"], 1, "{report}");
+}
+
+/// What a weak execution is reported as: the value that was missed, where it was stored, and which orders
+/// would forbid it; and the schedule repeats it.
+#[test]
+fn reports_say_what_was_missed_and_what_would_forbid_it() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "#include <stdatomic.h>\nstatic atomic_int data, flag;\n\
+        static void *work(void *p) { atomic_store_explicit(&data, 1, memory_order_relaxed);\n\
+        atomic_store_explicit(&flag, 1, memory_order_relaxed); return p; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0);\n\
+        if (atomic_load_explicit(&flag, memory_order_acquire))\n\
+        assert(atomic_load_explicit(&data, memory_order_relaxed));\n\
+        pthread_join(t, 0); return 0; }\n";
+    let program = program("message", text);
+    let (code, report) = run(&program, &[]);
+    assert_eq!(code, Some(1), "{report}");
+    assert_eq!(report["violation"]["stale"], 1, "{report}");
+    let steps = report["violation"]["trace"].to_string();
+    assert!(steps.contains("load data -> 0, though 1 was stored at line 8"), "{steps}");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("nothing orders that store before this load"), "{notes}");
+    let remedy = "with memory_order_release at line 9 this execution is impossible";
+    assert!(notes.contains(remedy), "{notes}");
+    let shown = String::from_utf8_lossy(&run_plain(&program, &[], &[]).stdout).into_owned();
+    assert!(shown.contains("1 stale choice, 0 preemptions"), "{shown}");
+    let schedule =
+        shown.split_once("--replay ").and_then(|(_, rest)| rest.split_whitespace().next());
+    let (code, again) = run(&program, &["--replay", schedule.expect("a schedule")]);
+    assert_eq!((code, &again["violation"]["stale"]), (Some(1), &1.into()), "{again}");
+    // At random, too; and not where there are no stale choices.
+    let (code, report) = run(&program, &["--search", "random", "--executions", "2000"]);
+    assert_eq!(code, Some(1), "{report}");
+    for options in [&["--memory", "sc"][..], &["--search", "schedules"]] {
+        let (_, report) = run(&program, options);
+        assert_eq!(report["verdict"], "holds", "{report}");
+        assert!(report["notes"].to_string().contains("sequentially consistent"), "{report}");
+    }
+    let (code, report) = run(&program, &["--stale", "0"]);
+    assert_eq!((code, &report["verdict"]), (Some(0), &"holds_within_bound".into()), "{report}");
+    assert!(report["claim"].to_string().contains("no stale choice"), "{report}");
+    for refused in [["--memory", "sc"], ["--search", "schedules"]] {
+        let output = run_plain(&program, &[&refused[..], &["--stale", "1"]].concat(), &[]);
+        assert_eq!(output.status.code(), Some(2), "{refused:?}");
+    }
 }

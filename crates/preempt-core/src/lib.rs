@@ -31,7 +31,7 @@ pub use replay::{ReplayError, changes_between, cost, describe_step, replay};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{Label, System};
-pub use trace::{Change, Position, Trace, TraceStep, Value};
+pub use trace::{Change, Position, ReadsFrom, Trace, TraceStep, Value};
 pub use verdict::{
     BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
     ViolationKind,

@@ -159,13 +159,18 @@ pub struct Violation {
     pub line: u32,
     /// The execution.
     pub trace: Trace,
-    /// Whether no simpler one exists (fewest preemptions, then fewest steps).
+    /// Whether no simpler one exists (fewest stale choices, then preemptions, then steps).
     pub simplest: bool,
+    /// Choices that no interleaving has, such as reading an older value than the newest; `None` where
+    /// memory is always sequentially consistent.
+    pub stale: Option<u32>,
 }
 
 /// What was searched for one preemption bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BoundRow {
+    /// The most stale choices; `None` where memory is always sequentially consistent.
+    pub stale: Option<u32>,
     /// The bound.
     pub bound: u32,
     /// Distinct states (or happens-before graphs) with at most that many preemptions.

@@ -9,6 +9,7 @@
 //! standard library facade; those live in the crate `preempt`.
 
 pub mod caching;
+mod clock;
 mod crew;
 pub mod delay;
 mod effect;
@@ -30,6 +31,7 @@ mod psc;
 mod race;
 pub mod random;
 mod recorded;
+mod remedy;
 mod run;
 pub mod sampling;
 mod schedule;
@@ -52,6 +54,7 @@ pub use identity::{Names, ObjectId, ThreadId};
 pub use operation::{Action, Move, Operation, Order, Site, Update};
 pub use race::{Access, Race};
 pub use recorded::POINTER;
+pub use remedy::remedies;
 pub use run::{Command, Driver, Ending, Event, Mismatch, Program, Run};
 pub use schedule::{Replay, Schedule, ScheduleError, without_preemption};
 pub use segment::{Effect, Next, Segment};

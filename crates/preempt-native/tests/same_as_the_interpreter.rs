@@ -360,6 +360,44 @@ fn on_every_model_there_is() {
     assert!(compared >= 20, "only {compared} programs");
 }
 
+/// Models whose processes break promises: with channels known from the text, in parameters, in variables that
+/// hold no channel yet or that of a process that is gone, of their own, and inside indivisible sequences.
+#[test]
+fn on_broken_promises() {
+    let models = [
+        "chan q = [2] of { byte };
+         active proctype A() { xr q; byte l; do :: q?l :: q?[1] -> q?1 od }
+         active proctype B() { xs q; do :: q!1 :: nfull(q) -> q!2 od }
+         active proctype C() { byte l; q!3; if :: nempty(q) :: len(q) < 2 fi; q?l; assert(l == 0) }",
+        "chan q = [2] of { byte }; chan r = [1] of { byte };
+         proctype A(chan in, out) { xr in; xs out; byte l; do :: in?l -> out!l :: nempty(in) od }
+         init { atomic { run A(q, r); run A(r, q); run A(q, q); q!1; r!2 } }",
+        "chan q = [1] of { byte }; chan none; byte x;
+         active proctype A() { chan mine; xr mine; xs none; x = 1; mine = q; x = 2 }
+         active proctype B() { chan mine; byte l; do :: q!x :: q?l :: x == 2 -> mine = q; none = q; break od;
+           atomic { mine!1; mine?l; q!l; nempty(none); q?l } }",
+        "chan q = [1] of { chan };
+         proctype A() { chan own = [1] of { byte }; xr own; xs own; byte l; q!own; own?l }
+         active proctype B() { chan c; byte l; run A(); q?c; c!1; if :: nempty(c) :: c?l :: c?l fi;
+           run A(); q?c; atomic { c!2; len(c) == 1; skip }; (_nr_pr == 1) }",
+        "chan q = [1] of { byte }; chan m = [0] of { byte };
+         active proctype A() { xr q; xr m; byte l; do :: q?l :: m?l od }
+         active proctype B() { byte l; do :: d_step { q!1; q?l } :: m!2 :: m!3; q?l od }
+         active proctype C() { byte l; m?l; q?l }",
+    ];
+    for text in models {
+        for options in [LowerOptions::default(), LowerOptions::plain()] {
+            let path = Path::new("promises.pml");
+            let reference = interpreter(path, text.as_bytes().to_vec(), options);
+            let checked = reference.expect("a model").check_promises(true);
+            assert!(checked.checks_promises());
+            let native = Native::new(&checked).expect("machine code");
+            native.prepare();
+            compare(text, &checked, &native);
+        }
+    }
+}
+
 /// Models in which steps nearly commute.
 #[test]
 fn on_sleepers() {

@@ -158,6 +158,8 @@ fn stop_name(stop: Stop) -> &'static str {
 
 #[derive(Serialize)]
 struct BoundJson {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stale: Option<u32>,
     bound: u32,
     states: u64,
     transitions: u64,
@@ -166,8 +168,8 @@ struct BoundJson {
 
 impl BoundJson {
     fn new(row: &BoundRow) -> Self {
-        let BoundRow { bound, states, transitions, errors } = *row;
-        BoundJson { bound, states, transitions, errors }
+        let BoundRow { stale, bound, states, transitions, errors } = *row;
+        BoundJson { stale, bound, states, transitions, errors }
     }
 }
 
@@ -192,6 +194,8 @@ struct ViolationJson<'a> {
     file: &'a str,
     line: u32,
     simplest: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stale: Option<u32>,
     preemptions: u32,
     switches: u32,
     blocks: usize,
@@ -209,6 +213,7 @@ impl<'a> ViolationJson<'a> {
             file: &violation.file,
             line: violation.line,
             simplest: violation.simplest,
+            stale: violation.stale,
             preemptions: cost.preemptions,
             switches: cost.switches,
             blocks: violation.trace.blocks(),

@@ -248,8 +248,12 @@ impl Lanes {
             out.push_str(&self.look.paint(Tone::Bad, &line));
             out.push('\n');
         }
+        let stale = match violation.stale {
+            Some(stale) if stale > 0 => count(stale, "stale choice") + ", ",
+            _ => String::new(),
+        };
         let numbers = format!(
-            "  {}, {}, {}",
+            "  {}, {stale}{}, {}",
             count(cost.steps, "step"),
             count(cost.preemptions, "preemption"),
             if cost.switches == 1 {

@@ -4,8 +4,9 @@
 //! violations, the plain accesses that were found to race. Where no race exists, switching threads at
 //! these points loses nothing.
 
-use crate::found::{Evidence, Found, Trouble};
-use crate::run::{Options, Search};
+use crate::found::{Evidence, Found, Row, Trouble};
+use crate::run::{Memory, Options, Search};
+use crate::stale;
 use crate::symbols::{Line, Symbols};
 use crate::words;
 use preempt_core::{
@@ -42,7 +43,7 @@ fn property(options: &Options) -> String {
 /// Draws the conclusion.
 pub fn answer(options: &Options, found: &Found, symbols: &Symbols) -> Answer {
     let violation =
-        found.evidence.as_ref().and_then(|evidence| violation(evidence, found, symbols));
+        found.evidence.as_ref().and_then(|evidence| violation(options, evidence, found, symbols));
     let verdict = verdict(options, found, violation.is_some());
     let sentence = match &violation {
         Some(violation) => violation.message.clone(),
@@ -59,7 +60,7 @@ pub fn answer(options: &Options, found: &Found, symbols: &Symbols) -> Answer {
         statistics: statistics(found, violation.is_some()),
         violation,
         unreached: Vec::new(),
-        notes: notes(options, found),
+        notes: notes(options, found, symbols),
     };
     Answer { claim, schedule }
 }
@@ -80,7 +81,7 @@ fn verdict(options: &Options, found: &Found, violated: bool) -> Verdict {
             Verdict::Inconclusive(Stop::Sampling)
         }
         "done" if found.exhausted => Verdict::Holds,
-        "done" => Verdict::HoldsWithinBound(options.bound.unwrap_or(0)),
+        "done" => Verdict::HoldsWithinBound(options.bound.unwrap_or_else(|| most(found))),
         "states" => Verdict::Inconclusive(Stop::Memory),
         "interrupted" => Verdict::Inconclusive(Stop::Interrupted),
         "executions" => Verdict::Inconclusive(Stop::Sampling),
@@ -103,14 +104,22 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
             count(found.graphs),
             points(found)
         ),
-        Verdict::HoldsWithinBound(bound) => format!(
-            "holds within bound {bound}: none of the {} {what} with at most {} violates it, and any \
-             violation needs at least {}; {}",
-            count(found.graphs),
-            preemptions(bound),
-            bound + 1,
-            points(found)
-        ),
+        Verdict::HoldsWithinBound(bound) => {
+            let (name, least) = match (options.stale.filter(|_| found.weak), options.bound) {
+                (Some(stale), Some(_)) => {
+                    (format!("bound {bound} and {}", stale_choices(stale)), "more".into())
+                }
+                (Some(stale), None) => (stale_choices(stale), "more".into()),
+                _ => (format!("bound {bound}"), format!("at least {}", bound + 1)),
+            };
+            format!(
+                "holds within {name}: none of the {} {what} with at most {} violates it, and any \
+                 violation needs {least}; {}",
+                count(found.graphs),
+                limits(options, found),
+                points(found)
+            )
+        }
         Verdict::Inconclusive(_) if found.unsupported.is_some() => {
             found.unsupported.as_ref().map_or(String::new(), |trouble| {
                 format!("inconclusive: {}", with_place(symbols, trouble))
@@ -139,11 +148,20 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
         }
         Verdict::Inconclusive(stop) => {
             let covered = match found.rows.last() {
-                Some(row) => format!(
-                    "all {} {what} with at most {} were searched, and none violates it",
-                    count(row.graphs),
-                    preemptions(row.bound)
-                ),
+                Some(_) => {
+                    let row = |row: &Row| match options.search {
+                        Search::Orders => {
+                            format!(
+                                "all {} {what} with at most {}",
+                                count(row.graphs),
+                                both(found, row)
+                            )
+                        }
+                        _ => format!("all {what} with at most {}", both(found, row)),
+                    };
+                    let rows: Vec<String> = largest(found).into_iter().map(row).collect();
+                    format!("{} were searched, and none violates it", rows.join(", and "))
+                }
                 None => format!(
                     "{} executions were searched, and none violates it",
                     grouped(found.executions)
@@ -159,20 +177,62 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
     }
 }
 
+/// The limits that were asked for, in words.
+fn limits(options: &Options, found: &Found) -> String {
+    let stale = options.stale.filter(|_| found.weak).map(stale_choices);
+    let words: Vec<String> = stale.into_iter().chain(options.bound.map(preemptions)).collect();
+    words.join(" and ")
+}
+
+/// The most preemptions of any bound that was finished.
+fn most(found: &Found) -> u32 {
+    found.rows.iter().map(|row| row.bound).max().unwrap_or(0)
+}
+
+/// What was covered: for each number of stale choices the largest number of preemptions, unless a larger
+/// number of stale choices covers it.
+fn largest(found: &Found) -> Vec<&Row> {
+    let mut largest: Vec<&Row> = Vec::new();
+    for row in &found.rows {
+        largest.retain(|other| !(other.stale <= row.stale && other.bound <= row.bound));
+        if !largest.iter().any(|other| row.stale <= other.stale && row.bound <= other.bound) {
+            largest.push(row);
+        }
+    }
+    largest.sort_by_key(|row| row.stale);
+    largest
+}
+
+/// The limits of a bound, in words.
+fn both(found: &Found, row: &Row) -> String {
+    match (found.weak, row.stale) {
+        (false, _) => preemptions(row.bound),
+        (true, 0) => format!("{} and no stale choice", preemptions(row.bound)),
+        (true, stale) => format!("{} and {}", stale_choices(stale), preemptions(row.bound)),
+    }
+}
+
 /// What the guarantee is about.
 fn points(found: &Found) -> String {
-    match found.racy {
+    let points = match found.racy {
         0 => "threads switch at synchronisation and atomic operations".into(),
         1 => "threads switch at synchronisation, atomic operations and 1 place with a data race"
             .into(),
         racy => format!(
             "threads switch at synchronisation, atomic operations and {racy} places with data races"
         ),
+    };
+    match found.weak {
+        true => points + "; memory orders allow what RC11 does",
+        false => points,
     }
 }
 
-fn notes(options: &Options, found: &Found) -> Vec<String> {
+fn notes(options: &Options, found: &Found, symbols: &Symbols) -> Vec<String> {
     let mut notes = found.notes.clone();
+    if let Some(evidence) = &found.evidence {
+        notes.extend(stale::explain(evidence, symbols, &threads(evidence, symbols)));
+    }
     if let Some(call) = &found.forked_because {
         notes.push(format!(
             "the program reaches beyond its memory ({call}), so each execution had its own process"
@@ -181,9 +241,12 @@ fn notes(options: &Options, found: &Found) -> Vec<String> {
     if found.racy > 0 && !options.races {
         notes.push(format!("{} places race; races were not asked for", found.racy));
     }
-    notes.push(
-        "atomic operations of every memory order were executed as sequentially consistent".into(),
-    );
+    if options.memory == Memory::Sc || options.search == Search::Schedules {
+        notes.push(
+            "atomic operations of every memory order were executed as sequentially consistent"
+                .into(),
+        );
+    }
     notes
 }
 
@@ -200,6 +263,7 @@ fn statistics(found: &Found, violated: bool) -> Statistics {
             .rows
             .iter()
             .map(|row| BoundRow {
+                stale: found.weak.then_some(row.stale),
                 bound: row.bound,
                 states: row.graphs,
                 transitions: row.executions,
@@ -212,6 +276,13 @@ fn statistics(found: &Found, violated: bool) -> Statistics {
 
 fn preemptions(number: u32) -> String {
     format!("{number} preemption{}", if number == 1 { "" } else { "s" })
+}
+
+fn stale_choices(number: u32) -> String {
+    match number {
+        0 => "no stale choice".into(),
+        _ => format!("{number} stale choice{}", if number == 1 { "" } else { "s" }),
+    }
 }
 
 fn kind(name: &str) -> Option<ViolationKind> {
@@ -231,25 +302,41 @@ fn kind(name: &str) -> Option<ViolationKind> {
     })
 }
 
-fn violation(evidence: &Evidence, found: &Found, symbols: &Symbols) -> Option<Violation> {
+fn violation(
+    options: &Options,
+    evidence: &Evidence,
+    found: &Found,
+    symbols: &Symbols,
+) -> Option<Violation> {
     let kind = kind(&evidence.kind)?;
-    let threads: Vec<String> = evidence
-        .threads
-        .iter()
-        .enumerate()
-        .map(|(number, thread)| words::thread(symbols, number, thread.start))
-        .collect();
+    let threads = threads(evidence, symbols);
     let (message, line) = message(evidence, symbols, &threads);
     let line = line.unwrap_or_default();
-    let simplest = found.rows.len() == evidence.preemptions as usize;
     Some(Violation {
         kind,
         message,
         file: line.file,
         line: line.line,
         trace: trace(evidence, symbols, &threads),
-        simplest,
+        simplest: is_simplest(options, found, evidence),
+        stale: found.weak.then_some(evidence.stale),
     })
+}
+
+/// Whether every execution with fewer stale choices, or as many and fewer preemptions, was searched.
+/// Without a limit of time the next number of stale choices begins when the last one is done.
+fn is_simplest(options: &Options, found: &Found, evidence: &Evidence) -> bool {
+    let rows = found.rows.iter().filter(|row| row.stale == evidence.stale).count();
+    let below = evidence.stale == 0 || options.time.is_none();
+    options.replay.is_none() && rows == evidence.preemptions as usize && below
+}
+
+/// The names of threads.
+fn threads(evidence: &Evidence, symbols: &Symbols) -> Vec<String> {
+    let name = |(number, thread): (usize, &crate::found::Thread)| {
+        words::thread(symbols, number, thread.start)
+    };
+    evidence.threads.iter().enumerate().map(name).collect()
 }
 
 fn at(line: Option<&Line>) -> String {
@@ -346,7 +433,8 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
                 partner: None,
                 file: line.file,
                 line: line.line,
-                text: words::describe(symbols, threads, event),
+                text: words::describe(symbols, threads, event)
+                    + &stale::origin(evidence, event, symbols),
                 switch,
                 changes,
                 output: String::new(),

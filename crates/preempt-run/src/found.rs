@@ -29,6 +29,8 @@ pub struct Found {
     pub racy: u64,
     /// One row per finished bound.
     pub rows: Vec<Row>,
+    /// Whether the program has memory orders that allow stale choices, and these were explored.
+    pub weak: bool,
     /// Lines worth knowing.
     pub notes: Vec<String>,
     /// The parts of the process.
@@ -48,9 +50,11 @@ pub struct Found {
 /// What was covered up to one bound.
 #[derive(Deserialize, Debug)]
 pub struct Row {
-    /// The bound.
+    /// Most stale choices.
+    pub stale: u32,
+    /// Most preemptions.
     pub bound: u32,
-    /// Graphs with at most that many preemptions.
+    /// Graphs with at most that many of each.
     pub graphs: u64,
     /// Executions so far.
     pub executions: u64,
@@ -96,6 +100,10 @@ pub struct Evidence {
     pub schedule: String,
     /// Its preemptions.
     pub preemptions: u32,
+    /// Its stale choices.
+    pub stale: u32,
+    /// Memory orders that make it impossible.
+    pub remedy: Vec<Stronger>,
     /// Whether the schedule could not be followed.
     pub diverged: bool,
     /// What the program ended with.
@@ -108,6 +116,15 @@ pub struct Evidence {
     pub threads: Vec<Thread>,
     /// The steps.
     pub events: Vec<Event>,
+}
+
+/// A memory order that a place in the program might have.
+#[derive(Deserialize, Debug)]
+pub struct Stronger {
+    /// Where.
+    pub pc: u64,
+    /// As C writes it.
+    pub order: String,
 }
 
 /// One access of a race.
@@ -168,4 +185,28 @@ pub struct Event {
     pub timeout: bool,
     /// Whether the last thread could have gone on.
     pub preemption: bool,
+    /// Which write an access read, where all writes are kept.
+    pub source: Option<Source>,
+}
+
+impl Event {
+    /// Whether a comparison failed although it found what it expected.
+    pub(crate) fn fails_for_no_reason(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.fails)
+    }
+}
+
+/// Where a value comes from.
+#[derive(Deserialize, Debug)]
+pub struct Source {
+    /// Whether no interleaving does this.
+    pub stale: bool,
+    /// Whether a comparison failed for no reason.
+    pub fails: bool,
+    /// The step that made the write that was read; `None` for the initial value.
+    pub read: Option<usize>,
+    /// The same for the newest write at that moment.
+    pub newest: Option<usize>,
+    /// The value of that write.
+    pub value: u64,
 }

@@ -5,7 +5,7 @@
 //! - [`run`] starts a program whose library then searches its own schedules, and waits for what it
 //!   reports ([`found`]);
 //! - [`claim`] turns that into a verdict with its trace, addresses into lines of source
-//!   ([`symbols`]).
+//!   ([`symbols`]), and explains what no interleaving does (`stale.rs`).
 //!
 //! This crate decides and starts processes; it prints nothing.
 
@@ -14,9 +14,10 @@ pub mod compile;
 pub mod found;
 pub mod run;
 pub mod runtime;
+mod stale;
 pub mod symbols;
 mod words;
 
 pub use claim::{Answer, answer};
 pub use compile::{Language, compile};
-pub use run::{Backend, Failure, MOST_THREADS, Options, Search, run};
+pub use run::{Backend, Failure, MOST_THREADS, Memory, Options, Search, run};

@@ -35,6 +35,16 @@ pub enum Search {
     Random(u64),
 }
 
+/// What atomic operations do whose memory order is not `memory_order_seq_cst`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Memory {
+    /// The same as if it were.
+    Sc,
+    /// What C11 and C++20 allow, as the model RC11 has it.
+    #[default]
+    Rc11,
+}
+
 /// What to search for and how far.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -44,6 +54,10 @@ pub struct Options {
     pub arguments: Vec<OsString>,
     /// At most so many preemptions.
     pub bound: Option<u32>,
+    /// At most so many stale choices.
+    pub stale: Option<u32>,
+    /// What memory orders allow.
+    pub memory: Memory,
     /// At most this long.
     pub time: Option<Duration>,
     /// At most so many executions.
@@ -81,6 +95,8 @@ impl Options {
             program,
             arguments,
             bound: None,
+            stale: None,
+            memory: Memory::Rc11,
             time: None,
             executions: None,
             depth: None,
@@ -185,6 +201,7 @@ fn stopped(halt: &str) -> Found {
         forked_because: None,
         racy: 0,
         rows: Vec::new(),
+        weak: false,
         notes: Vec::new(),
         modules: Vec::new(),
         unsupported: None,
@@ -261,6 +278,14 @@ fn settings(options: &Options, report: &Path) -> String {
     if let Some(bound) = options.bound {
         add("bound", &bound);
     }
+    if let Some(stale) = options.stale {
+        add("stale", &stale);
+    }
+    let memory = match options.memory {
+        Memory::Sc => "sc",
+        Memory::Rc11 => "rc11",
+    };
+    add("memory", &memory);
     if let Some(time) = options.time {
         add("nanoseconds", &u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     }

@@ -37,19 +37,19 @@ pub(crate) fn describe(symbols: &Symbols, threads: &[String], event: &Event) -> 
             format!("store {}", name())
         }
         "store" => format!("store {} = {}", name(), number(event.first)),
-        "compare_exchange" if event.before == event.first => {
+        "compare_exchange" if event.result == event.first && !event.fails_for_no_reason() => {
             format!("compare_exchange {} succeeds", name())
         }
         "compare_exchange" => {
-            format!("compare_exchange {} fails: {}", name(), number(event.before))
+            format!("compare_exchange {} fails: {}", name(), number(event.result))
         }
         "try_lock" | "try_read" | "try_write" => {
             let outcome = if event.result == 1 { "acquired" } else { "busy" };
             format!("{action} {} -> {outcome}", name())
         }
-        "swap" => format!("exchange {} -> {}", name(), number(event.before)),
+        "swap" => format!("exchange {} -> {}", name(), number(event.result)),
         _ if action.starts_with("fetch_") => {
-            format!("{action} {} -> {}", name(), number(event.before))
+            format!("{action} {} -> {}", name(), number(event.result))
         }
         "send" => format!("post {}", name()),
         "recv" => format!("wait {}", name()),

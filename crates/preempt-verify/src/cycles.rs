@@ -272,7 +272,7 @@ impl Job<'_> {
 fn row(bound: u32, finding: &Finding) -> BoundRow {
     let numbers = &finding.statistics;
     let (states, transitions, errors) = (numbers.states, numbers.transitions, numbers.errors);
-    BoundRow { bound, states, transitions, errors }
+    BoundRow { stale: None, bound, states, transitions, errors }
 }
 
 fn answer(

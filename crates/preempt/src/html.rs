@@ -40,6 +40,7 @@ fn violation(failure: &Failure, report: &Report) -> Violation {
         line: failure.line,
         trace: failure.trace.clone(),
         simplest: report.samples == 0 && is_simplest(failure, report),
+        stale: Some(failure.stale),
     }
 }
 
@@ -52,6 +53,7 @@ fn is_simplest(failure: &Failure, report: &Report) -> bool {
 
 fn statistics(report: &Report) -> Statistics {
     let row = |bound: &crate::Bound| BoundRow {
+        stale: None,
         bound: bound.preemptions,
         states: bound.partial_orders,
         transitions: bound.executions,

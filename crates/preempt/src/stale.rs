@@ -4,10 +4,7 @@
 //! two, and if one of its stale choices is then impossible, the orders forbid it.
 
 use crate::explore::{Evidence, Job, Learnt, gather_with};
-use preempt_explore::{Action, Event, Operation, Order, Site};
-
-/// So many changes of orders are tried.
-const MOST_TRIES: usize = 120;
+use preempt_explore::{Action, Event, Operation, Order, Site, remedies};
 
 /// Lines for the report of an execution with stale choices.
 pub(crate) fn explain(job: &Job<'_>, learnt: &mut Learnt, evidence: &Evidence) -> Vec<String> {
@@ -65,19 +62,10 @@ fn story(evidence: &Evidence, event: &Event) -> Option<String> {
 
 /// The weakest change of orders that makes the execution impossible, in words.
 fn remedy(job: &Job<'_>, learnt: &mut Learnt, evidence: &Evidence) -> Option<String> {
-    let changes = changes(&evidence.events);
-    let weak = |(_, order): &&(Site, Order)| *order != Order::SequentiallyConsistent;
-    let (releases, acquires): (Vec<_>, Vec<_>) =
-        changes.iter().filter(weak).partition(|(_, order)| order.releases());
-    let pairs = releases
-        .iter()
-        .flat_map(|&&r| acquires.iter().map(move |&&a| vec![r, a]))
-        .filter(|pair| pair[0].0 != pair[1].0);
-    let alone = |change: &(Site, Order)| vec![*change];
-    let (first, last): (Vec<_>, Vec<_>) = changes.iter().partition(|change| weak(change));
-    let tries = first.iter().map(|&c| alone(c)).chain(last.iter().map(|&c| alone(c))).chain(pairs);
-    let site = evidence.events.first()?.operation.site;
-    for change in tries.take(MOST_TRIES) {
+    let accesses: Vec<(Site, Operation)> =
+        evidence.events.iter().map(|event| (event.operation.site, event.operation)).collect();
+    let (site, _) = *accesses.first()?;
+    for change in remedies(&accesses) {
         if gather_with(job, learnt, evidence.schedule.clone(), &change).diverged {
             let words = |(at, order): &(Site, Order)| {
                 let at = if at.file() == site.file() { place(at, site) } else { at.to_string() };
@@ -88,38 +76,6 @@ fn remedy(job: &Job<'_>, learnt: &mut Learnt, evidence: &Evidence) -> Option<Str
         }
     }
     None
-}
-
-/// All stronger orders at all places, the weaker ones of a place first.
-fn changes(events: &[Event]) -> Vec<(Site, Order)> {
-    let mut changes: Vec<(Site, Order)> = Vec::new();
-    for Event { operation, .. } in events.iter().filter(|e| e.operation.action.is_number()) {
-        for order in stronger(operation) {
-            if !changes.contains(&(operation.site, order)) {
-                changes.push((operation.site, order));
-            }
-        }
-    }
-    changes
-}
-
-fn stronger(operation: &Operation) -> Vec<Order> {
-    let all: &[Order] = match operation.action {
-        Action::Load => &[Order::Acquire, Order::SequentiallyConsistent],
-        Action::Store => &[Order::Release, Order::SequentiallyConsistent],
-        _ => {
-            &[Order::Acquire, Order::Release, Order::AcquireRelease, Order::SequentiallyConsistent]
-        }
-    };
-    let now = operation.order;
-    let is_stronger = |order: &Order| {
-        *order != now
-            && now != Order::SequentiallyConsistent
-            && (order.acquires() || !now.acquires())
-            && (order.releases() || !now.releases())
-            || *order == Order::SequentiallyConsistent && now != *order
-    };
-    all.iter().copied().filter(is_stronger).collect()
 }
 
 fn name(order: Order) -> &'static str {

@@ -3,7 +3,7 @@
 //! A sequence without branches is followed by Brent's algorithm, which keeps two states. One with branches
 //! is explored in full, and its strongly connected components tell.
 //!
-//! **Invariant:** what is told are circles of states that are all inside the sequence, so the execution that
+//! **Invariant:** what is reported are circles of states that are all inside the sequence, so the execution that
 //! runs along one never lets another process move.
 
 use crate::search::cycles::components::Graph;

@@ -1,7 +1,7 @@
 //! A system with a small memory of the execution at the end of its state.
 //!
 //! The memory is a function of the path, so equal bytes mean equal futures *and* equal memory.
-//! **Invariant:** the memory is settled by [`System::enabled`], which a search asks before it
+//! **Invariant:** the memory is brought into normal form by [`System::enabled`], which a search asks before it
 //! stores a state.
 
 use preempt_core::{
@@ -16,7 +16,7 @@ pub trait Watch: Sync {
 
     /// Called when all enabled steps of a state are known, outside indivisible sequences: brings
     /// the memory into its normal form, and may forbid steps.
-    fn settle(&self, processes: usize, enabled: &mut Enabled, memory: &mut [u8]);
+    fn normalize(&self, processes: usize, enabled: &mut Enabled, memory: &mut [u8]);
 
     /// Called before a step is taken from a state that is accepting or not.
     fn advance(&self, processes: usize, accepting: bool, step: Step, memory: &mut [u8]);
@@ -73,7 +73,7 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         self.detach(state, memory);
         self.system.enabled(state, enabled);
         if !self.system.is_transient(state) {
-            self.watch.settle(self.system.process_count(state), enabled, memory);
+            self.watch.normalize(self.system.process_count(state), enabled, memory);
         }
         state.extend_from_slice(memory);
     }

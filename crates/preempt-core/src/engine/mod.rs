@@ -16,6 +16,5 @@ mod vector;
 pub use crate::system::{AsSystem, by_steps};
 pub use request::{Answer, ProcessSelection, Request, Sink};
 pub use sleep_set::SleepSet;
-pub(crate) use successors::Scratch;
-pub use successors::{SuccessorHeader, SuccessorList, Successors};
+pub use successors::{Scratch, SuccessorHeader, SuccessorList, Successors};
 pub use vector::{Difference, Vector, part};

@@ -23,7 +23,7 @@ impl SleepSet {
     pub const PROCESSES: usize = 16;
     const MOST_STEPS: u64 = 15;
 
-    /// One process that has so many steps; nobody if that cannot be told.
+    /// One process that has so many steps; nobody if that cannot be kept.
     #[inline(always)]
     pub fn one(process: usize, steps: usize) -> SleepSet {
         let can_be_told = process < SleepSet::PROCESSES && steps as u64 <= SleepSet::MOST_STEPS;

@@ -119,23 +119,26 @@ pub struct SuccessorList<T> {
     pub run_sequences: bool,
     /// What the system remembers of the last state it expanded into this list, if anything.
     pub notes: Vec<u64>,
-    /// Memory for the system's own use.
-    pub buffer: Vec<T>,
     /// How the end of an interrupted sequence changed the state of the last request; empty if there was none.
     /// Only for lists of differences.
     pub interruption: Vec<T>,
     /// Steps and outcomes that do not fit into their headers, by the places of these.
     odd: Vec<(usize, Step, Outcome)>,
-    pub(crate) scratch: Option<Box<Scratch>>,
+    /// Memory to work with; whoever takes it puts it back.
+    pub scratch: Option<Box<Scratch>>,
 }
 
-/// Memory for systems that find successors one step after the other.
+/// Memory for systems that find successors one step after the other, reused.
 #[derive(Default, Debug)]
-pub(crate) struct Scratch {
-    pub(crate) enabled: Enabled,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) state: Vec<u8>,
-    pub(crate) copies: Successors,
+pub struct Scratch {
+    /// Steps of the state,
+    pub enabled: Enabled,
+    /// and those that are wanted.
+    pub steps: Vec<Step>,
+    /// A successor.
+    pub state: Vec<u8>,
+    /// Successors in another form than the one that is asked for.
+    pub copies: Successors,
 }
 
 /// Whole successors, side by side.
@@ -148,7 +151,6 @@ impl<T> Default for SuccessorList<T> {
             data: Vec::new(),
             run_sequences: false,
             notes: Vec::new(),
-            buffer: Vec::new(),
             interruption: Vec::new(),
             odd: Vec::new(),
             scratch: None,

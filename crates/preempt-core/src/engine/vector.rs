@@ -1,13 +1,13 @@
 //! A state that is changed in place, step by step and back again.
 //!
-//! What a step changes is told in words of eight bytes, as differences by exclusive or: to take a step
+//! What a step changes is given in words of eight bytes, as differences by exclusive or: to take a step
 //! and to take it back are one and the same. The hash of a state is made of a sum with one part per
 //! word, so a step changes it by the parts of the words that it changes, however long the state is.
 //!
 //! Invariant: behind the bytes of the state there are zeros, and the sum is that of all words.
 
 /// What two states differ in: one word. The first of the differences between two states is not about a
-/// word but tells how the length and the sum differ, see [`Difference::first`].
+/// word but says how the length and the sum differ, see [`Difference::first`].
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Difference {

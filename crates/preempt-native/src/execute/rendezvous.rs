@@ -83,8 +83,8 @@ unsafe fn join(
     // SAFETY: the caller's promise: `out`, or the place of the notes, has room for the copy and what the
     // step adds, and `base` is where the memory begins that `out` lies in.
     unsafe {
-        let tells_differences = !(*workspace).first_note.is_null();
-        let place = match tells_differences {
+        let records_differences = !(*workspace).first_note.is_null();
+        let place = match records_differences {
             true if meeting.growth == 0 => state.cast_mut(),
             true => (*workspace).first_note.cast(),
             false => (*workspace).out,
@@ -109,12 +109,12 @@ unsafe fn join(
         if meeting.growth > 0 {
             header.length = super::shape::length_of((*workspace).shape, place);
         }
-        if tells_differences {
-            let told = match meeting.growth {
+        if records_differences {
+            let recorded = match meeting.growth {
                 0 => record(workspace, place),
                 _ => record_copy(workspace, state, place, header.length),
             };
-            (header.start, header.length) = (told as u32, (told >> 32) as u32);
+            (header.start, header.length) = (recorded as u32, (recorded >> 32) as u32);
         } else {
             header.start = place.cast_const().offset_from_unsigned((*workspace).base) as u32;
             (*workspace).out = place.add(header.length as usize);

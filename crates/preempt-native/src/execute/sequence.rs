@@ -21,7 +21,7 @@ pub(crate) extern "C" fn stay(_: *mut u8, _: *mut u8, _: u32, _: u32, _: *mut Wo
 
 /// Behind a step into an atomic block: follows the sequence, if that is wanted. `state` is the successor, the
 /// last thing in the list of bytes. Gives the result of the header.
-pub(crate) extern "C" fn follow(
+pub(crate) extern "C" fn run_sequence(
     workspace: *mut Workspace,
     state: *mut u8,
     frame: *mut u8,
@@ -41,18 +41,18 @@ pub(crate) extern "C" fn follow(
         workspace.log = workspace.out;
         let kept = workspace.out.add(LOG_BYTES);
         std::ptr::copy_nonoverlapping(state, kept, length);
-        let mut told = run(state, frame, pid, LIMIT as u32, workspace);
-        if told & BROKEN != 0 {
+        let mut stopped = run(state, frame, pid, LIMIT as u32, workspace);
+        if stopped & BROKEN != 0 {
             std::ptr::copy_nonoverlapping(kept, state, length);
-            let whole = told >> STOPS;
-            told = match whole {
+            let whole = stopped >> STOPS;
+            stopped = match whole {
                 0 => INSIDE,
                 _ => run(state, frame, pid, whole, workspace),
             };
         }
-        let steps = told >> STOPS;
+        let steps = stopped >> STOPS;
         workspace.out = workspace.out.add(steps as usize * size_of::<u32>());
-        let transient = if told & INSIDE != 0 { SuccessorHeader::TRANSIENT } else { 0 };
+        let transient = if stopped & INSIDE != 0 { SuccessorHeader::TRANSIENT } else { 0 };
         steps << SuccessorHeader::FAULT_SHIFT | transient
     }
 }

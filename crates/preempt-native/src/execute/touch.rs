@@ -19,13 +19,13 @@ impl Touch {
     }
 }
 
-/// `(state, frame, pid, touch) -> 0` adds what the state tells.
+/// `(state, frame, pid, touch) -> 0` adds what the state says.
 pub(crate) type AddTouch = extern "C" fn(*const u8, *const u8, u32, *mut Touch) -> u32;
 /// What is known of one control state.
 #[derive(Clone, Copy)]
 pub(crate) struct Point {
     pub(crate) touch: Touch,
-    /// The code that adds what the state tells.
+    /// The code that adds what the state says.
     pub(crate) add: Option<AddTouch>,
 }
 

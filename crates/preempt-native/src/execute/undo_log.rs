@@ -19,7 +19,7 @@ pub(crate) extern "C" fn note_messages(
     width: u32,
 ) -> u32 {
     // SAFETY: called by machine code only, with a channel of the state that it works on; there is
-    // room for `Placing::most_notes` notes. Vectors end with a whole word.
+    // room for `UndoLogging::most_notes` notes. Vectors end with a whole word.
     unsafe {
         let start = channel.offset_from_unsigned(state);
         let bytes = 1 + (usize::from(*channel) + 1) * width as usize;
@@ -60,7 +60,7 @@ pub(crate) extern "C" fn record(workspace: *mut Workspace, state: *mut u8) -> u6
             }
         }
         start.write(Difference::first((0, 0), (workspace.sum, sum)));
-        workspace.told(start, end)
+        workspace.recorded(start, end)
     }
 }
 
@@ -92,6 +92,6 @@ pub(crate) extern "C" fn record_copy(
             }
         }
         start.write(Difference::first((before, after), (workspace.sum, sum)));
-        workspace.told(start, end)
+        workspace.recorded(start, end)
     }
 }

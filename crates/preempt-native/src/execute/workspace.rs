@@ -157,7 +157,7 @@ impl Workspace {
     /// # Safety
     /// Both pointers must lie in the memory that begins at `base`.
     #[inline(always)]
-    pub(crate) unsafe fn told(&mut self, start: *mut Difference, end: *mut Difference) -> u64 {
+    pub(crate) unsafe fn recorded(&mut self, start: *mut Difference, end: *mut Difference) -> u64 {
         self.out = end.cast();
         self.aim();
         // SAFETY: the caller's promise.

@@ -2,7 +2,7 @@
 //!
 //! A channel whose place is known is code for that place. One that is found by its id at run time is
 //! looked up in a table (channels of processes: by a helper), and the code is made once per type of
-//! channel that it can be. A type that does not fit headers out: the interpreter decides.
+//! channel that it can be. A type that does not fit leads out: the interpreter decides.
 
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Value};
 use super::scope::{HelperId, Scope, Want};
@@ -146,7 +146,7 @@ impl Scope<'_> {
         let table = code.address(self.tables.capacities.as_ptr().cast());
         let entry = code.element(table, ty, 4);
         let capacity = code.load(Memory::Four, entry, 0);
-        // A rendezvous channel takes no workspace: what lies at its offset is not its length.
+        // A rendezvous channel takes no room: what lies at its offset is not its length.
         let (join, length) = code.block_with_number();
         let (buffered, rendezvous) = (code.block(), code.cold_block());
         code.branch(capacity, buffered, rendezvous);

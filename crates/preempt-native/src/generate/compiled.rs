@@ -4,7 +4,7 @@ use super::code::{Assembly, CodeError, Effort, Executable, FunctionId, Parameter
 use super::helpers::{HELPERS, LIST, REPLIES, TAKE};
 use super::moves::{Maker, Process};
 use super::on_demand::OnDemand;
-use super::scope::{OnFault, Scope, Tables};
+use super::scope::{OnFault, Promises, Scope, Tables};
 use super::sequence;
 use super::support::{Reply, Support};
 use super::undo_log;
@@ -44,7 +44,7 @@ impl<'p> Parts<'p> {
             only_type: only_type(program),
             capacities: layout.channel_types.iter().map(|t| t.capacity).collect(),
             shape: std::ptr::from_ref(&*shape).cast(),
-            checks_promises: reference.checks_promises(),
+            promises: Promises::of(reference),
             cancelled: reference.cancellation().flag(),
         });
         tables.blocks = sequence::blocks(program, &tables);
@@ -81,8 +81,7 @@ pub(crate) fn propositions(
 ) -> Result<Vec<Option<FunctionId>>, CodeError> {
     let mut functions = Vec::new();
     for &id in &program.propositions {
-        let checks_promises = tables.checks_promises;
-        let support = Support { program, own_channels: &[], checks_promises };
+        let support = Support { program, own_channels: &[], promises: &tables.promises };
         if !support.expr(id) {
             functions.push(None);
             continue;
@@ -157,7 +156,7 @@ pub(crate) fn meeting(
     let support = |m: &Move| Support {
         program,
         own_channels: &program.proctypes[usize::from(m.proctype.0)].frame.channels,
-        checks_promises: tables.checks_promises,
+        promises: &tables.promises,
     };
     // SAFETY: `halves` made the functions with these very signatures, and they live as long as
     // `code`, which the owner of the result keeps.
@@ -194,7 +193,7 @@ pub(crate) fn meeting(
 }
 
 /// Code that takes the steps of a process in place.
-pub(crate) struct Placing {
+pub(crate) struct UndoLogging {
     pub(crate) expand: Expanding,
     /// The halves of a rendezvous that note what they write; none where a step may add to the vector.
     pub(crate) meeting: Option<Box<Meeting>>,
@@ -203,7 +202,7 @@ pub(crate) struct Placing {
     _code: Executable,
 }
 
-impl Placing {
+impl UndoLogging {
     pub(crate) fn new(
         program: &Program,
         tables: &Tables,
@@ -219,11 +218,11 @@ impl Placing {
         let meeting = halves.map(|halves| meeting(program, tables, &code, &halves, 0));
         let most_notes =
             2 * program.moves.iter().map(|m| undo_log::notes_of(program, m)).max().unwrap_or(0);
-        Ok(Placing { expand, meeting: meeting.map(Box::new), most_notes, _code: code })
+        Ok(UndoLogging { expand, meeting: meeting.map(Box::new), most_notes, _code: code })
     }
 }
 
-impl Placing {
+impl UndoLogging {
     pub(crate) fn prepare(&self, parts: &Parts<'_>) {
         self.expand.prepare(parts);
     }

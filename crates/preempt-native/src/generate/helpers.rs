@@ -1,11 +1,11 @@
 //! The functions that machine code calls, and the signatures of those it consists of.
 
 use super::code::{Helper, Parameter};
-use crate::execute::{rendezvous, sequence, shape, undo_log};
+use crate::execute::{promises, rendezvous, sequence, shape, undo_log};
 use Parameter::{Address, Number};
 
 /// In the order of [`HelperId`](super::scope::HelperId).
-pub(crate) const HELPERS: [Helper; 12] = [
+pub(crate) const HELPERS: [Helper; 13] = [
     helper("locate", shape::locate as *const u8, &[Address, Address, Number], Address),
     helper(
         "frame_of",
@@ -38,8 +38,14 @@ pub(crate) const HELPERS: [Helper; 12] = [
         Address,
     ),
     helper(
-        "follow",
-        sequence::follow as *const u8,
+        "run_sequence",
+        sequence::run_sequence as *const u8,
+        &[Address, Address, Address, Number, Number, Number],
+        Number,
+    ),
+    helper(
+        "broken_promise",
+        promises::broken_promise as *const u8,
         &[Address, Address, Address, Number, Number, Number],
         Number,
     ),

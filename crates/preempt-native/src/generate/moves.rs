@@ -2,14 +2,14 @@
 
 use super::channel::Channel;
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
-use super::scope::{HelperId, OnFault, Scope, Tables, Want, broken, deliver};
+use super::scope::{HelperId, OnFault, Promises, Scope, Tables, Want, broken, deliver};
 use super::support::{Fit, Support};
 use super::value::store;
 use crate::execute::workspace::ASK_STEP;
 use preempt_core::engine::SuccessorHeader;
 use preempt_promela::ir::{
-    ArgumentRange, BlockGuard, FaultId, Move, MoveId, MoveKind, Op, Proctype, ProctypeIndex,
-    Program,
+    ArgumentRange, BlockGuard, ChannelRef, FaultId, Move, MoveId, MoveKind, Op, Proctype,
+    ProctypeIndex, Program,
 };
 
 /// A `d_step` with a loop looks after so many blocks whether it should be given up,
@@ -47,7 +47,7 @@ impl<'a> Maker<'a> {
         Support {
             program: self.program,
             own_channels: &self.proctype.frame.channels,
-            checks_promises: self.tables.checks_promises,
+            promises: &self.tables.promises,
         }
     }
 
@@ -81,7 +81,7 @@ impl<'a> Maker<'a> {
         ids
     }
 
-    /// Branches on whether a move is enabled; `count` tells how many were found before. Sends on
+    /// Branches on whether a move is enabled; `count` says how many were found before. Sends on
     /// rendezvous channels are left to `offer`.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn guard(
@@ -224,7 +224,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Takes a move in place and delivers the result. `is_new` tells that nobody has evaluated the guard
+    /// Takes a move in place and delivers the result. `is_new` says that nobody has evaluated the guard
     /// yet, which may be a mistake.
     pub(crate) fn effect(
         &self,
@@ -263,14 +263,26 @@ impl<'a> Maker<'a> {
                 if is_new && scope.program.can_fault(*guard) {
                     scope.value(code, *guard);
                 }
+                if self.tables.promises.are_checked() {
+                    for (channel, sides) in self.support().looks(*guard) {
+                        let id = scope.known_id(code, channel);
+                        for &receive in sides {
+                            self.keep_promises(code, scope, (id, receive), violated);
+                        }
+                    }
+                }
             }
             MoveKind::Else | MoveKind::End => {}
             MoveKind::Send { channel, sorted, values, .. } => {
                 let after = code.block();
                 let (list, sorted) = (*values, *sorted);
                 let wanted = (channel, values.indices().len(), Want::Buffered);
+                let id = self.id_to_check(code, scope, channel);
                 scope.with_channel(code, wanted, ask, |scope, code, channel| {
                     let values = self.values(code, scope, list);
+                    if let Some(id) = id {
+                        self.keep_promises(code, scope, (id, false), violated);
+                    }
                     scope.add_message(code, &channel, sorted, &values);
                     code.jump(after);
                 });
@@ -279,12 +291,16 @@ impl<'a> Maker<'a> {
             MoveKind::Receive { channel, random, copy, pattern, .. } => {
                 let after = code.block();
                 let wanted = (channel, pattern.indices().len(), Want::Buffered);
+                let id = self.id_to_check(code, scope, channel);
                 scope.with_channel(code, wanted, ask, |scope, code, channel| {
                     let none = code.cold_block();
                     let index = match is_new || *random {
                         true => scope.find_message(code, &channel, *random, *pattern, none),
                         false => scope.first_message(code, &channel, none),
                     };
+                    if let Some(id) = id {
+                        self.keep_promises(code, scope, (id, true), violated);
+                    }
                     scope.take_message(code, &channel, (index, !random), *copy, *pattern);
                     code.jump(after);
                     code.begin(none);
@@ -300,6 +316,41 @@ impl<'a> Maker<'a> {
         self.ops(code, scope, &taken.ops, violated);
     }
 
+    /// The id of a channel that is used, if somebody may have claimed the channel.
+    fn id_to_check(
+        &self,
+        code: &mut Code<'_>,
+        scope: &Scope<'_>,
+        channel: &ChannelRef,
+    ) -> Option<Value> {
+        self.tables.promises.are_checked().then(|| scope.known_id(code, channel))
+    }
+
+    /// Notes when a channel is used on a side that another process claims for itself.
+    fn keep_promises(
+        &self,
+        code: &mut Code<'_>,
+        scope: &Scope<'_>,
+        (channel, receive): (Value, bool),
+        violated: Register,
+    ) {
+        let Promises::Checked(claims) = &self.tables.promises else { return };
+        let claims = code.address(std::ptr::from_ref(&**claims).cast());
+        let shape = code.address(self.tables.shape);
+        let side = code.number(receive.into());
+        let arguments = [claims, shape, scope.state, scope.pid, channel, side];
+        let result = code.call(HelperId::BrokenPromise as usize, &arguments);
+        let (broken, first, goes_on) = (code.cold_block(), code.cold_block(), code.block());
+        code.branch(result, broken, goes_on);
+        code.begin(broken);
+        let before = code.get(violated);
+        code.branch(before, goes_on, first);
+        code.begin(first);
+        code.set(violated, result);
+        code.jump(goes_on);
+        code.begin(goes_on);
+    }
+
     pub(crate) fn values(
         &self,
         code: &mut Code<'_>,
@@ -310,7 +361,7 @@ impl<'a> Maker<'a> {
         arguments.iter().map(|id| scope.value(code, *id)).collect()
     }
 
-    /// Runs a `d_step` from its first block to its end. Where it has a loop, `ask` headers to the
+    /// Runs a `d_step` from its first block to its end. Where it has a loop, `ask` leads to the
     /// interpreter, for a step that takes very long or should be given up.
     fn compound(
         &self,

@@ -135,7 +135,7 @@ impl Maker<'_> {
         let same = code.compare(Compare::Equal, before, own);
         code.branch(same, go_on, end);
         code.begin(go_on);
-        // A channel that cannot be told is not the one; a field that cannot be told may fit.
+        // A channel that is unknown is not the one; a field that is unknown may fit.
         let looking = Scope { on_fault: OnFault::Goto(next), ..*scope };
         let here = looking.known_id(code, channel);
         let right = code.compare(Compare::Equal, here, offered);

@@ -1,7 +1,9 @@
 //! What the code of one function works on: the values it got, and the tables it reads.
 
 use super::code::{Block, Code, Value};
+use crate::execute::promises::Claims;
 use preempt_core::engine::SuccessorHeader;
+use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{ChannelSlot, ChannelType, FaultId, Program};
 
 /// What the code of one function works on.
@@ -26,7 +28,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) notes: bool,
 }
 
-/// Where a fault headers.
+/// Where a fault leads.
 #[derive(Clone, Copy)]
 pub(crate) enum OnFault {
     /// To a block: the move counts as enabled.
@@ -62,9 +64,33 @@ pub(crate) struct Tables {
     /// Address of what the helpers need.
     pub(crate) shape: *const u8,
     /// Whether every use of a channel is checked against `xr` and `xs`.
-    pub(crate) checks_promises: bool,
+    pub(crate) promises: Promises,
     /// Address of the byte that is not 0 once long steps should be given up.
     pub(crate) cancelled: *const u8,
+}
+
+/// Who checks that channels are used as `xr` and `xs` promise.
+pub(crate) enum Promises {
+    /// Nobody.
+    Unchecked,
+    /// Machine code, for all steps but rendezvous and those inside `d_step`.
+    Checked(Box<Claims>),
+    /// The interpreter, for all steps that use channels.
+    ByInterpreter,
+}
+
+impl Promises {
+    pub(crate) fn of(reference: &Interpreter) -> Self {
+        match reference.checks_promises().then(|| Claims::of(reference.program())) {
+            None => Promises::Unchecked,
+            Some(Some(claims)) => Promises::Checked(Box::new(claims)),
+            Some(None) => Promises::ByInterpreter,
+        }
+    }
+
+    pub(crate) fn are_checked(&self) -> bool {
+        !matches!(self, Promises::Unchecked)
+    }
 }
 
 /// The helpers, in the order in which they are declared.
@@ -93,7 +119,9 @@ pub(crate) enum HelperId {
     /// (workspace, state, copy, length) -> what a step changed on a copy.
     RecordCopy,
     /// (workspace, state, frame, pid, block, result) -> result behind the sequence that follows.
-    Follow,
+    RunSequence,
+    /// (claims, shape, state, pid, channel, side) -> result of a step that breaks a promise, or 0.
+    BrokenPromise,
 }
 
 /// The result of a step that cannot be completed.

@@ -119,7 +119,7 @@ impl Maker<'_> {
             inside[usize::from(taken.target.0)] = true;
         }
         let can = |pc: usize| {
-            inside[pc] && !states[pc].moves.is_empty() && moves(pc).all(|m| self.can_follow(m))
+            inside[pc] && !states[pc].moves.is_empty() && moves(pc).all(|m| self.can_run(m))
         };
         let mut blocks: Vec<Option<u32>> = vec![None; states.len()];
         let followed: Vec<bool> = (0..states.len()).map(can).collect();
@@ -160,7 +160,7 @@ impl Maker<'_> {
     }
 
     /// Whether machine code can decide on the move and take it in the middle of a sequence.
-    fn can_follow(&self, taken: &Move) -> bool {
+    fn can_run(&self, taken: &Move) -> bool {
         let support = self.support();
         let may_meet = match &taken.kind {
             MoveKind::Send { channel, values, .. } => {
@@ -213,8 +213,8 @@ impl Maker<'_> {
             let shift = code.number(STOPS as i32);
             let steps = code.arithmetic(Arithmetic::ShiftLeft, steps, shift);
             let how = code.number(how as i32);
-            let told = code.arithmetic(Arithmetic::Or, steps, how);
-            code.give(told);
+            let stopped = code.arithmetic(Arithmetic::Or, steps, how);
+            code.give(stopped);
         }
     }
 
@@ -286,7 +286,7 @@ impl Maker<'_> {
         let scope = self.scope(going.process, going.zero, going.workspace, on_fault);
         let violated = code.register(going.zero);
         self.perform(code, &scope, taken, false, violated, going.broken);
-        if may_violate(taken) {
+        if self.may_violate(taken) {
             let (result, well) = (code.get(violated), code.block());
             code.branch(result, going.broken, well);
             code.begin(well);
@@ -308,6 +308,13 @@ impl Maker<'_> {
         code.jump(next.map_or(going.inside, |at| starts[at].1));
     }
 
+    /// Whether an assertion of the move may fail, or it may use a channel that is somebody else's.
+    fn may_violate(&self, taken: &Move) -> bool {
+        matches!(taken.kind, MoveKind::Compound { .. })
+            || self.tables.promises.are_checked()
+            || taken.ops.iter().any(|op| matches!(op, Op::Assert { .. }))
+    }
+
     fn is_always_enabled(&self, kind: &MoveKind) -> bool {
         match kind {
             MoveKind::Plain { guard } => {
@@ -317,10 +324,4 @@ impl Maker<'_> {
             _ => false,
         }
     }
-}
-
-/// Whether an assertion of the move may fail.
-fn may_violate(taken: &Move) -> bool {
-    matches!(taken.kind, MoveKind::Compound { .. })
-        || taken.ops.iter().any(|op| matches!(op, Op::Assert { .. }))
 }

@@ -129,7 +129,7 @@ impl Maker<'_> {
             let candidate = self.program.move_of(id);
             let (enabled, next) = (code.block(), code.block());
             // A guard that fails to be evaluated is no part of the effect that follows one that holds:
-            // the interpreter tells how it fails.
+            // the interpreter says how it fails.
             let faulty = match visit.purpose {
                 Purpose::List => enabled,
                 Purpose::Expand => code.cold_block(),
@@ -264,7 +264,7 @@ impl Maker<'_> {
             Some(block) => {
                 let block = code.number(block as i32);
                 let arguments = [visit.workspace, copy, frame, visit.process.pid, block, result];
-                code.call(HelperId::Follow as usize, &arguments)
+                code.call(HelperId::RunSequence as usize, &arguments)
             }
         };
         let base = code.load_wide(visit.workspace, Workspace::BASE);

@@ -1,17 +1,21 @@
 //! Which parts of a program have machine code. The rest is left to the reference interpreter, state
 //! by state and step by step, so that everything runs and the common things run fast.
 
+use super::scope::Promises;
 use preempt_promela::ir::{
-    ArgumentRange, BlockGuard, ChannelRef, ChannelSlot, Expr, ExprId, Index, Move, MoveKind, Op,
-    Pattern, PatternRange, Place, Program,
+    ArgumentRange, BlockGuard, ChannelRef, ChannelSlot, ChannelTest, Expr, ExprId, Index, Move,
+    MoveKind, Op, Pattern, PatternRange, Place, Program,
 };
+
+/// A channel that a condition looks at, and the sides of it that count as used: `true` for receiving.
+pub(crate) type Look<'a> = (&'a ChannelRef, &'static [bool]);
 
 /// Answers for one process type.
 pub(crate) struct Support<'a> {
     pub(crate) program: &'a Program,
     pub(crate) own_channels: &'a [ChannelSlot],
-    /// Whether the use of channels is checked against `xr` and `xs`, which the interpreter does.
-    pub(crate) checks_promises: bool,
+    /// Whether the use of channels is checked against `xr` and `xs`.
+    pub(crate) promises: &'a Promises,
 }
 
 /// What a channel can be, as far as the text says.
@@ -54,18 +58,37 @@ fn uses_channels(kind: &MoveKind) -> bool {
     }
 }
 
-impl Support<'_> {
+impl<'a> Support<'a> {
     fn values(&self, values: ArgumentRange) -> bool {
         self.program.arguments[values.indices()].iter().all(|id| self.expr(*id))
     }
 
-    /// Whether a condition asks how many messages a channel holds, or which.
-    fn looks_at_channels(&self, condition: ExprId) -> bool {
+    /// The channels of which a condition asks how many messages they hold, or which. As in Spin `nempty` is
+    /// like a receive and `nfull` like a send; whatever else tells how many messages there are is like both.
+    pub(crate) fn looks(&self, condition: ExprId) -> Vec<Look<'a>> {
         match self.program.expr(condition) {
-            Expr::Unary(_, a) => self.looks_at_channels(*a),
-            Expr::Binary(_, a, b) => self.looks_at_channels(*a) || self.looks_at_channels(*b),
-            Expr::Length(_) | Expr::ChannelTest(..) | Expr::Poll { .. } => true,
-            _ => false,
+            Expr::Unary(_, a) => self.looks(*a),
+            Expr::Binary(_, a, b) => [self.looks(*a), self.looks(*b)].concat(),
+            Expr::ChannelTest(ChannelTest::NotEmpty, channel) => vec![(channel, &[true])],
+            Expr::ChannelTest(ChannelTest::NotFull, channel) => vec![(channel, &[false])],
+            Expr::Length(channel) | Expr::ChannelTest(_, channel) | Expr::Poll { channel, .. } => {
+                vec![(channel, &[true, false])]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether there is no mistake in finding out which channel it is.
+    fn is_certain(&self, channel: &ChannelRef) -> bool {
+        !matches!(channel, ChannelRef::Dynamic { id, .. } if self.program.can_fault(*id))
+    }
+
+    /// Whether machine code can check that channels are used as promised, if that is to be checked.
+    fn may_use_channels(&self, kind: &MoveKind) -> bool {
+        match self.promises {
+            Promises::Unchecked => true,
+            Promises::Checked(_) => !matches!(kind, MoveKind::Compound { .. }),
+            Promises::ByInterpreter => false,
         }
     }
 
@@ -113,7 +136,7 @@ impl Support<'_> {
     /// Whether machine code can take the sender's half of a rendezvous.
     pub(crate) fn gives(&self, candidate: &Move) -> bool {
         match &candidate.kind {
-            _ if self.checks_promises || self.is_watched(candidate) => false,
+            _ if self.promises.are_checked() || self.is_watched(candidate) => false,
             MoveKind::Send { channel, values, .. } => {
                 let fit = self.fit(channel, values.indices().len());
                 let possible = match fit {
@@ -130,7 +153,7 @@ impl Support<'_> {
     /// Whether machine code can take the receiver's half of a rendezvous.
     pub(crate) fn accepts(&self, candidate: &Move) -> bool {
         matches!(candidate.kind, MoveKind::Receive { .. })
-            && !self.checks_promises
+            && !self.promises.are_checked()
             && !self.is_watched(candidate)
             && self.reply(candidate) == Reply::Maybe
             && candidate.ops.iter().all(|op| self.op(op))
@@ -197,10 +220,17 @@ impl Support<'_> {
         }
         let kind = match &candidate.kind {
             MoveKind::Plain { guard } => {
-                self.expr(*guard) && !(self.checks_promises && self.looks_at_channels(*guard))
+                self.expr(*guard)
+                    && match self.promises {
+                        Promises::Unchecked => true,
+                        Promises::Checked(_) => {
+                            self.looks(*guard).iter().all(|look| self.is_certain(look.0))
+                        }
+                        Promises::ByInterpreter => self.looks(*guard).is_empty(),
+                    }
             }
             MoveKind::Else | MoveKind::End => true,
-            kind if self.checks_promises && uses_channels(kind) => false,
+            kind if uses_channels(kind) && !self.may_use_channels(kind) => false,
             MoveKind::Send { channel, values, .. } => {
                 matches!(self.fit(channel, values.indices().len()), Fit::Buffered | Fit::Unknown)
                     && self.values(*values)

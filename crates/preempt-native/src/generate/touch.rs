@@ -61,7 +61,7 @@ impl Sleeping {
                 let found = point.as_ref().map_or(&[][..], |point| &point.found);
                 let known = made.iter().find(|(other, _)| *other == found).map(|(_, f)| *f);
                 functions.push(match known {
-                    _ if found.is_empty() || !maker.tells(found) => None,
+                    _ if found.is_empty() || !maker.can_find(found) => None,
                     Some(function) => Some(function),
                     None => {
                         let function = assembly.function(&ADD, Parameter::Number, |code, p| {
@@ -89,7 +89,7 @@ impl Sleeping {
 
 impl Maker<'_> {
     /// Whether machine code can tell these objects.
-    fn tells(&self, found: &[Found]) -> bool {
+    fn can_find(&self, found: &[Found]) -> bool {
         found.iter().all(|found| match found {
             Found::Cell(place, _) => self.support().place(place),
             Found::Channel(ChannelRef::Dynamic { id, .. }, _) => self.support().expr(*id),
@@ -188,7 +188,7 @@ fn ends_of(
     }
 }
 
-/// Adds what is used of a channel, as [`Usage`] tells.
+/// Adds what is used of a channel, as [`Usage`] says.
 fn add_usage(code: &mut Code<'_>, touch: Value, usage: Usage, ends: &Ends) {
     let Ends { length, capacity, head, tail } = *ends;
     let (zero, one) = (code.number(0), code.number(1));

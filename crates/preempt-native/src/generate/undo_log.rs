@@ -65,7 +65,7 @@ impl Maker<'_> {
     ) -> (Value, Value, Value) {
         let (done, result) = code.block_with_number();
         let ask = code.cold_block();
-        let told = if is_noted(taken) {
+        let recorded = if is_noted(taken) {
             let on_fault = OnFault::Deliver(done);
             let scope = self.scope(visit.process, visit.timeout, visit.workspace, on_fault);
             self.effect(code, &scope, taken, false, ask);
@@ -92,7 +92,7 @@ impl Maker<'_> {
             let arguments = [visit.workspace, visit.process.state, copy, length];
             code.call(HelperId::RecordCopy as usize, &arguments)
         };
-        let (start, length) = code.halves(told);
+        let (start, length) = code.halves(recorded);
         (self.with_control(code, taken, result), start, length)
     }
 }

@@ -6,7 +6,7 @@ use crate::execute::frames::frames_from;
 use crate::execute::shape::Frame;
 use crate::execute::successor_writer::SuccessorWriter;
 use crate::execute::workspace::Workspace;
-use crate::generate::compiled::Placing;
+use crate::generate::compiled::UndoLogging;
 use preempt_core::ProcessId;
 use preempt_core::engine::{Difference, SuccessorList, Vector};
 
@@ -17,8 +17,8 @@ impl Native<'_> {
         state: &mut Vector,
         out: &mut SuccessorList<Difference>,
     ) -> bool {
-        let Some(placing) = self.placing() else { return false };
-        let (frames, mut workspace, mut writer) = self.open_undo_log(placing, state, out);
+        let Some(undo_logging) = self.undo_logging() else { return false };
+        let (frames, mut workspace, mut writer) = self.open_undo_log(undo_logging, state, out);
         let alone = state.state()[0];
         let mut refused = false;
         self.rounds(
@@ -27,7 +27,8 @@ impl Native<'_> {
             frames,
             |workspace, state, process, timeout| {
                 writer.prepare(workspace);
-                let count = self.write_differences(placing, workspace, state, process, timeout);
+                let count =
+                    self.write_differences(undo_logging, workspace, state, process, timeout);
                 refused |= count < 0;
                 count != 0
             },
@@ -45,14 +46,14 @@ impl Native<'_> {
         observed: bool,
         out: &mut SuccessorList<Difference>,
     ) -> Option<Option<ProcessId>> {
-        let placing = self.placing()?;
+        let undo_logging = self.undo_logging()?;
         let mut end = behind.map_or(usize::MAX, ProcessId::index);
         while let Some(process) = self.ample_before(end, state.state(), observed, &mut out.notes) {
             end = process.index();
-            let (frames, mut workspace, writer) = self.open_undo_log(placing, state, out);
+            let (frames, mut workspace, writer) = self.open_undo_log(undo_logging, state, out);
             let process = (end, frames[end]);
             let bytes = state.bytes_mut();
-            let count = self.write_differences(placing, &mut workspace, bytes, process, false);
+            let count = self.write_differences(undo_logging, &mut workspace, bytes, process, false);
             let waits = count == 0 && self.parts.program.uses_timeout;
             if !writer.close(&workspace, count < 0 || waits) {
                 return None;
@@ -68,17 +69,17 @@ impl Native<'_> {
     #[inline(always)]
     fn open_undo_log<'a>(
         &'a self,
-        placing: &'a Placing,
+        undo_logging: &'a UndoLogging,
         state: &Vector,
         out: &'a mut SuccessorList<Difference>,
     ) -> (&'a [Frame], Workspace, SuccessorWriter<'a, Difference>) {
         let frames = frames_from(&self.parts.shape, state.state(), &mut out.notes);
-        let meeting = placing.meeting.as_deref().unwrap_or(&self.meeting);
+        let meeting = undo_logging.meeting.as_deref().unwrap_or(&self.meeting);
         let mut workspace = Workspace::new(&self.parts.shape, meeting, state.length(), frames);
         workspace.sum = state.sum();
         // Two words per place are more than a copy with what may be added.
         let longest = state.length() + self.most_growth + 2 * Vector::PIECE;
-        workspace.spare = placing.most_notes.max(longest / 8) + 1;
+        workspace.spare = undo_logging.most_notes.max(longest / 8) + 1;
         let most = (self.most_successors, (self.most_successors + 2) * workspace.spare);
         let writer = SuccessorWriter::new(&mut out.headers, &mut out.data, most, &mut workspace);
         (frames, workspace, writer)
@@ -89,20 +90,20 @@ impl Native<'_> {
     #[inline(always)]
     fn write_differences(
         &self,
-        placing: &Placing,
+        undo_logging: &UndoLogging,
         workspace: &mut Workspace,
         state: &mut [u8],
         (pid, frame): (usize, Frame),
         timeout: bool,
     ) -> i32 {
         let expand =
-            placing.expand.at(&self.parts, self.parts.control.point(state, frame) as usize);
+            undo_logging.expand.at(&self.parts, self.parts.control.point(state, frame) as usize);
         let base = state.as_mut_ptr();
         // SAFETY: `frame` is a frame of this vector.
         let at = unsafe { base.add(frame.at as usize) };
         workspace.aim();
         let count = expand(base, at, pid as u32, timeout.into(), &raw mut *workspace);
-        // SAFETY: machine code wrote so many headers, for which there was workspace.
+        // SAFETY: machine code wrote so many headers, for which there was room.
         workspace.headers = unsafe { workspace.headers.add(count.max(0) as usize) };
         count
     }

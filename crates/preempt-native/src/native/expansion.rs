@@ -11,9 +11,8 @@ use crate::execute::workspace::{
     ASK_STEP, AtomicBlocks, PIECE, Workspace, frame_space, frames_of, header_space,
 };
 use crate::generate::compiled::Expanding;
-use preempt_core::engine::{SuccessorHeader, Successors};
-use preempt_core::{Enabled, Outcome, ProcessId, Step, System};
-use preempt_promela::interpret::Interpreter;
+use preempt_core::engine::{Scratch, SuccessorHeader, Successors};
+use preempt_core::{Outcome, ProcessId, Step, System};
 
 impl Native<'_> {
     /// Visits the processes that may move, in order, until the rounds are over. `visit` says
@@ -58,7 +57,7 @@ impl Native<'_> {
             let expand = expanding.at(&self.parts, self.parts.control.point(state, frame) as usize);
             let count = expand(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *workspace);
             refused |= count < 0;
-            // SAFETY: machine code wrote so many headers, for which there was workspace.
+            // SAFETY: machine code wrote so many headers, for which there was room.
             workspace.headers = unsafe { workspace.headers.add(count.max(0) as usize) };
             count != 0
         });
@@ -74,96 +73,119 @@ impl Native<'_> {
         only: Option<ProcessId>,
         out: &mut Successors,
     ) {
-        let Some(expanding) = self.expanding() else {
-            return self.expand_by_reference(state, only, out);
-        };
+        let mut scratch = out.scratch.take().unwrap_or_default();
+        match self.expanding() {
+            Some(expanding) => self.expand_each(expanding, state, only, (&mut scratch, out)),
+            None => {
+                scratch.enabled.clear();
+                match only {
+                    None => self.reference.enabled(state, &mut scratch.enabled),
+                    Some(process) => {
+                        self.reference.enabled_of(state, process, false, &mut scratch.enabled);
+                    }
+                }
+                self.take_enabled(state, &mut scratch, out);
+            }
+        }
+        out.scratch = Some(scratch);
+    }
+
+    /// Adds the successors of all processes, or of one, process by process.
+    fn expand_each(
+        &self,
+        expanding: &Expanding,
+        state: &mut Vec<u8>,
+        only: Option<ProcessId>,
+        (scratch, out): (&mut Scratch, &mut Successors),
+    ) {
         // States are copied in whole pieces: what lies behind this one must at least be readable.
         state.reserve(PIECE);
-        let most_bytes =
-            Workspace::reserve_for(state.len(), self.most_successors, self.most_growth);
+        let most = Workspace::reserve_for(state.len(), self.most_successors, self.most_growth);
         let mut space = frame_space();
         let frames = frames_of(&self.parts.shape, state, &mut space);
         let mut workspace = Workspace::new(&self.parts.shape, &self.meeting, state.len(), frames);
-        let mut buffer = std::mem::take(&mut out.buffer);
+        let mut expand = |workspace: &mut Workspace, state: &[u8], process, timeout| {
+            scratch.copies.data.clear();
+            scratch.copies.data.reserve(most);
+            self.expand_process(expanding, workspace, (state, process, timeout), (scratch, out))
+        };
         match only {
             None => {
                 self.rounds(state, &mut workspace, frames, |workspace, state, process, timeout| {
-                    buffer.clear();
-                    buffer.reserve(most_bytes);
-                    let process = (&*state, process, timeout);
-                    self.expand_process(expanding, workspace, &mut buffer, process, out)
+                    expand(workspace, state, process, timeout)
                 })
             }
             Some(process) => {
                 if let Some(&frame) = frames.get(process.index()) {
-                    buffer.clear();
-                    buffer.reserve(most_bytes);
-                    let process = (state.as_slice(), (process.index(), frame), false);
-                    self.expand_process(expanding, &mut workspace, &mut buffer, process, out);
+                    expand(&mut workspace, state, (process.index(), frame), false);
                 }
             }
         }
-        out.buffer = buffer;
     }
 
-    /// Adds the successors of one process; says whether there are any. The empty buffer has room for them.
+    /// Adds the successors of one process; says whether there are any. The empty copies have room for them.
     fn expand_process(
         &self,
         expanding: &Expanding,
         workspace: &mut Workspace,
-        buffer: &mut Vec<u8>,
         (state, (pid, frame), timeout): (&[u8], (usize, Frame), bool),
-        out: &mut Successors,
+        (scratch, out): (&mut Scratch, &mut Successors),
     ) -> bool {
         let mut headers = header_space();
         let point = self.parts.control.point(state, frame) as usize;
         let expand = expanding.at(&self.parts, point);
         workspace.headers = headers.as_mut_ptr().cast();
-        workspace.out = buffer.as_mut_ptr();
+        workspace.out = scratch.copies.data.as_mut_ptr();
         workspace.base = workspace.out;
         // SAFETY: `frame` is a frame of this vector.
         let at = unsafe { state.as_ptr().add(frame.at as usize) };
         let count = expand(state.as_ptr(), at, pid as u32, timeout.into(), &raw mut *workspace);
         let Ok(count) = usize::try_from(count) else {
-            let mut enabled = Enabled::new();
-            self.reference.enabled_of(state, ProcessId(pid as u16), timeout, &mut enabled);
-            for &step in enabled.steps() {
-                take(self.reference, state, step, out);
-            }
-            return !enabled.is_empty();
+            scratch.enabled.clear();
+            let process = ProcessId(pid as u16);
+            self.reference.enabled_of(state, process, timeout, &mut scratch.enabled);
+            self.take_enabled(state, scratch, out);
+            return !scratch.enabled.is_empty();
         };
         // SAFETY: machine code wrote as many headers as it counted, and bytes up to `out`, within what
         // was reserved.
         let headers: &[SuccessorHeader] = unsafe {
-            buffer.set_len(workspace.out.cast_const().offset_from_unsigned(workspace.base));
+            let written = workspace.out.cast_const().offset_from_unsigned(workspace.base);
+            scratch.copies.data.set_len(written);
             std::slice::from_raw_parts(headers.as_ptr().cast(), count)
         };
         for header in headers {
             let step = header.step();
             if header.result & ASK_STEP == ASK_STEP {
-                take(self.reference, state, step, out);
+                self.take_by_reference(state, step, &mut scratch.state, out);
             } else {
-                let successor = &buffer[header.range()];
+                let successor = &scratch.copies.data[header.range()];
                 out.push(step, header.outcome(), header.is_transient(), successor);
             }
         }
+        scratch.copies.data.clear();
         count > 0
     }
 
-    fn expand_by_reference(
+    /// Adds the successors under the steps in the scratch memory, taken by the interpreter.
+    fn take_enabled(&self, state: &[u8], scratch: &mut Scratch, out: &mut Successors) {
+        for &step in scratch.enabled.steps() {
+            self.take_by_reference(state, step, &mut scratch.state, out);
+        }
+    }
+
+    fn take_by_reference(
         &self,
-        state: &mut Vec<u8>,
-        only: Option<ProcessId>,
+        state: &[u8],
+        step: Step,
+        next: &mut Vec<u8>,
         out: &mut Successors,
     ) {
-        let mut enabled = Enabled::new();
-        match only {
-            None => self.reference.enabled(state, &mut enabled),
-            Some(process) => self.reference.enabled_of(state, process, false, &mut enabled),
-        }
-        for &step in enabled.steps() {
-            take(self.reference, state, step, out);
-        }
+        next.clear();
+        next.extend_from_slice(state);
+        let outcome = self.reference.apply(next, step);
+        let is_whole = !matches!(outcome, Outcome::Broken(_));
+        out.push(step, outcome, is_whole && self.reference.is_transient(next), next);
     }
 
     /// The frames of a state, a workspace for it, and a writer for its successors.
@@ -191,12 +213,4 @@ impl Native<'_> {
         let writer = SuccessorWriter::new(&mut out.headers, &mut out.data, most, &mut workspace);
         (frames, workspace, writer)
     }
-}
-
-/// Adds the successor under a step that the interpreter takes.
-fn take(reference: &Interpreter, state: &[u8], step: Step, out: &mut Successors) {
-    let mut next = state.to_vec();
-    let outcome = reference.apply(&mut next, step);
-    let transient = !matches!(outcome, Outcome::Broken(_)) && reference.is_transient(&next);
-    out.push(step, outcome, transient, &next);
 }

@@ -15,7 +15,7 @@ mod system;
 use crate::execute::workspace::{MOST_FIELDS, MOST_MOVES, Meeting, most_successors};
 use crate::generate::code::{Assembly, CodeError, Effort, Executable, FunctionId};
 use crate::generate::compiled::{
-    Expanding, Parts, Placing, Proposition, Stepping, halves, meeting, propositions,
+    Expanding, Parts, Proposition, Stepping, UndoLogging, halves, meeting, propositions,
 };
 use crate::generate::helpers::HELPERS;
 use crate::generate::sequence::Sequences;
@@ -58,7 +58,7 @@ pub struct Native<'p> {
     stepping: OnceLock<Option<Stepping>>,
     expanding: OnceLock<Option<Expanding>>,
     sleeping: OnceLock<Option<Sleeping>>,
-    placing: OnceLock<Option<Placing>>,
+    undo_logging: OnceLock<Option<UndoLogging>>,
     sequences: OnceLock<Option<Sequences>>,
     _code: Executable,
 }
@@ -112,7 +112,7 @@ impl<'p> Native<'p> {
             stepping: OnceLock::new(),
             expanding: OnceLock::new(),
             sleeping: OnceLock::new(),
-            placing: OnceLock::new(),
+            undo_logging: OnceLock::new(),
             sequences: OnceLock::new(),
             _code: code,
         })
@@ -126,8 +126,8 @@ impl<'p> Native<'p> {
             expanding.prepare(&self.parts);
         }
         self.sleeping();
-        if let Some(placing) = self.translate_placing() {
-            placing.prepare(&self.parts);
+        if let Some(undo_logging) = self.translate_undo_logging() {
+            undo_logging.prepare(&self.parts);
         }
         if let Some(sequences) = self.sequences() {
             sequences.prepare();
@@ -163,7 +163,7 @@ impl<'p> Native<'p> {
     pub fn translation_seconds(&self) -> f64 {
         self.translation.load(Ordering::Relaxed) as f64 * 1e-9
             + known(&self.expanding).map_or(0.0, Expanding::seconds)
-            + known(&self.placing).map_or(0.0, Placing::seconds)
+            + known(&self.undo_logging).map_or(0.0, UndoLogging::seconds)
             + known(&self.sequences).map_or(0.0, Sequences::seconds)
     }
 
@@ -202,22 +202,22 @@ impl<'p> Native<'p> {
     }
 
     #[inline]
-    pub(crate) fn placing(&self) -> Option<&Placing> {
-        match self.placing.get() {
-            Some(placing) => placing.as_ref(),
+    pub(crate) fn undo_logging(&self) -> Option<&UndoLogging> {
+        match self.undo_logging.get() {
+            Some(undo_logging) => undo_logging.as_ref(),
             None if is_early(&self.asked, PATIENCE) => None,
-            None => self.translate_placing(),
+            None => self.translate_undo_logging(),
         }
     }
 
     #[cold]
-    fn translate_placing(&self) -> Option<&Placing> {
+    fn translate_undo_logging(&self) -> Option<&UndoLogging> {
         let made = || {
             self.timed(|| {
-                Placing::new(self.parts.program, &self.parts.tables, self.meeting.growth).ok()
+                UndoLogging::new(self.parts.program, &self.parts.tables, self.meeting.growth).ok()
             })
         };
-        self.placing.get_or_init(made).as_ref()
+        self.undo_logging.get_or_init(made).as_ref()
     }
 }
 

@@ -132,7 +132,7 @@ impl Native<'_> {
         let at = unsafe { state.as_ptr().add(frame.at as usize) };
         let expand = expanding.at(&self.parts, self.parts.control.point(state, frame) as usize);
         let count = expand(state.as_ptr(), at, pid as u32, 0, &raw mut *workspace);
-        // SAFETY: machine code wrote so many headers, for which there was workspace.
+        // SAFETY: machine code wrote so many headers, for which there was room.
         workspace.headers = unsafe { workspace.headers.add(count.max(0) as usize) };
         count
     }

@@ -1,6 +1,6 @@
-//! The successors of a state without the steps of processes that are sleep_set, and who sleeps in them.
+//! The successors of a state without the steps of processes in a sleep set, and who sleeps in them.
 //!
-//! Why nothing is lost is told beside [`SleepSet`].
+//! Why nothing is lost is explained beside [`SleepSet`].
 
 use super::Native;
 use crate::execute::touch::Touch;
@@ -48,6 +48,10 @@ impl Native<'_> {
         sleep_set: SleepSet,
         out: &mut Successors,
     ) -> bool {
+        // Whether a use of a channel breaks a promise may depend on steps that touch neither.
+        if self.parts.tables.promises.are_checked() {
+            return false;
+        }
         let Some(expanding) = self.expanding() else { return false };
         let Some(sleeping) = self.sleeping() else {
             return self.expand_all(state, out);
@@ -79,7 +83,7 @@ impl Native<'_> {
             found = true;
             let touch = touch();
             let sleepers = movers.commuting_with(touch);
-            // SAFETY: machine code wrote so many headers, for which there was workspace.
+            // SAFETY: machine code wrote so many headers, for which there was room.
             let headers =
                 unsafe { std::slice::from_raw_parts_mut(workspace.headers, count as usize) };
             let mut all_plain = true;

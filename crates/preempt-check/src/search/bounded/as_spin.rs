@@ -12,7 +12,7 @@
 //! - where an indivisible sequence blocks with the bound used up, the execution is dropped, unless
 //!   the process is the first;
 //! - a switch is free when all successors of the last mover are on the stack, but only builds that
-//!   mark the stack know (reduction, or no `-DSAFETY`);
+//!   record the stack know (reduction, or no `-DSAFETY`);
 //! - ample sets may contain steps that enable others.
 //!
 //! Order of exploration, visits, matches and errors are those of the generated verifier, so that
@@ -21,7 +21,7 @@
 use super::least_preemptions::LARGEST_BOUND;
 use crate::search::shared::atomic_sequence::last_mover;
 use crate::search::shared::end::End;
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use crate::store::{StateId, Store};
 use crate::{Budget, Counterexample, Finding, Options, Progress, Reduction};
 use preempt_core::{Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop, System};
@@ -53,7 +53,7 @@ pub(crate) fn depth_first_as_spin<S: System + ?Sized, T: Store>(
         shorten: options.shorten,
         knows_stack: reduce || !build.safety,
         max_depth: options.depth.unwrap_or(u64::MAX),
-        tally: Tally::new(system, options),
+        counters: Counters::new(system, options),
         known: Vec::new(),
         last_stored: None,
         frames: Vec::new(),
@@ -99,7 +99,7 @@ enum Phase {
 
 struct Frame {
     transient: bool,
-    /// Whose mark is removed when this frame ends.
+    /// Whose record is removed when this frame ends.
     tagged: Option<StateId>,
     mover: Option<ProcessId>,
     count: u32,
@@ -128,7 +128,7 @@ struct Pan<'a, S: ?Sized, T> {
     shorten: bool,
     knows_stack: bool,
     max_depth: u64,
-    tally: Tally,
+    counters: Counters,
     known: Vec<Known>,
     last_stored: Option<StateId>,
     frames: Vec<Frame>,
@@ -188,8 +188,8 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         depth: u64,
         after_ample: bool,
     ) {
-        self.tally.depth = self.tally.depth.max(depth);
-        self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
+        self.counters.depth = self.counters.depth.max(depth);
+        self.counters.state_bytes = self.counters.state_bytes.max(self.state.len());
         self.frames.push(Frame {
             transient,
             tagged: if transient { None } else { self.last_stored },
@@ -267,7 +267,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         self.state.clear();
         self.state.extend_from_slice(&self.bytes[frame.state..]);
         let outcome = self.system.apply(&mut self.state, step);
-        self.tally.take(self.system, step);
+        self.counters.take(self.system, step);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
             self.fault(fault, Some(step))?;
         }
@@ -277,17 +277,17 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             return Ok(());
         }
         if depth >= self.max_depth {
-            self.tally.matched += 1;
-            self.tally.stop.get_or_insert(Stop::Depth);
+            self.counters.matched += 1;
+            self.counters.stop.get_or_insert(Stop::Depth);
             self.note(|frame| frame.inside = true);
             return Ok(());
         }
         if self.system.is_transient(&self.state) {
             // Inside a sequence Spin goes down before it sees that the sequence is blocked.
-            self.tally.depth = self.tally.depth.max(depth);
+            self.counters.depth = self.counters.depth.max(depth);
             self.ask();
             if self.system.is_transient(&self.state) {
-                self.tally.atomic_steps += 1;
+                self.counters.atomic_steps += 1;
                 self.push(true, Some(step), count, depth, ample);
                 return Ok(());
             }
@@ -325,7 +325,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let known = &mut self.known[id.index()];
         if known.on_stack {
             self.last_stored = Some(id);
-            self.tally.matched += 1;
+            self.counters.matched += 1;
             return Ok(Stored::OnStack);
         }
         if known.low > count {
@@ -336,7 +336,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             known.depth = depth;
             return Ok(Stored::Revisit);
         }
-        self.tally.matched += 1;
+        self.counters.matched += 1;
         Ok(Stored::Matched)
     }
 
@@ -375,20 +375,20 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let state = &self.bytes[frame.state..];
         let is_stuck = !frame.transient && self.steps.len() == frame.steps;
-        if is_stuck && self.tally.reports_deadlocks() && !self.system.is_valid_end(state) {
+        if is_stuck && self.counters.reports_deadlocks() && !self.system.is_valid_end(state) {
             let path = || Counterexample::invalid_end(path(&self.frames));
             if self.shorten {
                 self.max_depth = self.max_depth.min(frame.depth);
             }
-            self.tally.forget_if(self.shorten);
-            let enough = self.tally.error(path);
+            self.counters.forget_if(self.shorten);
+            let enough = self.counters.error(path);
             if enough && !self.shorten {
                 return Err(End::Enough);
             }
         }
         let stop = budget.poll(|| Progress {
             states: self.store.len() as u64,
-            transitions: self.store.len() as u64 + self.tally.matched,
+            transitions: self.store.len() as u64 + self.counters.matched,
             depth: frame.depth,
             memory: self.bytes(),
             ..Progress::default()
@@ -412,16 +412,16 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
     }
 
     fn fault(&mut self, fault: u32, step: Option<Step>) -> Result<(), End> {
-        if !self.tally.reports(self.system, fault) {
+        if !self.counters.reports(self.system, fault) {
             return Ok(());
         }
         if self.shorten {
             let depth = self.frames.last().map_or(0, |frame| frame.depth);
             self.max_depth = self.max_depth.min(depth + 1);
         }
-        self.tally.forget_if(self.shorten);
+        self.counters.forget_if(self.shorten);
         let (system, frames) = (self.system, &self.frames);
-        let enough = self.tally.error(|| {
+        let enough = self.counters.error(|| {
             let mut steps = path(frames);
             steps.extend(step);
             Counterexample::from_fault(system, steps, fault)
@@ -441,8 +441,8 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let memory = self.bytes();
         let states = self.store.len() as u64;
         // A shortened search cuts executions on purpose, once it has found one.
-        let cut_on_purpose = self.shorten && self.tally.first.is_some();
-        let mut finding = self.tally.finish(self.system, states);
+        let cut_on_purpose = self.shorten && self.counters.first.is_some();
+        let mut finding = self.counters.finish(self.system, states);
         if cut_on_purpose {
             finding.stop = None;
         }

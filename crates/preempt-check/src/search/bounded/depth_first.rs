@@ -2,7 +2,7 @@
 //!
 //! Paper: [HF] Fig. 3, and §3.1 as an option
 //!
-//! Differs from the paper: visits are judged by the sharper rule of `marks.rs`, and a visit runs
+//! Differs from the paper: visits are judged by the sharper rule of `least_preemptions.rs`, and a visit runs
 //! only what earlier visits at the same count did not. If all steps of the last mover lead back to
 //! the path, §3.1 lets the others go on for free; that reaches states beyond the bound, so it is off
 //! unless asked for.

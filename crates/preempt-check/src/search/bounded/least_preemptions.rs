@@ -19,20 +19,20 @@ use crate::store::{StateId, pages};
 use preempt_core::ProcessId;
 use std::collections::HashSet;
 
-/// The marks of all states.
+/// The records of all states.
 #[derive(Debug, Default)]
-pub(crate) struct Marks {
-    marks: Vec<Mark>,
-    /// Last movers with numbers that do not fit into a mark, with the count they belong to.
+pub(crate) struct LeastPreemptions {
+    least: Vec<StateRecord>,
+    /// Last movers with numbers that do not fit into a record, with the count they belong to.
     wide: HashSet<(StateId, u32, ProcessId)>,
 }
 
 /// What is known of one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark(u64);
+pub(crate) struct StateRecord(u64);
 
-/// The mark of a state that was never visited.
-const UNKNOWN: Mark = Mark(u64::MAX);
+/// The record of a state that was never visited.
+const UNKNOWN: StateRecord = StateRecord(u64::MAX);
 const MOVERS: u32 = 42;
 const WIDE: u64 = 1 << 42;
 const FREE: u64 = 1 << 43;
@@ -41,12 +41,12 @@ const DEFERRED: u64 = 1 << 45;
 const ON_PATH: u64 = 1 << 46;
 const LOW_SHIFT: u32 = 48;
 
-/// The largest bound that a mark can hold.
+/// The largest bound that a record can hold.
 pub(crate) const LARGEST_BOUND: u32 = (1 << (64 - LOW_SHIFT)) - 2;
 
-/// Whether a mark can hold the number of a process.
+/// Whether a record can hold the number of a process.
 #[inline(always)]
-pub(crate) fn fits_mark(process: ProcessId) -> bool {
+pub(crate) fn fits_record(process: ProcessId) -> bool {
     u32::from(process.0) < MOVERS
 }
 
@@ -61,7 +61,7 @@ pub(crate) enum Visit {
     Again,
 }
 
-impl Mark {
+impl StateRecord {
     /// The lowest count.
     #[inline]
     pub(crate) fn low(self) -> u32 {
@@ -92,24 +92,24 @@ impl Mark {
         self.0 & (WIDE | ((1 << MOVERS) - 1)) == small
     }
 
-    /// The last movers at the lowest count that fit into a mark, as bits.
+    /// The last movers at the lowest count that fit into a record, as bits.
     #[inline]
     pub(crate) fn small_movers(self) -> u64 {
         self.0 & ((1 << MOVERS) - 1)
     }
 }
 
-impl Marks {
-    /// The mark of a state that was visited before.
+impl LeastPreemptions {
+    /// The record of a state that was visited before.
     #[inline]
-    pub(crate) fn get(&self, id: StateId) -> Mark {
-        self.marks[id.index()]
+    pub(crate) fn get(&self, id: StateId) -> StateRecord {
+        self.least[id.index()]
     }
 
-    /// Asks the processor to fetch the mark of a state.
+    /// Asks the processor to fetch the record of a state.
     #[inline(always)]
     pub(crate) fn prefetch(&self, id: StateId) {
-        pages::prefetch(&self.marks, id.index());
+        pages::prefetch(&self.least, id.index());
     }
 
     /// Decides on a visit with `count` preemptions after a step by `mover`, and notes it. Without
@@ -117,16 +117,16 @@ impl Marks {
     #[inline(always)]
     pub(crate) fn visit(&mut self, id: StateId, count: u32, mover: Option<ProcessId>) -> Visit {
         let at = id.index();
-        if at >= self.marks.len() {
+        if at >= self.least.len() {
             self.grow(at);
         }
-        let mark = self.marks[at];
-        if count > mark.low() || (count == mark.low() && mark.is_free()) {
+        let record = self.least[at];
+        if count > record.low() || (count == record.low() && record.is_free()) {
             return Visit::Covered;
         }
-        if count < mark.low() {
-            let kept = if mark == UNKNOWN { 0 } else { mark.0 & (EXPANDED | ON_PATH) };
-            self.marks[at] = Mark(u64::from(count) << LOW_SHIFT | kept);
+        if count < record.low() {
+            let kept = if record == UNKNOWN { 0 } else { record.0 & (EXPANDED | ON_PATH) };
+            self.least[at] = StateRecord(u64::from(count) << LOW_SHIFT | kept);
             self.add_mover(id, mover);
             return Visit::First;
         }
@@ -140,30 +140,30 @@ impl Marks {
     #[cold]
     fn grow(&mut self, at: usize) {
         let size = (at + 1).next_multiple_of(1 << 10);
-        let more = size - self.marks.len();
-        pages::make_room(&mut self.marks, more);
-        self.marks.resize(size, UNKNOWN);
+        let more = size - self.least.len();
+        pages::make_room(&mut self.least, more);
+        self.least.resize(size, UNKNOWN);
     }
 
     /// Whether `mover` is among the last movers at the lowest count.
     #[inline]
     pub(crate) fn has_mover(&self, id: StateId, mover: ProcessId) -> bool {
-        let mark = self.marks[id.index()];
+        let record = self.least[id.index()];
         match u32::from(mover.0) {
-            small if small < MOVERS => mark.0 & (1 << small) != 0,
-            _ => mark.0 & WIDE != 0 && self.wide.contains(&(id, mark.low(), mover)),
+            small if small < MOVERS => record.0 & (1 << small) != 0,
+            _ => record.0 & WIDE != 0 && self.wide.contains(&(id, record.low(), mover)),
         }
     }
 
     #[inline]
     fn add_mover(&mut self, id: StateId, mover: Option<ProcessId>) {
-        let mark = &mut self.marks[id.index()];
+        let record = &mut self.least[id.index()];
         match mover {
-            None => mark.0 |= FREE,
-            Some(mover) if u32::from(mover.0) < MOVERS => mark.0 |= 1 << mover.0,
+            None => record.0 |= FREE,
+            Some(mover) if u32::from(mover.0) < MOVERS => record.0 |= 1 << mover.0,
             Some(mover) => {
-                mark.0 |= WIDE;
-                self.wide.insert((id, mark.low(), mover));
+                record.0 |= WIDE;
+                self.wide.insert((id, record.low(), mover));
             }
         }
     }
@@ -171,48 +171,50 @@ impl Marks {
     /// Notes that every process is run at the lowest count.
     #[inline]
     pub(crate) fn set_free(&mut self, id: StateId) {
-        self.marks[id.index()].0 |= FREE;
+        self.least[id.index()].0 |= FREE;
     }
 
     /// Notes that a visit to the state begins to be expanded.
     #[inline]
     pub(crate) fn set_expanded(&mut self, id: StateId) {
-        self.marks[id.index()].0 |= EXPANDED;
+        self.least[id.index()].0 |= EXPANDED;
     }
 
     /// Notes that the state is on the path of a depth-first search; says whether it was not yet.
     #[inline]
     pub(crate) fn enter(&mut self, id: StateId) -> bool {
-        let mark = &mut self.marks[id.index()].0;
-        let first = *mark & ON_PATH == 0;
-        *mark |= ON_PATH;
+        let record = &mut self.least[id.index()].0;
+        let first = *record & ON_PATH == 0;
+        *record |= ON_PATH;
         first
     }
 
     /// Notes that the state left the path.
     #[inline]
     pub(crate) fn leave(&mut self, id: StateId) {
-        self.marks[id.index()].0 &= !ON_PATH;
+        self.least[id.index()].0 &= !ON_PATH;
     }
 
     /// Whether the state was visited and is on the path.
     #[inline]
     pub(crate) fn is_on_path(&self, id: StateId) -> bool {
-        self.marks.get(id.index()).is_some_and(|mark| *mark != UNKNOWN && mark.0 & ON_PATH != 0)
+        self.least
+            .get(id.index())
+            .is_some_and(|record| *record != UNKNOWN && record.0 & ON_PATH != 0)
     }
 
     /// Notes that the state waits for the next count; says whether it did not yet.
     #[inline]
     pub(crate) fn defer(&mut self, id: StateId) -> bool {
-        let mark = &mut self.marks[id.index()].0;
-        let first = *mark & DEFERRED == 0;
-        *mark |= DEFERRED;
+        let record = &mut self.least[id.index()].0;
+        let first = *record & DEFERRED == 0;
+        *record |= DEFERRED;
         first
     }
 
     /// Memory in use, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.marks.len() * 8 + self.wide.capacity() * 16
+        self.least.len() * 8 + self.wide.capacity() * 16
     }
 }
 
@@ -224,33 +226,33 @@ mod tests {
 
     #[test]
     fn lower_counts_and_new_movers_are_explored() {
-        let mut marks = Marks::default();
+        let mut least = LeastPreemptions::default();
         let s = StateId(3);
-        assert_eq!(marks.visit(s, 2, P(0)), Visit::First);
-        assert_eq!(marks.visit(s, 2, P(0)), Visit::Covered);
-        assert_eq!(marks.visit(s, 2, P(1)), Visit::Again);
-        assert_eq!(marks.get(s).small_movers(), 0b11);
-        assert_eq!(marks.visit(s, 3, P(2)), Visit::Covered);
-        assert_eq!(marks.visit(s, 1, P(0)), Visit::First);
-        assert_eq!(marks.get(s).small_movers(), 0b1);
-        marks.set_free(s);
-        assert_eq!(marks.visit(s, 1, P(5)), Visit::Covered);
-        assert_eq!(marks.visit(s, 0, P(5)), Visit::First);
-        assert!(!marks.get(s).is_free());
+        assert_eq!(least.visit(s, 2, P(0)), Visit::First);
+        assert_eq!(least.visit(s, 2, P(0)), Visit::Covered);
+        assert_eq!(least.visit(s, 2, P(1)), Visit::Again);
+        assert_eq!(least.get(s).small_movers(), 0b11);
+        assert_eq!(least.visit(s, 3, P(2)), Visit::Covered);
+        assert_eq!(least.visit(s, 1, P(0)), Visit::First);
+        assert_eq!(least.get(s).small_movers(), 0b1);
+        least.set_free(s);
+        assert_eq!(least.visit(s, 1, P(5)), Visit::Covered);
+        assert_eq!(least.visit(s, 0, P(5)), Visit::First);
+        assert!(!least.get(s).is_free());
     }
 
     #[test]
     fn movers_beyond_the_packed_width_are_kept() {
-        let mut marks = Marks::default();
+        let mut least = LeastPreemptions::default();
         let (s, t) = (StateId(0), StateId(1));
         for p in [41, 42, 43, 500, u16::MAX] {
-            assert_ne!(marks.visit(s, 1, P(p)), Visit::Covered, "{p}");
-            assert_eq!(marks.visit(s, 1, P(p)), Visit::Covered, "{p}");
+            assert_ne!(least.visit(s, 1, P(p)), Visit::Covered, "{p}");
+            assert_eq!(least.visit(s, 1, P(p)), Visit::Covered, "{p}");
         }
-        assert_eq!(marks.visit(t, 1, P(500)), Visit::First);
-        assert_eq!(marks.visit(s, 0, P(1)), Visit::First);
-        assert!(!marks.has_mover(s, ProcessId(500)), "a lower count starts afresh");
-        assert!(marks.has_mover(t, ProcessId(500)));
-        assert_eq!(marks.visit(s, 0, P(500)), Visit::Again);
+        assert_eq!(least.visit(t, 1, P(500)), Visit::First);
+        assert_eq!(least.visit(s, 0, P(1)), Visit::First);
+        assert!(!least.has_mover(s, ProcessId(500)), "a lower count starts afresh");
+        assert!(least.has_mover(t, ProcessId(500)));
+        assert_eq!(least.visit(s, 0, P(500)), Visit::Again);
     }
 }

@@ -6,14 +6,14 @@
 //! the next one, at the depth it has. So nothing beyond the bucket of the answer is ever stored.
 //!
 //! Nodes are told apart by identity only. That a visit with fewer preemptions covers one with more
-//! keeps verdicts and least counts (`marks.rs`), but can lose the shortest execution: one more
+//! keeps verdicts and least counts (`least_preemptions.rs`), but can lose the shortest execution: one more
 //! switch makes up for the count, and comes at another depth.
 //!
 //! Invariant: when a level is expanded, no node with a smaller (count, depth) is left, so the first
 //! target whose weight is not above that of the level is the least of all.
 
-use crate::search::shared::atomic_sequence::{Chain, Event, last_mover};
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
+use crate::search::shared::statistics::Counters;
 use crate::store::{Exact, StateId, Store};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, Switch, System, classify};
@@ -43,7 +43,7 @@ pub fn simplest<S: System + ?Sized>(
 ) -> Simplest {
     let mut search = Search {
         system,
-        tally: Tally::new(system, options),
+        counters: Counters::new(system, options),
         limit: bound.unwrap_or(u32::MAX),
         store: Exact::new(budget.memory_limit()),
         first_node: Vec::new(),
@@ -52,7 +52,7 @@ pub fn simplest<S: System + ?Sized>(
         here: Levels::default(),
         next: Levels::default(),
         best: None,
-        chain: Chain::default(),
+        sequence: AtomicSequence::default(),
         state: Vec::new(),
         enabled: Enabled::new(),
     };
@@ -150,7 +150,7 @@ struct Best {
 
 struct Search<'a, S: ?Sized> {
     system: &'a S,
-    tally: Tally,
+    counters: Counters,
     limit: u32,
     store: Exact,
     /// Per state, the first of its nodes.
@@ -161,7 +161,7 @@ struct Search<'a, S: ?Sized> {
     here: Levels,
     next: Levels,
     best: Option<Best>,
-    chain: Chain,
+    sequence: AtomicSequence,
     state: Vec<u8>,
     enabled: Enabled,
 }
@@ -172,7 +172,7 @@ impl<S: System + ?Sized> Search<'_, S> {
         let outcome = self.system.initial(&mut initial);
         let mut before = Best { weight: (0, 0), node: NONE, path: Vec::new(), fault: None };
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.tally.reports(self.system, fault)
+            && self.counters.reports(self.system, fault)
         {
             before.fault = Some(fault);
             self.best = Some(before);
@@ -268,7 +268,7 @@ impl<S: System + ?Sized> Search<'_, S> {
         self.store.load(node.state, &mut state);
         enabled.clear();
         self.system.enabled(&mut state, &mut enabled);
-        if self.tally.is_invalid_end(self.system, &state, &enabled) {
+        if self.counters.is_invalid_end(self.system, &state, &enabled) {
             self.offer((self.count, depth), at, &[], None);
         }
         let mut preemptions = false;
@@ -287,14 +287,14 @@ impl<S: System + ?Sized> Search<'_, S> {
     }
 
     fn take(&mut self, at: u32, depth: u32, state: &[u8], step: Step) -> Result<(), Stop> {
-        let mut chain = std::mem::take(&mut self.chain);
+        let mut sequence = std::mem::take(&mut self.sequence);
         let mut result = Ok(());
         let before = self.nodes[at as usize].mover;
-        chain.run(self.system, state, step, &mut |path, event| {
+        sequence.run(self.system, state, step, &mut |path, event| {
             let weight = (self.count, depth + path.len() as u32);
             match event {
                 Event::Violated(fault) | Event::Broken(fault) => {
-                    if self.tally.reports(self.system, fault) {
+                    if self.counters.reports(self.system, fault) {
                         self.offer(weight, at, path, Some(fault));
                     }
                 }
@@ -304,7 +304,7 @@ impl<S: System + ?Sized> Search<'_, S> {
             }
             result.is_ok()
         });
-        self.chain = chain;
+        self.sequence = sequence;
         result
     }
 
@@ -325,7 +325,7 @@ impl<S: System + ?Sized> Search<'_, S> {
         }
         way.reverse();
         let mut steps = Vec::new();
-        let mut chain = Chain::default();
+        let mut sequence = AtomicSequence::default();
         for pair in way.windows(2) {
             let (mut state, mut target, mut enabled) = (Vec::new(), Vec::new(), Enabled::new());
             self.store.load(pair[0].state, &mut state);
@@ -338,7 +338,7 @@ impl<S: System + ?Sized> Search<'_, S> {
                     continue;
                 }
                 let before = steps.len();
-                chain.run(self.system, &state, *step, &mut |path, event| match event {
+                sequence.run(self.system, &state, *step, &mut |path, event| match event {
                     Event::Arrived(arrived)
                         if path.len() == length
                             && last_mover(path, pair[0].mover) == pair[1].mover

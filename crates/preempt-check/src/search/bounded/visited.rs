@@ -7,7 +7,7 @@
 //! bound, so that a later visit with more preemptions finds itself known. Last movers are not kept
 //! there, which is one more way in which such a search can miss something.
 
-use super::least_preemptions::{Marks, Visit};
+use super::least_preemptions::{LeastPreemptions, Visit};
 use crate::store::{StateId, Store, StoreFull};
 use preempt_core::ProcessId;
 use std::collections::HashSet;
@@ -72,12 +72,12 @@ pub(crate) trait Visited {
 #[derive(Debug)]
 pub(crate) struct Marked<'a, T> {
     store: &'a mut T,
-    marks: Marks,
+    least: LeastPreemptions,
 }
 
 impl<'a, T: Store> Marked<'a, T> {
     pub(crate) fn new(store: &'a mut T) -> Self {
-        Marked { store, marks: Marks::default() }
+        Marked { store, least: LeastPreemptions::default() }
     }
 }
 
@@ -90,26 +90,26 @@ impl<T: Store> Visited for Marked<'_, T> {
         mover: Option<ProcessId>,
     ) -> Result<Arrival, StoreFull> {
         let inserted = self.store.insert(state)?;
-        let on_path = self.marks.is_on_path(inserted.id);
-        let visit = self.marks.visit(inserted.id, count, mover);
+        let on_path = self.least.is_on_path(inserted.id);
+        let visit = self.least.visit(inserted.id, count, mover);
         let key = Key(inserted.id.0.into());
         Ok(Arrival { key, visit, new: inserted.new, on_path })
     }
 
     fn set_free(&mut self, key: Key) {
-        self.marks.set_free(key.id());
+        self.least.set_free(key.id());
     }
 
     fn has_mover(&self, key: Key, process: ProcessId) -> bool {
-        self.marks.has_mover(key.id(), process)
+        self.least.has_mover(key.id(), process)
     }
 
     fn enter(&mut self, key: Key) -> bool {
-        self.marks.enter(key.id())
+        self.least.enter(key.id())
     }
 
     fn leave(&mut self, key: Key) {
-        self.marks.leave(key.id());
+        self.least.leave(key.id());
     }
 
     fn len(&self) -> u64 {
@@ -117,7 +117,7 @@ impl<T: Store> Visited for Marked<'_, T> {
     }
 
     fn bytes(&self) -> usize {
-        self.store.bytes() + self.marks.bytes()
+        self.store.bytes() + self.least.bytes()
     }
 }
 

@@ -8,9 +8,9 @@
 use super::least_preemptions::Visit;
 use super::stack::{Frame, Stack, Task};
 use super::visited::{Arrival, Visited};
-use crate::search::shared::atomic_sequence::{Chain, Event};
+use crate::search::shared::atomic_sequence::{AtomicSequence, Event};
 use crate::search::shared::end::End;
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Enabled, Outcome, Statistics, Step, Stop, System};
 
@@ -44,14 +44,14 @@ pub(crate) fn walk<S: System + ?Sized, V: Visited>(
         system,
         visited,
         stack: Stack::default(),
-        tally: Tally::new(system, options),
+        counters: Counters::new(system, options),
         max_depth: options.depth.map_or(usize::MAX, |depth| depth as usize),
         numbers: Statistics::default(),
         truncated: false,
         shorten: options.shorten,
         enabled: Enabled::new(),
         state: Vec::new(),
-        chain: Chain::default(),
+        sequence: AtomicSequence::default(),
         steps: Vec::new(),
     };
     let end = walk.run(rule, budget).err();
@@ -62,7 +62,7 @@ struct Walk<'a, S: ?Sized, V> {
     system: &'a S,
     visited: V,
     stack: Stack,
-    tally: Tally,
+    counters: Counters,
     max_depth: usize,
     numbers: Statistics,
     /// Some execution was cut at the depth limit.
@@ -71,7 +71,7 @@ struct Walk<'a, S: ?Sized, V> {
     shorten: bool,
     enabled: Enabled,
     state: Vec<u8>,
-    chain: Chain,
+    sequence: AtomicSequence,
     steps: Vec<Step>,
 }
 
@@ -141,9 +141,9 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
 
     /// Walks the indivisible sequence that begins with `task`, and leaves its ends to be visited.
     fn take_sequence(&mut self, task: Task) -> Result<(), End> {
-        let mut chain = std::mem::take(&mut self.chain);
+        let mut sequence = std::mem::take(&mut self.sequence);
         let (mut faults, mut ends) = (Vec::new(), Vec::new());
-        chain.run(self.system, self.stack.state(), task.step, &mut |path, event| {
+        sequence.run(self.system, self.stack.state(), task.step, &mut |path, event| {
             match event {
                 Event::Violated(fault) => faults.push((fault, path.to_vec(), false)),
                 Event::Broken(fault) => faults.push((fault, path.to_vec(), true)),
@@ -151,7 +151,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
             }
             true
         });
-        self.chain = chain;
+        self.sequence = sequence;
         for (path, state) in ends.iter().rev() {
             self.stack.add_end(task, path, state);
         }
@@ -174,7 +174,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
             .arrive(&self.state, depth, count, mover)
             .map_err(|_| End::Limit(Stop::Memory))?;
         for &step in &self.steps {
-            self.tally.take(self.system, step);
+            self.counters.take(self.system, step);
         }
         self.numbers.transitions += 1;
         self.numbers.atomic_steps += self.steps.len().saturating_sub(1) as u64;
@@ -193,11 +193,11 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         if let Some(frame) = self.stack.top() {
             frame.marked = marked;
         }
-        self.tally.state_bytes = self.tally.state_bytes.max(self.state.len());
-        if new && self.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
+        self.counters.state_bytes = self.counters.state_bytes.max(self.state.len());
+        if new && self.counters.is_invalid_end(self.system, &self.state, &self.enabled) {
             let path = self.stack.path();
-            self.tally.forget_if(self.shorten);
-            self.tally.error(|| Counterexample::invalid_end(path.to_vec()));
+            self.counters.forget_if(self.shorten);
+            self.counters.error(|| Counterexample::invalid_end(path.to_vec()));
             let length = path.len();
             self.enough(length)?;
         }
@@ -208,10 +208,11 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     /// Takes note of a fault at the end of the path and these steps.
     fn judge(&mut self, fault: u32, steps: &[Step]) -> Result<(), End> {
         let path = self.stack.path();
-        if self.tally.reports(self.system, fault) {
+        if self.counters.reports(self.system, fault) {
             let system = self.system;
-            self.tally.forget_if(self.shorten);
-            self.tally.error(|| Counterexample::from_fault(system, [path, steps].concat(), fault));
+            self.counters.forget_if(self.shorten);
+            self.counters
+                .error(|| Counterexample::from_fault(system, [path, steps].concat(), fault));
             let length = path.len() + steps.len();
             self.enough(length)?;
         }
@@ -222,7 +223,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     fn enough(&mut self, length: usize) -> Result<(), End> {
         if self.shorten {
             self.max_depth = length.saturating_sub(1);
-        } else if self.tally.is_enough() {
+        } else if self.counters.is_enough() {
             return Err(End::Enough);
         }
         Ok(())
@@ -242,7 +243,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     fn finish(self, end: Option<End>, budget: &Budget) -> Finding {
         let states = self.visited.len();
         let memory = self.visited.bytes() + self.stack.bytes();
-        let mut finding = self.tally.finish(self.system, states);
+        let mut finding = self.counters.finish(self.system, states);
         finding.stop = match end {
             Some(End::Limit(stop)) => Some(stop),
             // Having found one, cutting what is not shorter is what was asked for.

@@ -20,6 +20,7 @@
 //! of the ample set come first.
 
 use super::letters::{Letter, Letters};
+use super::unnoticed::Walk;
 use crate::property::Stutter;
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::taken::mark_taken;
@@ -83,10 +84,7 @@ struct Record {
 
 const UNEXPANDED: u32 = u32::MAX;
 
-/// So many steps are passed at most before a state is stored.
-const LONGEST_PASSAGE: usize = 64;
-
-/// Stored states and the ways between them.
+/// Stored states and the edge_steps between them.
 pub(crate) struct Graph<'a, S: ?Sized> {
     system: &'a S,
     stutter: Stutter,
@@ -95,8 +93,8 @@ pub(crate) struct Graph<'a, S: ?Sized> {
     known: Known,
     further: Vec<Cell>,
     expander: Expander,
-    /// The ways to the expander's arrivals, with reduction.
-    ways: Vec<Way>,
+    /// The edge_steps to the expander's arrivals, with reduction.
+    edge_steps: Vec<EdgeSteps>,
     /// The state that is being expanded.
     state: Vec<u8>,
     /// The successors of one process, then those that passages from them led to.
@@ -153,7 +151,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
             known: Known { store: Exact::new(memory), records: Vec::new(), edges: Vec::new() },
             further: Vec::new(),
             expander: Expander::new(),
-            ways: Vec::new(),
+            edge_steps: Vec::new(),
             state: Vec::new(),
             alone: Successors::default(),
             passage: Walk::default(),
@@ -319,7 +317,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         letters: &mut Letters<'_>,
     ) -> Result<(), Halt> {
         self.expander.clear();
-        self.ways.clear();
+        self.edge_steps.clear();
         let count = self.expand_everything()?;
         if count == 0 && self.stutter == Stutter::Extend {
             self.known.edges.push(state);
@@ -337,7 +335,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         let mut all = All {
             system: self.system,
             taken: &mut self.taken,
-            ways: self.least.is_some().then_some(&mut self.ways),
+            edge_steps: self.least.is_some().then_some(&mut self.edge_steps),
             atomic_steps: 0,
             is_faulty: false,
         };
@@ -355,7 +353,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         let mut bytes = std::mem::take(&mut self.expander.successors.data);
         let mut kept = 0;
         for at in 0..arrivals.len() {
-            let Way { first, last } = self.ways[at];
+            let EdgeSteps { first, last } = self.edge_steps[at];
             if Some(first.process) != known {
                 let place = self.pass(last, &mut bytes, arrivals[at].start..arrivals[at].end);
                 arrivals[kept] = Pending::new(0, place.start, place.end);
@@ -366,12 +364,12 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         (self.expander.arrivals, self.expander.successors.data) = (arrivals, bytes);
     }
 
-    /// Passes on from the state at `place`, where `step` has led, and tells where that ends.
+    /// Passes on from the state at `place`, where `step` has led, and says where that ends.
     #[inline]
     fn pass(&mut self, step: Step, bytes: &mut Vec<u8>, place: Range<usize>) -> Range<usize> {
         let (system, taken) = (self.system, &mut self.taken);
-        let tell = |step| mark_taken(system, taken, step);
-        if !self.passage.pass(system, step, &bytes[place.clone()], tell) {
+        let report = |step| mark_taken(system, taken, step);
+        if !self.passage.pass(system, step, &bytes[place.clone()], report) {
             return place;
         }
         let start = bytes.len();
@@ -462,9 +460,9 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         for (path, arrived) in found.0 {
             let mut passed = Vec::new();
             let last = path[path.len() - 1];
-            let tell = |step| passed.push(step);
+            let report = |step| passed.push(step);
             let is_passed =
-                self.least.is_some() && self.passage.pass(self.system, last, &arrived, tell);
+                self.least.is_some() && self.passage.pass(self.system, last, &arrived, report);
             let end = if is_passed { &self.passage.here } else { &arrived };
             if end == self.known.store.get(StateId(to)) {
                 return Ok(Some(Passage { path, passed }));
@@ -511,90 +509,19 @@ fn marks(word: Word) -> u8 {
     (word & ((1 << MARK_BITS) - 1)) as u8
 }
 
-/// Takes the steps that nobody can notice.
-#[derive(Default)]
-struct Walk {
-    /// Where it has come to, and where it began.
-    here: Vec<u8>,
-    beginning: Vec<u8>,
-    alone: Successors,
-}
-
-impl Walk {
-    /// Goes on from a state with the processes that have just moved there. Says whether it got
-    /// anywhere; then that is `here`.
-    #[inline]
-    fn pass<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        step: Step,
-        state: &[u8],
-        mut tell: impl FnMut(Step),
-    ) -> bool {
-        let mut count = 0;
-        for process in [Some(step.process), step.partner].into_iter().flatten() {
-            while count < LONGEST_PASSAGE
-                && is_unnoticed(system, if count == 0 { state } else { &self.here }, process)
-            {
-                if count == 0 {
-                    self.here.clear();
-                    self.here.extend_from_slice(state);
-                }
-                match self.advance(system, process, count == 0) {
-                    Some(step) => tell(step),
-                    None => break,
-                }
-                count += 1;
-            }
-        }
-        count > 0
-    }
-
-    /// Takes the only step of a process, if there is only one and it closes no cycle.
-    fn advance<S: System + ?Sized>(
-        &mut self,
-        system: &S,
-        process: ProcessId,
-        is_first: bool,
-    ) -> Option<Step> {
-        self.alone.clear();
-        let sink = Sink::Copies(&mut self.here, &mut self.alone);
-        system.successors(Request::Process(process), sink);
-        let [header] = self.alone.headers[..] else { return None };
-        if is_first {
-            self.beginning.clone_from(&self.here);
-        }
-        let (step, next) = (self.alone.step(0).0, self.alone.get(0));
-        if header.result != 0 || step.partner.is_some() || next == self.beginning {
-            return None;
-        }
-        self.here.clear();
-        self.here.extend_from_slice(next);
-        Some(step)
-    }
-}
-
-/// Whether what the process does next concerns nobody else.
-#[inline(always)]
-fn is_unnoticed<S: System + ?Sized>(system: &S, state: &[u8], process: ProcessId) -> bool {
-    process.index() < system.process_count(state)
-        && system.locality(state, process) == Locality::Local
-        && !system.is_visible(state, process)
-}
-
 /// A way to a next stored state: its first and its last step.
 #[derive(Clone, Copy)]
-struct Way {
+struct EdgeSteps {
     first: Step,
     last: Step,
 }
 
-/// What the expansion of one state tells.
+/// What the expansion of one state says.
 struct All<'a, S: ?Sized> {
     system: &'a S,
     taken: &'a mut [bool],
     /// If they are asked for.
-    ways: Option<&'a mut Vec<Way>>,
+    edge_steps: Option<&'a mut Vec<EdgeSteps>>,
     /// Steps into sequences.
     atomic_steps: u64,
     is_faulty: bool,
@@ -613,13 +540,13 @@ impl<S: System + ?Sized> Watch for All<'_, S> {
 
     #[inline(always)]
     fn arrive(&mut self, path: &[Step], _state: &[u8]) {
-        if let Some(ways) = &mut self.ways {
-            ways.push(Way { first: path[0], last: path[path.len() - 1] });
+        if let Some(edge_steps) = &mut self.edge_steps {
+            edge_steps.push(EdgeSteps { first: path[0], last: path[path.len() - 1] });
         }
     }
 }
 
-/// All ways out of a state.
+/// All edge_steps out of a state.
 #[derive(Default)]
 struct Paths(Vec<(Vec<Step>, Vec<u8>)>);
 

@@ -10,7 +10,7 @@
 //! Invariant: what is returned is an execution of the same system with an accepting cycle.
 
 use super::components::Graph;
-use crate::search::shared::atomic_sequence::{Chain, Event};
+use crate::search::shared::atomic_sequence::{AtomicSequence, Event};
 use crate::store::{Exact, StateId, Store};
 use crate::{Budget, Counterexample, Progress};
 use preempt_core::{Enabled, Label, ProcessId, Step, Stop, Switch, System, classify};
@@ -55,7 +55,7 @@ const MOST_STATES: usize = 1 << 21;
 struct Lasso<'a, S: ?Sized> {
     system: &'a S,
     store: Exact,
-    chain: Chain,
+    sequence: AtomicSequence,
     enabled: Enabled,
     state: Vec<u8>,
 }
@@ -65,7 +65,7 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
         Lasso {
             system,
             store: Exact::new(budget.memory_limit() / 2),
-            chain: Chain::default(),
+            sequence: AtomicSequence::default(),
             enabled: Enabled::new(),
             state: Vec::new(),
         }
@@ -79,13 +79,13 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
         Ok(self.store.insert(&self.state).map_err(|_| Stop::Memory)?.id)
     }
 
-    /// Calls `tell` with every way to a next state: the steps, whether the first preempts `mover`, and
+    /// Calls `report` with every way to a next state: the steps, whether the first preempts `mover`, and
     /// the state.
     fn successors(
         &mut self,
         id: StateId,
         mover: Option<ProcessId>,
-        tell: &mut dyn FnMut(&[Step], bool, StateId),
+        report: &mut dyn FnMut(&[Step], bool, StateId),
     ) -> Result<(), Stop> {
         self.store.load(id, &mut self.state);
         self.enabled.clear();
@@ -94,14 +94,14 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
         let mut after = Enabled::new();
         for step in self.enabled.steps() {
             let preempts = classify(mover, &self.enabled, step) == Switch::Preemption;
-            self.chain.run(self.system, &self.state, *step, &mut |path, event| {
+            self.sequence.run(self.system, &self.state, *step, &mut |path, event| {
                 if let Event::Arrived(state) = event {
                     if !self.system.is_normalized(state) {
                         after.clear();
                         self.system.enabled(state, &mut after);
                     }
                     match self.store.insert(state) {
-                        Ok(inserted) => tell(path, preempts, inserted.id),
+                        Ok(inserted) => report(path, preempts, inserted.id),
                         Err(_) => result = Err(Stop::Memory),
                     }
                 }

@@ -60,7 +60,7 @@ const AMPLE_SHIFT: u32 = FREE;
 const AMPLE_BITS: u32 = 5;
 const ALL_AMPLE: u8 = (1 << AMPLE_BITS) - 1;
 
-/// Searches for an accepting cycle. `target` tells automaton moves apart (for V0 only).
+/// Searches for an accepting cycle. `target` says automaton moves apart (for V0 only).
 #[doc(alias = "S19 scheme V1")]
 pub fn nested<S: System + ?Sized, T: Store>(
     system: &S,
@@ -136,7 +136,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
                 return Ok(());
             }
         }
-        self.settle();
+        self.normalize();
         let hash = self.store.hash(&self.state);
         self.visit(0, hash)?;
         while let Some(frame) = self.path.frames.last() {
@@ -150,7 +150,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
     }
 
     /// Brings `self.state` into its final form, which also ends an interrupted sequence.
-    fn settle(&mut self) {
+    fn normalize(&mut self) {
         if !self.system.is_normalized(&self.state) {
             self.enabled.clear();
             self.system.enabled(&mut self.state, &mut self.enabled);
@@ -174,7 +174,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         }
         self.state.clear();
         self.state.extend_from_slice(bytes);
-        self.settle();
+        self.normalize();
         if self.system.is_transient(&self.state) {
             return Arrival::Inside;
         }
@@ -465,7 +465,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
                     self.paint(id, RED);
                     self.state.clear();
                     self.state.extend_from_slice(self.red_path.target(at));
-                    self.settle();
+                    self.normalize();
                     self.push_red(Some(id));
                     let (store, path) = (&self.store, &self.red_path);
                     let poll =

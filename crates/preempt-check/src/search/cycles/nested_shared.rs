@@ -293,14 +293,14 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         let mut story = Story { steps: Vec::new(), real: states[0].1 };
         let closing = [states[states.len() - 1], states[start]];
         for pair in states[..=start].windows(2) {
-            self.tell(&mut story, pair)?;
+            self.append(&mut story, pair)?;
         }
         if self.reading == Reading::Departure {
             let cycle_start = story.steps.len();
             for pair in states[start..].windows(2) {
-                self.tell(&mut story, pair)?;
+                self.append(&mut story, pair)?;
             }
-            self.tell(&mut story, &closing)?;
+            self.append(&mut story, &closing)?;
             return self.conclude(story.steps, cycle_start);
         }
         // The product's automaton is one step behind: its cycle begins after the first edge. What was
@@ -310,20 +310,20 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         cycle.push(states[start]);
         loop {
             let before = story.real;
-            self.tell(&mut story, &cycle[..2])?;
+            self.append(&mut story, &cycle[..2])?;
             let cycle_start = story.steps.len();
             for pair in cycle[1..].windows(2) {
-                self.tell(&mut story, pair)?;
+                self.append(&mut story, pair)?;
             }
             if story.real == before {
-                self.tell(&mut story, &cycle[..2])?;
+                self.append(&mut story, &cycle[..2])?;
                 return self.conclude(story.steps, cycle_start);
             }
         }
     }
 
     /// Adds the steps from one product state to the next, as steps of the product.
-    fn tell(&mut self, story: &mut Story, pair: &[(u32, u32)]) -> Result<(), Halt> {
+    fn append(&mut self, story: &mut Story, pair: &[(u32, u32)]) -> Result<(), Halt> {
         let [(from, _), (to, automaton)] = [pair[0], pair[1]];
         let on_the_way = match self.reading {
             Reading::Departure => automaton,

@@ -16,24 +16,22 @@
 //! are tried one by one, only when their turn comes, since nobody knows whether it will.
 //!
 //! Invariants: the present bucket holds visits whose least count is the bucket's, the next one visits with
-//! one more, unless their states are reached with less in the meantime; see `marks.rs` for what a visit
+//! one more, unless their states are reached with less in the meantime; see `least_preemptions.rs` for what a visit
 //! promises.
 
+mod arrive;
+mod look;
 mod transparent;
 
 use super::conclusion::Conclusion;
-use super::outgoing::{Way, Ways, When};
-use super::visit_log::{
-    AGAIN, Entry, LATE, MERGED, NO_PARENT, NOBODY, Past, TRANSPARENT, UNTOLD, told,
-};
-use crate::search::bounded::least_preemptions::{LARGEST_BOUND, Mark, Marks, Visit, fits_mark};
+use super::outgoing::{Outgoing, When};
+use super::visit_log::{Entry, LATE, MERGED, NO_PARENT, NOBODY, UNKNOWN_PROCESS};
+use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions};
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
-use crate::store::{Pending, StateId, Store, pages};
-use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
-use preempt_core::engine::ProcessSelection;
-use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
-use transparent::Task;
+use crate::store::{Pending, StateId, Store};
+use crate::{Budget, Finding, Options, Preemptions, Progress};
+use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, System};
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
 /// steps alone. The store must give states back.
@@ -54,10 +52,10 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
         observed: options.observed,
         last,
         goes_to_last: matches!(options.preemptions, Preemptions::AtMost(_)),
-        marks: Marks::default(),
+        least: LeastPreemptions::default(),
         log: Vec::new(),
         bucket: 0,
-        ways: Ways::new(system, options),
+        outgoing: Outgoing::new(system, options),
         states: 0,
         transitions: 1,
         revisits: 0,
@@ -88,12 +86,12 @@ struct Bucketed<'a, S: ?Sized, T> {
     last: u32,
     /// Whether the last bound is what was asked for, not the bounds one by one.
     goes_to_last: bool,
-    marks: Marks,
+    least: LeastPreemptions,
     /// Every visit, in the order of its bucket; at the same time the queue of the present bucket.
     log: Vec<Entry>,
     /// The count of the present bucket.
     bucket: u32,
-    ways: Ways<'a, S>,
+    outgoing: Outgoing<'a, S>,
     /// Distinct states visited.
     states: u64,
     transitions: u64,
@@ -114,7 +112,7 @@ struct Bucketed<'a, S: ?Sized, T> {
 struct Turn {
     /// The last mover of the visit.
     mover: Option<ProcessId>,
-    /// The last movers of visits that are merged into it, as in a mark.
+    /// The last movers of visits that are merged into it, as in a record.
     merged: u64,
     who: Who,
 }
@@ -169,6 +167,16 @@ struct Kept {
     others: Others,
 }
 
+/// A visit to be dealt with, and what was found out about its state.
+#[derive(Clone, Copy)]
+struct Task {
+    visit: u32,
+    /// Where the edges out of the state that were found begin and end.
+    outgoing: (u32, u32),
+    turn: Turn,
+    invalid_end: bool,
+}
+
 impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// Fills `rows` with finished phases and `bound` with the last bound searched, if more is left.
     fn run(
@@ -195,7 +203,8 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             return Ok(());
         }
         let state = self.store.insert(&initial)?.id;
-        let entry = Entry { state, parent: NO_PARENT, mover: NOBODY, by: UNTOLD, flags: 0 };
+        let entry =
+            Entry { state, parent: NO_PARENT, mover: NOBODY, by: UNKNOWN_PROCESS, flags: 0 };
         self.arrive(entry, When::Now)?;
         Ok(())
     }
@@ -224,7 +233,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             }
             waiting = std::mem::take(&mut self.next.kept);
             // Later visits at the same count may have run all that waited here.
-            waiting.retain(|kept| !self.marks.get(self.log[kept.visit as usize].state).is_free());
+            waiting.retain(|kept| !self.least.get(self.log[kept.visit as usize].state).is_free());
             let is_done =
                 self.next.ahead == 0 && !waiting.iter().any(|kept| self.somebody_waits(*kept));
             let phase_ends = (self.bucket + 1).is_multiple_of(extra + 1);
@@ -248,7 +257,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.bucket += 1;
         self.transitions += next.transitions;
         for &entry in &next.visits {
-            if self.marks.get(entry.state).low() == self.bucket {
+            if self.least.get(entry.state).low() == self.bucket {
                 self.enter(entry)?;
             }
         }
@@ -257,7 +266,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.next.visits = next.visits;
         for (visit, process, fault) in next.faults {
             let state = self.log[visit as usize].state;
-            if !self.marks.get(state).is_free() && !self.marks.has_mover(state, process) {
+            if !self.least.get(state).is_free() && !self.least.has_mover(state, process) {
                 let path = self.path_to(visit, process, fault)?;
                 self.fault(fault, Some(visit), &path)?;
             }
@@ -267,15 +276,15 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     /// The steps of a process from a visit to a fault, if anybody will ask for them.
     fn path_to(&mut self, visit: u32, process: ProcessId, fault: u32) -> Result<Vec<Step>, End> {
-        if self.ways.tally.first.is_some() {
+        if self.outgoing.counters.first.is_some() {
             return Ok(Vec::new());
         }
         self.begin_batch();
         self.store.load(self.log[visit as usize].state, &mut self.state);
-        self.ways.begin(visit);
-        self.expander.expand(self.system, &mut self.state, &mut self.ways)?;
-        let ways = self.ways.list.iter().filter(|way| way.process == process);
-        let mut faults = ways.filter_map(|way| self.ways.fault(*way));
+        self.outgoing.begin(visit);
+        self.expander.expand(self.system, &mut self.state, &mut self.outgoing)?;
+        let outgoing = self.outgoing.list.iter().filter(|edge| edge.process == process);
+        let mut faults = outgoing.filter_map(|edge| self.outgoing.fault(*edge));
         Ok(faults.find(|(found, _)| *found == fault).map_or(Vec::new(), |(_, path)| path))
     }
 
@@ -289,10 +298,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.bucket,
             states: self.states,
             transitions: self.transitions,
-            errors: self.ways.tally.errors,
+            errors: self.outgoing.counters.errors,
         }
     }
 
@@ -308,7 +318,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     fn bytes(&self) -> usize {
         self.store.bytes()
-            + self.marks.bytes()
+            + self.least.bytes()
             + self.expander.bytes()
             + (self.log.len() + self.next.visits.len() + self.next.faults.len())
                 * size_of::<Entry>()
@@ -353,14 +363,14 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// Has what is needed to look at a visit fetched.
     #[inline(always)]
     fn fetch(&self, entry: Entry) {
-        self.marks.prefetch(entry.state);
+        self.least.prefetch(entry.state);
         self.store.prefetch_id(entry.state);
     }
 
     /// Forgets the batch before.
     fn begin_batch(&mut self) {
         self.expander.clear();
-        self.ways.clear();
+        self.outgoing.clear();
         self.pending.clear();
         self.tasks.clear();
         self.looked_at = 0;
@@ -386,336 +396,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         }
         self.store.insert_batch(bytes, waiting)?;
         for pending in waiting.iter() {
-            self.marks.prefetch(pending.inserted.id);
+            self.least.prefetch(pending.inserted.id);
         }
         Ok(())
-    }
-
-    /// Finds the ways out of the state of a visit, and has those stored that will be needed.
-    fn look_at(&mut self, visit: u32) -> Result<(), End> {
-        let entry = self.log[visit as usize];
-        if entry.is(MERGED) {
-            return Ok(());
-        }
-        let tail = self.begin(visit, entry.state);
-        let mark = self.marks.get(entry.state);
-        let (steps, turn) = self.expand_for(entry, mark)?;
-        let tally = &mut self.ways.tally;
-        tally.state_bytes = tally.state_bytes.max(self.state.len());
-        let invalid_end = steps == 0
-            && !mark.is_expanded()
-            && tally.reports_deadlocks()
-            && !self.system.is_valid_end(&self.state);
-        if self.reduce {
-            self.add_task(visit, tail.0, turn, invalid_end);
-            return Ok(());
-        }
-        self.set_expanded(visit, entry.state, invalid_end)?;
-        let rest = self.put_off(visit, entry.state, turn);
-        let is_uniform = rest == Some(When::Now) || turn.who == Who::Movers(Others::Rest);
-        let all_go_now = is_uniform && mark.has_movers(turn.merged);
-        if !all_go_now {
-            let marks = &self.marks;
-            self.ways.decide(tail.0, |process| when(marks, entry, turn, rest, process));
-        }
-        if turn.merged != 0 && self.ways.moves(ProcessId::PROPERTY) {
-            let is_merged = |one| turn.is_mover(one) && Some(one) != turn.mover;
-            self.ways.repeat_property(tail.0, is_merged);
-        }
-        self.hash_near(entry.state, tail.1)
-    }
-
-    /// As [`Self::look_at`], for those who had to wait.
-    fn look_at_others(&mut self, kept: Kept) -> Result<(), End> {
-        let entry = self.log[kept.visit as usize];
-        let mark = self.marks.get(entry.state);
-        if mark.is_free() {
-            return Ok(());
-        }
-        self.marks.set_free(entry.state);
-        let tail = self.begin(kept.visit, entry.state);
-        let (system, ways) = (self.system, &mut self.ways);
-        let rest = ProcessSelection { first: None, also: 0, without: mark.small_movers() };
-        let steps = match system.is_compiled() {
-            true => Some(self.expander.expand_selection(system, &mut self.state, rest, ways)?),
-            false => None,
-        };
-        let turn = Turn { mover: None, merged: 0, who: Who::Others };
-        let marks = &self.marks;
-        let has_turn = |process| when(marks, entry, turn, Some(When::Now), process);
-        if steps.is_none() || (steps == Some(0) && kept.others == Others::Move) {
-            self.enabled.clear();
-            system.enabled(&mut self.state, &mut self.enabled);
-            self.selected.clear();
-            for (process, steps) in self.enabled.by_process() {
-                if has_turn(process).is_some() {
-                    self.selected.extend_from_slice(steps);
-                }
-            }
-            self.expander.expand_selected(system, &self.state, &self.selected, ways)?;
-        }
-        if self.reduce {
-            self.add_task(kept.visit, tail.0, turn, false);
-            return Ok(());
-        }
-        self.ways.decide(tail.0, has_turn);
-        self.hash_near(entry.state, tail.1)
-    }
-
-    /// Loads a state to expand it; says where its ways and arrivals will begin.
-    #[inline(always)]
-    fn begin(&mut self, visit: u32, state: StateId) -> (usize, usize) {
-        self.looked_at += 1;
-        self.store.load_parent(state, &mut self.state);
-        self.ways.begin(visit);
-        (self.ways.list.len(), self.expander.arrivals.len())
-    }
-
-    /// Where the store makes use of the state before: hashes the arrivals from `first` on.
-    #[inline(always)]
-    fn hash_near(&mut self, state: StateId, first: usize) -> Result<(), End> {
-        if self.store.hashes_near() {
-            let bytes = &self.expander.successors.data;
-            self.store.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
-        }
-        Ok(())
-    }
-
-    /// When those go on who did not move last, if they are to; that is noted.
-    #[inline(always)]
-    fn put_off(&mut self, visit: u32, state: StateId, turn: Turn) -> Option<When> {
-        let mark = self.marks.get(state);
-        let others = match turn.who {
-            Who::Others => return Some(When::Now),
-            Who::Everybody => {
-                let is_done = mark.is_free() && turn.mover.is_some();
-                self.marks.set_free(state);
-                if !self.looks_ahead() || !mark.is_deferred() {
-                    return (!is_done).then_some(When::Now);
-                }
-                self.next.ahead -= u64::from(!mark.is_free());
-                return (!is_done).then_some(When::Sooner);
-            }
-            Who::Movers(others) => others,
-        };
-        if others == Others::Rest || mark.is_free() || !self.marks.defer(state) {
-            return None;
-        }
-        if self.looks_ahead() {
-            self.next.ahead += 1;
-            return Some(When::Later);
-        }
-        pages::push(&mut self.next.kept, Kept { visit, others });
-        None
-    }
-
-    /// Expands `self.state` at a visit: at least the steps that are to be run. Gives the number of steps,
-    /// and whose turn it is.
-    fn expand_for(&mut self, entry: Entry, mark: Mark) -> Result<(usize, Turn), End> {
-        let is_first = !self.reduce && !mark.is_expanded();
-        let merged = if is_first { mark.small_movers() } else { 0 };
-        let is_whole = self.looks_ahead() && (is_first || self.reduce);
-        let (system, ways) = (self.system, &mut self.ways);
-        let Some(mover) = entry.mover() else {
-            let steps = self.expander.expand(system, &mut self.state, ways)?;
-            return Ok((steps, Turn { mover: None, merged, who: Who::Everybody }));
-        };
-        let is_compiled = system.is_compiled();
-        if is_compiled && !self.reduce && !is_whole {
-            if mark.is_free() && !is_first {
-                // Everybody else was run, so that only the mover is of interest.
-                let own = self.expander.expand_process(system, &mut self.state, mover, ways)?;
-                if let Some(steps) = own {
-                    return Ok((steps, self.turn_after(mover, merged, Others::Rest)));
-                }
-            } else {
-                let without = mark.small_movers();
-                let movers = ProcessSelection { first: Some(mover), also: merged, without };
-                let steps =
-                    self.expander.expand_selection(system, &mut self.state, movers, ways)?;
-                // Only if nobody here has steps, all must be looked at to know whether anybody has.
-                if steps > 0 {
-                    return Ok((steps, self.turn_after(mover, merged, Others::Unknown)));
-                }
-            }
-        }
-        if is_whole || is_compiled && !(self.reduce && self.bucket == self.last) {
-            let steps = self.expander.expand(system, &mut self.state, &mut self.ways)?;
-            let others = if self.ways.others_move(mover) { Others::Move } else { Others::Rest };
-            return Ok((steps, self.turn_after(mover, merged, others)));
-        }
-        let others = self.select(mover, merged);
-        let (state, selected) = (&self.state, &self.selected);
-        let steps = self.expander.expand_selected(system, state, selected, &mut self.ways)?;
-        Ok((steps, self.turn_after(mover, merged, others)))
-    }
-
-    /// Whose turn it is, if all last movers were looked at.
-    #[inline(always)]
-    fn turn_after(&self, mover: ProcessId, merged: u64, others: Others) -> Turn {
-        let who = match self.ways.moves(mover) && self.ways.all_move(merged) {
-            true => Who::Movers(others),
-            false => Who::Everybody,
-        };
-        Turn { mover: Some(mover), merged, who }
-    }
-
-    /// Whether the bound keeps somebody from moving after this visit.
-    fn somebody_waits(&mut self, kept: Kept) -> bool {
-        let entry = self.log[kept.visit as usize];
-        self.store.load(entry.state, &mut self.state);
-        entry.mover().is_some_and(|mover| self.select(mover, 0) == Others::Move)
-    }
-
-    /// Selects the steps of `self.state` that may be run: everybody's, if one of the last movers cannot go
-    /// on.
-    fn select(&mut self, mover: ProcessId, merged: u64) -> Others {
-        self.enabled.clear();
-        self.system.enabled(&mut self.state, &mut self.enabled);
-        self.selected.clear();
-        let moves = |process: ProcessId| !self.enabled.of(process).is_empty();
-        let mut small = (0..64u16).filter(|process| merged >> process & 1 != 0).map(ProcessId);
-        let all_move = moves(mover) && small.all(moves);
-        let mut others = Others::Rest;
-        for (process, steps) in self.enabled.by_process() {
-            let is_merged = process.0 < 64 && merged >> process.0 & 1 != 0;
-            let other = process != mover && process != ProcessId::PROPERTY;
-            if other {
-                others = Others::Move;
-            }
-            if !other || is_merged || !all_move || self.reduce && self.is_transparent(process) {
-                self.selected.extend_from_slice(steps);
-            }
-        }
-        others
-    }
-
-    /// Runs what the visits of the batch are for.
-    fn act(&mut self) -> Result<(), End> {
-        if self.reduce {
-            let tasks = std::mem::take(&mut self.tasks);
-            let result = tasks.iter().try_for_each(|task| self.act_reduced(task));
-            self.tasks = tasks;
-            return result;
-        }
-        let ways = std::mem::take(&mut self.ways.list);
-        let result = ways.iter().try_for_each(|way| self.follow(*way, None).map(|_| ()));
-        self.ways.list = ways;
-        result
-    }
-
-    /// Goes one way. Where it arrives, `label` was the last mover, if it is transparent, or else who really
-    /// was. Says whether some visit to that state is yet to be expanded.
-    #[inline(always)]
-    fn follow(&mut self, way: Way, label: Option<Option<ProcessId>>) -> Result<bool, End> {
-        let Some(arrival) = way.arrival() else { return self.follow_fault(way) };
-        match way.when {
-            When::Now => self.transitions += 1,
-            When::Later => self.next.transitions += 1,
-            When::Sooner => {
-                self.transitions += 1;
-                self.next.transitions -= 1;
-            }
-        }
-        let before = || self.log[way.visit as usize].mover();
-        let mover = label.unwrap_or_else(|| way.mover().or_else(before));
-        let state = match self.reduce {
-            false => self.expander.arrivals[arrival].inserted.id,
-            true => self.stored(way, arrival)?,
-        };
-        let by = match way.process {
-            _ if self.reduce => None,
-            ProcessId::PROPERTY => mover,
-            process => Some(process),
-        };
-        let entry = Entry {
-            state,
-            parent: way.visit,
-            mover: mover.map_or(NOBODY, |mover| mover.0),
-            by: told(by),
-            flags: if label.is_some() { TRANSPARENT } else { 0 },
-        };
-        self.arrive(entry, way.when)
-    }
-
-    #[cold]
-    fn follow_fault(&mut self, way: Way) -> Result<bool, End> {
-        if let Some((fault, path)) = self.ways.fault(way) {
-            match way.when {
-                When::Later => self.next.faults.push((way.visit, way.process, fault)),
-                _ => self.fault(fault, Some(way.visit), &path)?,
-            }
-        }
-        Ok(false)
-    }
-
-    /// Notes an arrival; says whether some visit to the state is yet to be expanded.
-    #[inline(always)]
-    fn arrive(&mut self, mut entry: Entry, when: When) -> Result<bool, End> {
-        let count = self.bucket + u32::from(when == When::Later);
-        match self.marks.visit(entry.state, count, entry.mover()) {
-            Visit::Covered => return Ok(!self.marks.get(entry.state).is_expanded()),
-            Visit::First => {}
-            Visit::Again => {
-                let mark = self.marks.get(entry.state);
-                let is_small = entry.mover().is_some_and(fits_mark);
-                let is_merged = !self.reduce && is_small && !mark.is_expanded();
-                let is_late = mark.is_deferred() && self.looks_ahead();
-                entry.flags |=
-                    AGAIN | if is_merged { MERGED } else { 0 } | if is_late { LATE } else { 0 };
-            }
-        }
-        match when {
-            When::Later => pages::push(&mut self.next.visits, entry),
-            _ => self.enter(entry)?,
-        }
-        Ok(true)
-    }
-
-    /// Adds a visit to the present bucket.
-    #[inline(always)]
-    fn enter(&mut self, entry: Entry) -> Result<(), End> {
-        match entry.is(AGAIN) {
-            true => self.revisits += 1,
-            false => self.states += 1,
-        }
-        if self.log.len() >= NO_PARENT as usize {
-            return Err(End::Limit(Stop::Memory));
-        }
-        pages::push(&mut self.log, entry);
-        Ok(())
-    }
-
-    /// Notes that the state is expanded; once, if it is an invalid end, that, too.
-    #[inline(always)]
-    fn set_expanded(&mut self, visit: u32, state: StateId, invalid_end: bool) -> Result<(), End> {
-        if invalid_end && !self.marks.get(state).is_expanded() {
-            let (system, store) = (self.system, &*self.store);
-            let past = Past { system, store, marks: &self.marks, log: &self.log };
-            self.ways.tally.error(|| Counterexample::invalid_end(past.steps_to(visit, UNTOLD)));
-            self.enough()?;
-        }
-        self.marks.set_expanded(state);
-        Ok(())
-    }
-
-    fn enough(&self) -> Result<(), End> {
-        if self.ways.tally.is_enough() { Err(End::Enough) } else { Ok(()) }
-    }
-
-    /// Takes note of a fault at the end of `path` behind a visit.
-    fn fault(&mut self, fault: u32, visit: Option<u32>, path: &[Step]) -> Result<(), End> {
-        let (system, store) = (self.system, &*self.store);
-        if self.ways.tally.reports(system, fault) {
-            let past = Past { system, store, marks: &self.marks, log: &self.log };
-            self.ways.tally.error(|| {
-                let by = told(path.first().map(|step| step.process));
-                let mut steps = visit.map_or(Vec::new(), |at| past.steps_to(at, by));
-                steps.extend_from_slice(path);
-                Counterexample::from_fault(system, steps, fault)
-            });
-        }
-        self.enough()
     }
 
     /// The longest execution in the log, counted in visits. Afterwards entries have depths instead of
@@ -742,7 +425,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     ) -> Finding {
         let (memory, depth) = (self.bytes(), self.depth());
         let conclusion = Conclusion {
-            tally: self.ways.tally,
+            counters: self.outgoing.counters,
             states: self.states,
             transitions: self.transitions,
             revisits: self.revisits,
@@ -759,7 +442,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 /// When a process goes on from a visit, if it does; `rest` says when those do who did not move last.
 #[inline(always)]
 fn when(
-    marks: &Marks,
+    least: &LeastPreemptions,
     entry: Entry,
     turn: Turn,
     rest: Option<When>,
@@ -777,5 +460,5 @@ fn when(
         return Some(if entry.is(LATE) { When::Sooner } else { When::Now });
     }
     // The processes that moved last in other visits have their own.
-    rest.filter(|_| !marks.has_mover(entry.state, process))
+    rest.filter(|_| !least.has_mover(entry.state, process))
 }

@@ -1,13 +1,13 @@
 //! How a search bucket by bucket ends: its numbers, as a finding.
 
 use crate::search::shared::end::End;
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use crate::{Budget, Finding, Options};
 use preempt_core::{BoundRow, Statistics, System};
 
 /// What a search bucket by bucket came to.
 pub(crate) struct Conclusion {
-    pub(crate) tally: Tally,
+    pub(crate) counters: Counters,
     pub(crate) states: u64,
     pub(crate) transitions: u64,
     pub(crate) revisits: u64,
@@ -30,7 +30,7 @@ impl Conclusion {
         end: Option<End>,
     ) -> Self {
         Conclusion {
-            tally: Tally::new(system, options),
+            counters: Counters::new(system, options),
             states: 0,
             transitions: 0,
             revisits: 0,
@@ -45,7 +45,7 @@ impl Conclusion {
     /// Code is reported as unreached only if nothing is left.
     pub(crate) fn finding<S: System + ?Sized>(self, system: &S, budget: &Budget) -> Finding {
         let Conclusion { states, transitions, revisits, depth, memory, .. } = self;
-        let mut finding = self.tally.finish(system, states);
+        let mut finding = self.counters.finish(system, states);
         if let Some(End::Limit(stop)) = self.end {
             finding.stop = Some(stop);
         }

@@ -1,23 +1,23 @@
 //! Takes transparent steps on the spot, without storing the states between them.
 //!
 //! Where several threads search, nobody can tell whether a successor that another thread owns is
-//! yet to be expanded, as the proviso of `iterative.rs` asks. Instead the steps that touch nothing
+//! yet to be expanded, as the proviso of `buckets.rs` asks. Instead the steps that touch nothing
 //! but their own process are walked right after the step they follow, up to the states that have
 //! none: those are stored and expanded.
 //!
 //! Invariant: every walk ends in states that are expanded in full; one that comes back to a state,
 //! or gets long, ends there.
 
-use crate::search::shared::atomic_sequence::{Chain, Event};
+use crate::search::shared::atomic_sequence::{AtomicSequence, Event};
 use preempt_core::{Enabled, Locality, Step, System};
 use std::collections::HashSet;
 
 /// Reusable buffers.
 #[derive(Default)]
-pub(crate) struct Settler {
+pub(crate) struct LocalSteps {
     /// Steps that a property can see must not be reordered.
     observed: bool,
-    chain: Chain,
+    sequence: AtomicSequence,
     enabled: Enabled,
     queue: Vec<(Vec<u8>, Vec<Step>)>,
     seen: HashSet<Vec<u8>>,
@@ -26,9 +26,9 @@ pub(crate) struct Settler {
 /// A walk that has met so many states ends wherever it is.
 const MOST: usize = 256;
 
-impl Settler {
+impl LocalSteps {
     pub(crate) fn new(observed: bool) -> Self {
-        Settler { observed, ..Settler::default() }
+        LocalSteps { observed, ..LocalSteps::default() }
     }
 
     /// Tells where the transparent steps behind `state`, which was reached by `path`, lead, and the
@@ -38,7 +38,7 @@ impl Settler {
         system: &S,
         path: &[Step],
         state: &[u8],
-        tell: &mut impl FnMut(&[Step], Event),
+        report: &mut impl FnMut(&[Step], Event),
     ) {
         self.seen.clear();
         self.queue.push((state.to_vec(), path.to_vec()));
@@ -52,15 +52,15 @@ impl Settler {
             });
             let ends = self.seen.len() >= MOST || !self.seen.insert(state.clone());
             let Some((_, steps)) = transparent.filter(|_| !ends) else {
-                tell(&path, Event::Arrived(&mut state));
+                report(&path, Event::Arrived(&mut state));
                 continue;
             };
             for &step in steps.iter().rev() {
-                self.chain.run(system, &state, step, &mut |more, event| {
+                self.sequence.run(system, &state, step, &mut |more, event| {
                     let path = [&path, more].concat();
                     match event {
                         Event::Arrived(next) => self.queue.push((next.clone(), path)),
-                        fault => tell(&path, fault),
+                        fault => report(&path, fault),
                     }
                     true
                 });

@@ -2,13 +2,13 @@
 //!
 //! Paper: [MQ07] Algorithm 1
 //!
-//! As `iterative.rs`, but what waits carries its bytes with it, and a state whose other processes
-//! have to wait is expanded again when their turn comes. Visits are judged by a [`Ledger`], which may
+//! As `buckets.rs`, but what waits carries its bytes with it, and a state whose other processes
+//! have to wait is expanded again when their turn comes. Visits are judged by a [`LossyVisited`], which may
 //! take a state for another: a violation found is one, but none found proves nothing.
 
 use super::conclusion::Conclusion;
-use super::lossy_visited::Ledger;
-use super::outgoing::Ways;
+use super::lossy_visited::LossyVisited;
+use super::outgoing::Outgoing;
 use super::retrace::{Mover, retrace};
 use crate::search::bounded::least_preemptions::{LARGEST_BOUND, Visit};
 use crate::search::shared::end::End;
@@ -18,9 +18,9 @@ use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Step, Stop, System};
 
 /// Explores bucket by bucket, as far as `options.preemptions` says.
-pub(crate) fn iterative_lossy<S: System + ?Sized, L: Ledger>(
+pub(crate) fn iterative_lossy<S: System + ?Sized, L: LossyVisited>(
     system: &S,
-    ledger: L,
+    visited: L,
     options: &Options,
     reduce: bool,
     budget: &mut Budget,
@@ -28,7 +28,7 @@ pub(crate) fn iterative_lossy<S: System + ?Sized, L: Ledger>(
     let extra = options.preemptions.extra();
     let mut search = Lossy {
         system,
-        ledger,
+        visited,
         reduce,
         observed: options.observed,
         last: options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND),
@@ -36,7 +36,7 @@ pub(crate) fn iterative_lossy<S: System + ?Sized, L: Ledger>(
         queue: Frontier::new(true),
         deferred: Waiting::default(),
         bucket: 0,
-        ways: Ways::new(system, options),
+        outgoing: Outgoing::new(system, options),
         states: 0,
         transitions: 1,
         revisits: 0,
@@ -70,7 +70,7 @@ struct Waiting {
 
 struct Lossy<'a, S: ?Sized, L> {
     system: &'a S,
-    ledger: L,
+    visited: L,
     reduce: bool,
     observed: bool,
     last: u32,
@@ -80,7 +80,7 @@ struct Lossy<'a, S: ?Sized, L> {
     queue: Frontier,
     deferred: Waiting,
     bucket: u32,
-    ways: Ways<'a, S>,
+    outgoing: Outgoing<'a, S>,
     states: u64,
     transitions: u64,
     revisits: u64,
@@ -91,7 +91,7 @@ struct Lossy<'a, S: ?Sized, L> {
     lost: bool,
 }
 
-impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
+impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
     fn run(
         &mut self,
         extra: u32,
@@ -110,10 +110,10 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.ways.tally.reports(self.system, fault)
+            && self.outgoing.counters.reports(self.system, fault)
         {
             let system = self.system;
-            self.ways.tally.error(|| Counterexample::from_fault(system, Vec::new(), fault));
+            self.outgoing.counters.error(|| Counterexample::from_fault(system, Vec::new(), fault));
             self.enough()?;
         }
         if let Outcome::Broken(_) = outcome {
@@ -172,16 +172,17 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         self.deferred.visits.iter().any(|&(_, end)| {
             let state = &self.deferred.bytes[start..end];
             start = end;
-            self.ledger.key(state).is_some_and(|key| !self.ledger.is_free(key))
+            self.visited.key(state).is_some_and(|key| !self.visited.is_free(key))
         })
     }
 
     fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.bucket,
             states: self.states,
             transitions: self.transitions,
-            errors: self.ways.tally.errors,
+            errors: self.outgoing.counters.errors,
         }
     }
 
@@ -197,43 +198,43 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
     }
 
     fn bytes(&self) -> usize {
-        self.ledger.bytes()
+        self.visited.bytes()
             + self.queue.bytes()
             + self.deferred.bytes.capacity()
             + self.log.capacity() * size_of::<Entry>()
     }
 
-    /// Finds the ways out of `self.state`; gives the number of its steps.
+    /// Finds the edges out of `self.state`; gives the number of its steps.
     fn find_ways(&mut self, visit: u32) -> Result<usize, End> {
         self.expander.clear();
-        self.ways.clear();
-        self.ways.begin(visit);
-        Ok(self.expander.expand(self.system, &mut self.state, &mut self.ways)?)
+        self.outgoing.clear();
+        self.outgoing.begin(visit);
+        Ok(self.expander.expand(self.system, &mut self.state, &mut self.outgoing)?)
     }
 
     /// Runs what a visit of the present bucket adds.
     fn expand(&mut self, visit: u32) -> Result<(), End> {
         let steps = self.find_ways(visit)?;
-        let Some(key) = self.ledger.key(&self.state) else { return Ok(()) };
-        let was_free = self.ledger.is_free(key);
-        if self.ledger.set_expanded(key)? && steps == 0 {
+        let Some(key) = self.visited.key(&self.state) else { return Ok(()) };
+        let was_free = self.visited.is_free(key);
+        if self.visited.set_expanded(key)? && steps == 0 {
             self.check_end(visit)?;
         }
         let last = self.log[visit as usize].mover.process();
-        let mover = last.filter(|process| self.ways.moves(*process));
+        let mover = last.filter(|process| self.outgoing.moves(*process));
         if self.reduce && self.run_transparent(visit, mover)? {
             return Ok(());
         }
         let Some(mover) = mover else {
             if last.is_none() || !was_free {
-                self.ledger.set_free(key)?;
-                self.follow_all(visit, |ledger, process| !ledger.has_mover(key, process))?;
+                self.visited.set_free(key)?;
+                self.follow_all(visit, |visited, process| !visited.has_mover(key, process))?;
             }
             return Ok(());
         };
         self.follow_all(visit, |_, process| process == mover)?;
         self.follow_all(visit, |_, process| process == ProcessId::PROPERTY)?;
-        if self.ways.others_move(mover) && !was_free && self.ledger.defer(key)? {
+        if self.outgoing.others_move(mover) && !was_free && self.visited.defer(key)? {
             self.deferred.bytes.extend_from_slice(&self.state);
             self.deferred.visits.push((visit, self.deferred.bytes.len()));
         }
@@ -242,13 +243,13 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
 
     /// Runs, at one preemption more, the processes that had to wait.
     fn run_deferred(&mut self, visit: u32) -> Result<(), End> {
-        let Some(key) = self.ledger.key(&self.state) else { return Ok(()) };
-        if !self.ledger.set_free(key)? {
+        let Some(key) = self.visited.key(&self.state) else { return Ok(()) };
+        if !self.visited.set_free(key)? {
             return Ok(());
         }
         self.find_ways(visit)?;
-        self.follow_all(visit, |ledger, process| {
-            process != ProcessId::PROPERTY && !ledger.has_mover(key, process)
+        self.follow_all(visit, |visited, process| {
+            process != ProcessId::PROPERTY && !visited.has_mover(key, process)
         })
     }
 
@@ -256,12 +257,12 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
     /// with a successor that is yet to be expanded.
     fn run_transparent(&mut self, visit: u32, mover: Option<ProcessId>) -> Result<bool, End> {
         let mut at = 0;
-        while let Some(first) = self.ways.list.get(at) {
+        while let Some(first) = self.outgoing.list.get(at) {
             let process = first.process;
             let transparent = self.system.locality(&self.state, process) == Locality::Local
                 && !(self.observed && self.system.is_visible(&self.state, process));
             let mut open = false;
-            while self.ways.list.get(at).is_some_and(|way| way.process == process) {
+            while self.outgoing.list.get(at).is_some_and(|edge| edge.process == process) {
                 if transparent {
                     open |= self.follow(visit, at, Some(Mover::new(mover, true)))?;
                 }
@@ -279,26 +280,26 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         visit: u32,
         wanted: impl Fn(&L, ProcessId) -> bool,
     ) -> Result<(), End> {
-        for at in 0..self.ways.list.len() {
-            if wanted(&self.ledger, self.ways.list[at].process) {
+        for at in 0..self.outgoing.list.len() {
+            if wanted(&self.visited, self.outgoing.list[at].process) {
                 self.follow(visit, at, None)?;
             }
         }
         Ok(())
     }
 
-    /// Goes one way; says whether some visit to where it leads is yet to be expanded.
+    /// Takes one edge; says whether some visit to where it leads is yet to be expanded.
     fn follow(&mut self, visit: u32, at: usize, label: Option<Mover>) -> Result<bool, End> {
-        let way = self.ways.list[at];
-        let Some(arrival) = way.arrival() else {
-            if let Some((fault, path)) = self.ways.fault(way) {
+        let edge = self.outgoing.list[at];
+        let Some(arrival) = edge.arrival() else {
+            if let Some((fault, path)) = self.outgoing.fault(edge) {
                 self.report(visit, &path, Some(fault))?;
             }
             return Ok(false);
         };
         self.transitions += 1;
         let before = self.log[visit as usize].mover.process();
-        let mover = label.unwrap_or_else(|| Mover::new(way.mover().or(before), false));
+        let mover = label.unwrap_or_else(|| Mover::new(edge.mover().or(before), false));
         let arrival = self.expander.arrivals[arrival];
         let bytes = std::mem::take(&mut self.expander.successors.data);
         let result = self.arrive(&bytes[arrival.start..arrival.end], visit, mover);
@@ -308,23 +309,23 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
 
     /// Notes an arrival; says whether some visit to the state is yet to be expanded.
     fn arrive(&mut self, state: &[u8], parent: u32, mover: Mover) -> Result<bool, End> {
-        let (key, visit) = self.ledger.visit(state, self.bucket, mover.process())?;
+        let (key, visit) = self.visited.visit(state, self.bucket, mover.process())?;
         match visit {
-            Visit::Covered => return Ok(!self.ledger.is_expanded(key)),
+            Visit::Covered => return Ok(!self.visited.is_expanded(key)),
             Visit::First => self.states += 1,
             Visit::Again => self.revisits += 1,
         }
         if self.log.len() >= NO_PARENT as usize {
             return Err(End::Limit(Stop::Memory));
         }
-        self.log.push(Entry { hash: self.ledger.hash(state), parent, mover });
+        self.log.push(Entry { hash: self.visited.hash(state), parent, mover });
         self.queue.push(state);
         Ok(true)
     }
 
     fn check_end(&mut self, visit: u32) -> Result<(), End> {
-        let tally = &self.ways.tally;
-        if tally.reports_deadlocks() && !self.system.is_valid_end(&self.state) {
+        let counters = &self.outgoing.counters;
+        if counters.reports_deadlocks() && !self.system.is_valid_end(&self.state) {
             self.report(visit, &[], None)?;
         }
         Ok(())
@@ -332,7 +333,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
 
     /// Takes note of a fault, or an invalid end, behind a visit.
     fn report(&mut self, visit: u32, path: &[Step], fault: Option<u32>) -> Result<(), End> {
-        let steps = match self.ways.tally.first {
+        let steps = match self.outgoing.counters.first {
             Some(_) => Some(Vec::new()),
             None => self.steps_to(visit),
         };
@@ -342,7 +343,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         };
         steps.extend_from_slice(path);
         let system = self.system;
-        self.ways.tally.error(|| match fault {
+        self.outgoing.counters.error(|| match fault {
             Some(fault) => Counterexample::from_fault(system, steps, fault),
             None => Counterexample::invalid_end(steps),
         });
@@ -356,11 +357,11 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
         }
         entries.reverse();
         let movers: Vec<Mover> = entries.iter().map(|entry| entry.mover).collect();
-        retrace(self.system, &movers, |at, state| self.ledger.hash(state) == entries[at].hash)
+        retrace(self.system, &movers, |at, state| self.visited.hash(state) == entries[at].hash)
     }
 
     fn enough(&self) -> Result<(), End> {
-        if self.ways.tally.is_enough() { Err(End::Enough) } else { Ok(()) }
+        if self.outgoing.counters.is_enough() { Err(End::Enough) } else { Ok(()) }
     }
 
     fn finish(
@@ -380,7 +381,7 @@ impl<S: System + ?Sized, L: Ledger> Lossy<'_, S, L> {
             rows,
             bound,
             end,
-            tally: self.ways.tally,
+            counters: self.outgoing.counters,
         };
         let mut finding = conclusion.finding(self.system, budget);
         // What a lossy store kept out may be reached.

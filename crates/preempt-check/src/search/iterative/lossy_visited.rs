@@ -7,16 +7,16 @@
 //! by which last movers, and so on. Differs from the paper: buckets come in the order of their
 //! counts, so a state needs no entry for every higher count; and last movers are kept.
 
-use crate::search::bounded::least_preemptions::{Marks, Visit};
+use crate::search::bounded::least_preemptions::{LeastPreemptions, Visit};
 use crate::store::{StateId, Store, StoreFull};
 use preempt_core::ProcessId;
 
 /// A memory of visits, in the order of their counts.
-pub(crate) trait Ledger {
+pub(crate) trait LossyVisited {
     /// What a visited state is known by.
     type Key: Copy;
 
-    /// Decides on a visit, and notes it; as [`Marks::visit`].
+    /// Decides on a visit, and notes it; as [`LeastPreemptions::visit`].
     fn visit(
         &mut self,
         state: &[u8],
@@ -49,19 +49,19 @@ pub(crate) trait Ledger {
     fn bytes(&self) -> usize;
 }
 
-/// Marks beside a store that numbers states.
+/// Least preemptions beside a store that numbers states.
 pub(crate) struct Numbered<'a, T> {
     store: &'a mut T,
-    marks: Marks,
+    least: LeastPreemptions,
 }
 
 impl<'a, T: Store> Numbered<'a, T> {
     pub(crate) fn new(store: &'a mut T) -> Self {
-        Numbered { store, marks: Marks::default() }
+        Numbered { store, least: LeastPreemptions::default() }
     }
 }
 
-impl<T: Store> Ledger for Numbered<'_, T> {
+impl<T: Store> LossyVisited for Numbered<'_, T> {
     type Key = StateId;
 
     fn visit(
@@ -71,7 +71,7 @@ impl<T: Store> Ledger for Numbered<'_, T> {
         mover: Option<ProcessId>,
     ) -> Result<(StateId, Visit), StoreFull> {
         let id = self.store.insert(state)?.id;
-        Ok((id, self.marks.visit(id, count, mover)))
+        Ok((id, self.least.visit(id, count, mover)))
     }
 
     fn key(&self, state: &[u8]) -> Option<StateId> {
@@ -79,31 +79,31 @@ impl<T: Store> Ledger for Numbered<'_, T> {
     }
 
     fn set_free(&mut self, key: StateId) -> Result<bool, StoreFull> {
-        let news = !self.marks.get(key).is_free();
-        self.marks.set_free(key);
+        let news = !self.least.get(key).is_free();
+        self.least.set_free(key);
         Ok(news)
     }
 
     fn is_free(&self, key: StateId) -> bool {
-        self.marks.get(key).is_free()
+        self.least.get(key).is_free()
     }
 
     fn has_mover(&self, key: StateId, process: ProcessId) -> bool {
-        self.marks.has_mover(key, process)
+        self.least.has_mover(key, process)
     }
 
     fn set_expanded(&mut self, key: StateId) -> Result<bool, StoreFull> {
-        let first = !self.marks.get(key).is_expanded();
-        self.marks.set_expanded(key);
+        let first = !self.least.get(key).is_expanded();
+        self.least.set_expanded(key);
         Ok(first)
     }
 
     fn is_expanded(&self, key: StateId) -> bool {
-        self.marks.get(key).is_expanded()
+        self.least.get(key).is_expanded()
     }
 
     fn defer(&mut self, key: StateId) -> Result<bool, StoreFull> {
-        Ok(self.marks.defer(key))
+        Ok(self.least.defer(key))
     }
 
     fn hash(&self, state: &[u8]) -> u64 {
@@ -111,7 +111,7 @@ impl<T: Store> Ledger for Numbered<'_, T> {
     }
 
     fn bytes(&self) -> usize {
-        self.store.bytes() + self.marks.bytes()
+        self.store.bytes() + self.least.bytes()
     }
 }
 
@@ -150,7 +150,7 @@ fn mix(key: u64, fact: u64) -> u64 {
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-impl<T: Store> Ledger for Bits<'_, T> {
+impl<T: Store> LossyVisited for Bits<'_, T> {
     type Key = u64;
 
     fn visit(

@@ -1,19 +1,19 @@
-//! What a bucketed search knows of the ways out of a state: per step, or per end of an indivisible
+//! What a bucketed search knows of the edges out of a state: per step, or per end of an indivisible
 //! sequence, where it leads and who moved.
 
 use crate::Options;
 use crate::search::shared::atomic_sequence::last_mover;
 use crate::search::shared::expansion::Watch;
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use preempt_core::{ProcessId, Step, System};
 
-/// In place of a mover: the way ends in a fault.
+/// In place of a mover: the edge ends in a fault.
 const FAULT: ProcessId = ProcessId(u16::MAX - 1);
 const NOT_PENDING: u32 = u32::MAX;
 
-/// A way out of a state that is being expanded.
+/// An edge out of a state that is being expanded.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct Edge {
     /// The number of the arrival, or of a fault.
     to: u32,
     /// The visit from which it leads.
@@ -27,7 +27,7 @@ pub(crate) struct Way {
     pub(crate) when: When,
 }
 
-/// When a way is gone.
+/// When an edge is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     Now,
@@ -37,7 +37,7 @@ pub(crate) enum When {
     Later,
 }
 
-impl Way {
+impl Edge {
     /// The number of its arrival, unless it ends in a fault.
     #[inline(always)]
     pub(crate) fn arrival(self) -> Option<usize> {
@@ -61,11 +61,11 @@ impl Way {
     }
 }
 
-/// Collects the ways out of the states that are expanded.
-pub(crate) struct Ways<'a, S: ?Sized> {
+/// Collects the edges out of the states that are expanded.
+pub(crate) struct Outgoing<'a, S: ?Sized> {
     system: &'a S,
-    pub(crate) tally: Tally,
-    pub(crate) list: Vec<Way>,
+    pub(crate) counters: Counters,
+    pub(crate) list: Vec<Edge>,
     arrivals: u32,
     /// The visit whose state is being expanded.
     visit: u32,
@@ -73,18 +73,18 @@ pub(crate) struct Ways<'a, S: ?Sized> {
     moving: u64,
     /// and the others.
     also_moving: Vec<ProcessId>,
-    /// The faults on ways, with their steps.
+    /// The faults on edges, with their steps.
     faults: Vec<(u32, Vec<Step>)>,
     /// Those of the state that is being expanded begin here.
     own_faults: usize,
 }
 
-impl<'a, S: System + ?Sized> Ways<'a, S> {
+impl<'a, S: System + ?Sized> Outgoing<'a, S> {
     pub(crate) fn new(system: &'a S, options: &Options) -> Self {
-        let tally = Tally::new(system, options);
-        Ways {
+        let counters = Counters::new(system, options);
+        Outgoing {
             system,
-            tally,
+            counters,
             list: Vec::new(),
             arrivals: 0,
             visit: 0,
@@ -110,9 +110,9 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
         self.arrivals = 0;
     }
 
-    /// The fault that a way ends in, and the steps to it.
-    pub(crate) fn fault(&self, way: Way) -> Option<(u32, Vec<Step>)> {
-        (way.mover == FAULT).then(|| self.faults[way.to as usize].clone())
+    /// The fault that an edge ends in, and the steps to it.
+    pub(crate) fn fault(&self, edge: Edge) -> Option<(u32, Vec<Step>)> {
+        (edge.mover == FAULT).then(|| self.faults[edge.to as usize].clone())
     }
 
     #[cold]
@@ -131,7 +131,7 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
         }
     }
 
-    /// Whether it has steps of all these, who are told as bits.
+    /// Whether it has steps of all these, given as bits.
     #[inline(always)]
     pub(crate) fn all_move(&self, processes: u64) -> bool {
         processes & !self.moving == 0
@@ -145,15 +145,15 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
         self.moving & !own != 0 || self.also_moving.iter().any(is_other)
     }
 
-    /// Of the ways from `first` on, says when those of each process are gone, and forgets those that are
+    /// Of the edges from `first` on, says when those of each process are taken, and forgets those that are
     /// not.
     #[inline(always)]
     pub(crate) fn decide(&mut self, first: usize, when: impl Fn(ProcessId) -> Option<When>) {
         let mut end = first;
         for at in first..self.list.len() {
-            let way = self.list[at];
-            if let Some(when) = when(way.process) {
-                self.list[end] = Way { when, ..way };
+            let edge = self.list[at];
+            if let Some(when) = when(edge.process) {
+                self.list[end] = Edge { when, ..edge };
                 end += 1;
             }
         }
@@ -165,11 +165,11 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
     #[cold]
     pub(crate) fn repeat_property(&mut self, first: usize, movers: impl Fn(ProcessId) -> bool) {
         for at in first..self.list.len() {
-            let way = self.list[at];
-            if way.process == ProcessId::PROPERTY {
-                let mover = |one| if way.mover == ProcessId::PROPERTY { one } else { way.mover };
+            let edge = self.list[at];
+            if edge.process == ProcessId::PROPERTY {
+                let mover = |one| if edge.mover == ProcessId::PROPERTY { one } else { edge.mover };
                 let others = (0..64).map(ProcessId).filter(|one| movers(*one));
-                self.list.extend(others.map(|one| Way { mover: mover(one), ..way }));
+                self.list.extend(others.map(|one| Edge { mover: mover(one), ..edge }));
             }
         }
     }
@@ -177,7 +177,7 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
     #[inline(always)]
     fn add(&mut self, to: u32, process: ProcessId, mover: ProcessId) {
         let (visit, pending) = (self.visit, NOT_PENDING);
-        self.list.push(Way {
+        self.list.push(Edge {
             to,
             visit,
             process,
@@ -189,7 +189,7 @@ impl<'a, S: System + ?Sized> Ways<'a, S> {
     }
 }
 
-impl<S: System + ?Sized> Watch for Ways<'_, S> {
+impl<S: System + ?Sized> Watch for Outgoing<'_, S> {
     #[inline(always)]
     fn begin_step(&mut self, step: Step) {
         match step.process.0 {
@@ -200,11 +200,11 @@ impl<S: System + ?Sized> Watch for Ways<'_, S> {
 
     #[inline(always)]
     fn step(&mut self, step: Step, _transient: bool) {
-        self.tally.take(self.system, step);
+        self.counters.take(self.system, step);
     }
 
     fn fault(&mut self, path: &[Step], fault: u32) {
-        if self.tally.reports(self.system, fault) {
+        if self.counters.reports(self.system, fault) {
             // A long sequence may fail again and again: one way to each fault is enough to show.
             let process = path[0].process;
             let is_known =

@@ -2,7 +2,7 @@
 //!
 //! Paper: [MQ07] Algorithm 1
 //!
-//! As `iterative.rs`, with the states dealt out by their hash: each worker stores, judges and
+//! As `buckets.rs`, with the states dealt out by their hash: each worker stores, judges and
 //! expands its own, and posts successors to the worker that owns them. Nothing is shared but letter
 //! boxes and a few counters, so a state is judged by one thread and the exact rule needs no locks.
 //! All workers finish a bucket before the next begins.
@@ -10,19 +10,19 @@
 //! Invariant: `busy` counts workers with something to do and letters not yet dealt with; when it is
 //! zero, the bucket is finished.
 
-use super::local_steps::Settler;
-use super::outgoing::Ways;
-use crate::search::bounded::least_preemptions::{LARGEST_BOUND, Marks, Visit};
-use crate::search::shared::atomic_sequence::{Chain, Event, last_mover};
+use super::local_steps::LocalSteps;
+use super::mailboxes::{Entry, Fault, Letter, Place, Shared, lock};
+use super::outgoing::Outgoing;
+use super::steps_between::steps_between;
+use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit};
+use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::{StateId, Store, hash};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
-use preempt_core::{
-    BoundRow, Enabled, Outcome, ProcessId, Statistics, Step, Stop, Switch, System, classify,
-};
+use preempt_core::{Enabled, Outcome, ProcessId, Statistics, Step, Stop, System};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 /// Explores bucket by bucket with `options.threads` workers, each over a store of its own.
@@ -77,7 +77,7 @@ fn search<S: System + ?Sized, T: Store + Send>(
         Some(fault) => Some(Counterexample::from_fault(system, Vec::new(), fault)),
         None => faults.into_iter().next().map(|fault| story(system, &workers, fault)),
     };
-    let cut = || workers.iter().find_map(|worker| worker.ways.tally.stop);
+    let cut = || workers.iter().find_map(|worker| worker.outgoing.counters.stop);
     finding.stop = (*lock(&shared.stop)).or_else(cut);
     finding.bound = *lock(&shared.bound);
     let states = workers.iter().map(|worker| worker.store.len() as u64).sum::<u64>();
@@ -96,95 +96,14 @@ fn search<S: System + ?Sized, T: Store + Send>(
         ..Statistics::default()
     };
     if finding.bound.is_none() && finding.stop.is_none() && finding.counterexample.is_none() {
-        let tallies = workers.into_iter().map(|worker| worker.ways.tally);
-        let all = tallies.reduce(|mut all, one| {
+        let all_counters = workers.into_iter().map(|worker| worker.outgoing.counters);
+        let all = all_counters.reduce(|mut all, one| {
             all.absorb(one);
             all
         });
         finding.unreached = all.map_or(Vec::new(), |all| all.finish(system, states).unreached);
     }
     Ok(finding)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A visit anywhere: the worker and its place in the worker's log.
-type Place = (u16, u32);
-
-#[derive(Clone, Copy)]
-struct Entry {
-    state: StateId,
-    parent: Option<Place>,
-    mover: Option<ProcessId>,
-}
-
-/// Successors for one worker.
-#[derive(Default)]
-struct Letter {
-    bytes: Vec<u8>,
-    /// Where each state ends, who moved last, and from where.
-    items: Vec<(usize, Option<ProcessId>, Option<Place>)>,
-}
-
-/// A violation: behind which visit, by which steps; a fault, or an invalid end.
-struct Fault {
-    place: Place,
-    path: Vec<Step>,
-    number: Option<u32>,
-}
-
-struct Shared {
-    boxes: Vec<Mutex<Vec<Letter>>>,
-    busy: AtomicUsize,
-    barrier: Barrier,
-    ended: AtomicBool,
-    stop: Mutex<Option<Stop>>,
-    faults: Mutex<Vec<Fault>>,
-    errors: AtomicU64,
-    max_errors: u64,
-    states: AtomicU64,
-    transitions: AtomicU64,
-    deferred: AtomicUsize,
-    bucket: AtomicU32,
-    last: u32,
-    extra: u32,
-    rows: Mutex<Vec<BoundRow>>,
-    bound: Mutex<Option<u32>>,
-}
-
-impl Shared {
-    fn end(&self, stop: Option<Stop>) {
-        if let Some(stop) = stop {
-            lock(&self.stop).get_or_insert(stop);
-        }
-        self.ended.store(true, Ordering::SeqCst);
-    }
-
-    fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::SeqCst)
-    }
-
-    fn report(&self, fault: Fault) {
-        let errors = 1 + self.errors.fetch_add(1, Ordering::SeqCst);
-        let mut faults = lock(&self.faults);
-        if faults.is_empty() {
-            faults.push(fault);
-        }
-        if self.max_errors != 0 && errors >= self.max_errors {
-            self.end(None);
-        }
-    }
-
-    fn row(&self) -> BoundRow {
-        BoundRow {
-            bound: self.bucket.load(Ordering::SeqCst),
-            states: self.states.load(Ordering::SeqCst),
-            transitions: 1 + self.transitions.load(Ordering::SeqCst),
-            errors: self.errors.load(Ordering::SeqCst),
-        }
-    }
 }
 
 /// Letters are posted when they hold so many successors.
@@ -200,9 +119,9 @@ struct Worker<'a, S: ?Sized, T> {
     reduce: bool,
     observed: bool,
     shared: &'a Shared,
-    ways: Ways<'a, S>,
+    outgoing: Outgoing<'a, S>,
     expander: Expander,
-    marks: Marks,
+    least: LeastPreemptions,
     log: Vec<Entry>,
     cursor: usize,
     deferred: Vec<u32>,
@@ -210,8 +129,8 @@ struct Worker<'a, S: ?Sized, T> {
     transitions: u64,
     revisits: u64,
     told_states: u64,
-    chain: Chain,
-    settler: Settler,
+    sequence: AtomicSequence,
+    local_steps: LocalSteps,
     enabled: Enabled,
     state: Vec<u8>,
 }
@@ -232,9 +151,9 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             reduce,
             observed: options.observed,
             shared,
-            ways: Ways::new(system, options),
+            outgoing: Outgoing::new(system, options),
             expander: Expander::new(),
-            marks: Marks::default(),
+            least: LeastPreemptions::default(),
             log: Vec::new(),
             cursor: 0,
             deferred: Vec::new(),
@@ -242,8 +161,8 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             transitions: 0,
             revisits: 0,
             told_states: 0,
-            chain: Chain::default(),
-            settler: Settler::new(options.observed),
+            sequence: AtomicSequence::default(),
+            local_steps: LocalSteps::new(options.observed),
             enabled: Enabled::new(),
             state: Vec::new(),
         }
@@ -255,7 +174,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let outcome = self.system.initial(&mut initial);
         let mut found = None;
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.ways.tally.reports(self.system, fault)
+            && self.outgoing.counters.reports(self.system, fault)
         {
             found = Some(fault);
         }
@@ -290,11 +209,11 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
                 }
             }
             self.work(&mut budget);
-            self.tell();
+            self.report();
             let deferred = std::mem::take(&mut self.deferred);
             waiting = deferred
                 .into_iter()
-                .filter(|&at| !self.marks.get(self.log[at as usize].state).is_free())
+                .filter(|&at| !self.least.get(self.log[at as usize].state).is_free())
                 .collect();
             self.shared.deferred.fetch_add(waiting.len(), Ordering::SeqCst);
             if self.shared.barrier.wait().is_leader() {
@@ -362,7 +281,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     }
 
     fn watch(&mut self, budget: &mut Option<&mut Budget>) {
-        self.tell();
+        self.report();
         let Some(budget) = budget else { return };
         let progress = Progress {
             states: self.shared.states.load(Ordering::Relaxed),
@@ -378,7 +297,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     }
 
     /// Adds what was counted since the last time to the shared counters.
-    fn tell(&mut self) {
+    fn report(&mut self) {
         let transitions = std::mem::take(&mut self.transitions);
         self.shared.transitions.fetch_add(transitions, Ordering::Relaxed);
         let states = self.store.len() as u64;
@@ -409,7 +328,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
             return;
         };
         let bucket = self.shared.bucket.load(Ordering::Relaxed);
-        if self.marks.visit(inserted.id, bucket, mover) == Visit::Covered {
+        if self.least.visit(inserted.id, bucket, mover) == Visit::Covered {
             return;
         }
         self.revisits += u64::from(!inserted.new);
@@ -456,19 +375,20 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     fn expand(&mut self, at: u32) {
         let entry = self.log[at as usize];
         self.load(entry);
-        let mark = self.marks.get(entry.state);
-        if !mark.is_expanded() {
-            self.marks.set_expanded(entry.state);
-            self.ways.tally.state_bytes = self.ways.tally.state_bytes.max(self.state.len());
-            if self.ways.tally.is_invalid_end(self.system, &self.state, &self.enabled) {
+        let record = self.least.get(entry.state);
+        if !record.is_expanded() {
+            self.least.set_expanded(entry.state);
+            self.outgoing.counters.state_bytes =
+                self.outgoing.counters.state_bytes.max(self.state.len());
+            if self.outgoing.counters.is_invalid_end(self.system, &self.state, &self.enabled) {
                 let place = (self.me as u16, at);
                 self.shared.report(Fault { place, path: Vec::new(), number: None });
             }
         }
         let mover = entry.mover.filter(|&mover| !self.enabled.of(mover).is_empty());
         let Some(mover) = mover else {
-            if entry.mover.is_none() || !mark.is_free() {
-                self.marks.set_free(entry.state);
+            if entry.mover.is_none() || !record.is_free() {
+                self.least.set_free(entry.state);
                 self.run_all_but_movers(at, entry.state);
             }
             return;
@@ -479,18 +399,18 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
         let is_other = |step: &Step| step.process != mover && step.process != ProcessId::PROPERTY;
         let others = enabled.steps().iter().any(is_other);
         self.enabled = enabled;
-        if others && !mark.is_free() && self.marks.defer(entry.state) {
+        if others && !record.is_free() && self.least.defer(entry.state) {
             self.deferred.push(at);
         }
     }
 
     fn expand_deferred(&mut self, at: u32) {
         let entry = self.log[at as usize];
-        if self.marks.get(entry.state).is_free() {
+        if self.least.get(entry.state).is_free() {
             return;
         }
         self.load(entry);
-        self.marks.set_free(entry.state);
+        self.least.set_free(entry.state);
         self.enabled.drop_property();
         self.run_all_but_movers(at, entry.state);
     }
@@ -498,77 +418,83 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     fn run_all_but_movers(&mut self, at: u32, id: StateId) {
         let enabled = std::mem::take(&mut self.enabled);
         for (process, steps) in enabled.by_process() {
-            if !self.marks.has_mover(id, process) {
+            if !self.least.has_mover(id, process) {
                 self.take(at, steps);
             }
         }
         self.enabled = enabled;
     }
 
-    /// Takes steps of one process in `self.state`, and all ways through the sequences behind them.
+    /// Takes steps of one process in `self.state`, and all paths through the sequences behind them.
     fn take(&mut self, at: u32, steps: &[Step]) {
         if self.reduce {
-            return steps.iter().for_each(|&step| self.take_and_settle(at, step));
+            return steps.iter().for_each(|&step| self.take_and_run_local(at, step));
         }
         self.expander.clear();
-        self.ways.clear();
-        self.ways.begin(at);
-        let (system, ways) = (self.system, &mut self.ways);
-        if self.expander.expand_selected(system, &self.state, steps, ways).is_err() {
+        self.outgoing.clear();
+        self.outgoing.begin(at);
+        let (system, outgoing) = (self.system, &mut self.outgoing);
+        if self.expander.expand_selected(system, &self.state, steps, outgoing).is_err() {
             return self.shared.end(Some(Stop::Memory));
         }
         let before = self.log[at as usize].mover;
-        let list = std::mem::take(&mut self.ways.list);
+        let list = std::mem::take(&mut self.outgoing.list);
         let bytes = std::mem::take(&mut self.expander.successors.data);
-        for &way in list.iter().take_while(|_| !self.shared.has_ended()) {
+        for &edge in list.iter().take_while(|_| !self.shared.has_ended()) {
             let place = (self.me as u16, at);
-            match way.arrival().map(|arrival| self.expander.arrivals[arrival]) {
+            match edge.arrival().map(|arrival| self.expander.arrivals[arrival]) {
                 Some(arrival) => {
-                    let mover = way.mover().or(before);
+                    let mover = edge.mover().or(before);
                     self.arrive(&bytes[arrival.start..arrival.end], mover, place);
                 }
                 None => {
-                    if let Some((number, path)) = self.ways.fault(way) {
+                    if let Some((number, path)) = self.outgoing.fault(edge) {
                         self.shared.report(Fault { place, path, number: Some(number) });
                     }
                 }
             }
         }
-        (self.ways.list, self.expander.successors.data) = (list, bytes);
+        (self.outgoing.list, self.expander.successors.data) = (list, bytes);
     }
 
     /// Takes a step, and then those that nobody else can notice.
-    fn take_and_settle(&mut self, at: u32, step: Step) {
-        let (mut chain, mut settler) =
-            (std::mem::take(&mut self.chain), std::mem::take(&mut self.settler));
+    fn take_and_run_local(&mut self, at: u32, step: Step) {
+        let (mut sequence, mut local_steps) =
+            (std::mem::take(&mut self.sequence), std::mem::take(&mut self.local_steps));
         let place = (self.me as u16, at);
         let before = self.log[at as usize].mover;
         let state = std::mem::take(&mut self.state);
-        chain.run(self.system, &state, step, &mut |path, event| {
+        sequence.run(self.system, &state, step, &mut |path, event| {
             let mover = last_mover(path, before);
             match event {
                 Event::Arrived(arrived) => {
-                    settler.run(self.system, path, arrived, &mut |path, event| {
-                        self.tell_event(place, path, mover, event);
+                    local_steps.run(self.system, path, arrived, &mut |path, event| {
+                        self.report_event(place, path, mover, event);
                     });
                 }
-                event => self.tell_event(place, path, mover, event),
+                event => self.report_event(place, path, mover, event),
             }
             !self.shared.has_ended()
         });
-        (self.chain, self.settler, self.state) = (chain, settler, state);
+        (self.sequence, self.local_steps, self.state) = (sequence, local_steps, state);
     }
 
-    fn tell_event(&mut self, place: Place, path: &[Step], mover: Option<ProcessId>, event: Event) {
+    fn report_event(
+        &mut self,
+        place: Place,
+        path: &[Step],
+        mover: Option<ProcessId>,
+        event: Event,
+    ) {
         match event {
             Event::Arrived(state) => {
                 for &step in path {
-                    self.ways.tally.take(self.system, step);
+                    self.outgoing.counters.take(self.system, step);
                 }
                 self.arrive(state, mover, place);
             }
             Event::Violated(fault) | Event::Broken(fault) => {
-                if self.ways.tally.reports(self.system, fault) {
+                if self.outgoing.counters.reports(self.system, fault) {
                     let path = path.to_vec();
                     self.shared.report(Fault { place, path, number: Some(fault) });
                 }
@@ -588,7 +514,7 @@ impl<'a, S: System + ?Sized, T: Store> Worker<'a, S, T> {
     }
 
     fn bytes(&self) -> usize {
-        self.store.bytes() + self.marks.bytes() + self.log.capacity() * size_of::<Entry>()
+        self.store.bytes() + self.least.bytes() + self.log.capacity() * size_of::<Entry>()
     }
 }
 
@@ -598,67 +524,27 @@ fn story<S: System + ?Sized, T: Store>(
     workers: &[Worker<S, T>],
     fault: Fault,
 ) -> Counterexample {
-    let mut way = Vec::new();
+    let mut visited = Vec::new();
     let mut place = Some(fault.place);
     while let Some((worker, at)) = place {
         let worker = &workers[usize::from(worker)];
         let entry = worker.log[at as usize];
         let mut state = Vec::new();
         worker.store.load(entry.state, &mut state);
-        way.push((state, entry.mover));
+        visited.push((state, entry.mover));
         place = entry.parent;
     }
-    way.reverse();
+    visited.reverse();
     let reduce = workers.iter().any(|worker| worker.reduce);
     let observed = workers.iter().any(|worker| worker.observed);
     let mut steps = Vec::new();
-    for pair in way.windows(2) {
+    for pair in visited.windows(2) {
         let ((state, last), (target, mover)) = (&pair[0], &pair[1]);
-        steps.extend(edge(system, reduce, observed, (state, *last), (target, *mover)));
+        steps.extend(steps_between(system, reduce, observed, (state, *last), (target, *mover)));
     }
     steps.extend(fault.path);
     match fault.number {
         Some(number) => Counterexample::from_fault(system, steps, number),
         None => Counterexample::invalid_end(steps),
     }
-}
-
-/// The cheapest steps from one stored state to the next.
-fn edge<S: System + ?Sized>(
-    system: &S,
-    reduce: bool,
-    observed: bool,
-    (state, last): (&[u8], Option<ProcessId>),
-    (target, mover): (&[u8], Option<ProcessId>),
-) -> Vec<Step> {
-    let (mut chain, mut settler) = (Chain::default(), Settler::new(observed));
-    let (mut copy, mut enabled) = (state.to_vec(), Enabled::new());
-    system.enabled(&mut copy, &mut enabled);
-    let mut best: Option<(bool, Vec<Step>)> = None;
-    for step in enabled.steps() {
-        let costs = classify(last, &enabled, step) == Switch::Preemption;
-        chain.run(system, state, *step, &mut |path, event| {
-            let Event::Arrived(arrived) = event else { return true };
-            if last_mover(path, last) != mover {
-                return true;
-            }
-            let mut offer = |path: &[Step], arrived: &[u8]| {
-                let better = best.as_ref().is_none_or(|(worse, _)| *worse && !costs);
-                if better && arrived == target {
-                    best = Some((costs, path.to_vec()));
-                }
-            };
-            if reduce {
-                settler.run(system, path, arrived, &mut |path, event| {
-                    if let Event::Arrived(arrived) = event {
-                        offer(path, arrived);
-                    }
-                });
-            } else {
-                offer(path, arrived);
-            }
-            true
-        });
-    }
-    best.map_or(Vec::new(), |(_, path)| path)
 }

@@ -3,7 +3,7 @@
 //! Bucketed searches keep of a visit only who moved last and where it came from. The steps between
 //! are found by trying all: among several the one that preempts nobody is taken, as the search did.
 
-use crate::search::shared::atomic_sequence::{Chain, Event, last_mover};
+use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
 use preempt_core::{Enabled, ProcessId, Step, Switch, System, classify};
 
 /// The last mover of a visit, and whether the last step was a transparent one.
@@ -45,7 +45,7 @@ pub(crate) fn retrace<S: System + ?Sized>(
     mut is_visit: impl FnMut(usize, &[u8]) -> bool,
 ) -> Option<Vec<Step>> {
     let (mut steps, mut state) = (Vec::new(), Vec::new());
-    let (mut chain, mut enabled) = (Chain::default(), Enabled::new());
+    let (mut sequence, mut enabled) = (AtomicSequence::default(), Enabled::new());
     system.initial(&mut state);
     for (before, pair) in movers.windows(2).enumerate() {
         enabled.clear();
@@ -53,7 +53,7 @@ pub(crate) fn retrace<S: System + ?Sized>(
         let mut best: Option<(bool, Vec<Step>, Vec<u8>)> = None;
         for step in enabled.steps() {
             let costs = classify(pair[0].process(), &enabled, step) == Switch::Preemption;
-            chain.run(system, &state, *step, &mut |path, event| {
+            sequence.run(system, &state, *step, &mut |path, event| {
                 if let Event::Arrived(arrived) = event {
                     let mover = last_mover(path, pair[0].process());
                     let same = pair[1].is_transparent() || mover == pair[1].process();

@@ -1,13 +1,13 @@
 //! The log of a bucketed search: every visit, and where it came from. From it executions are found again.
 //!
 //! Visits to a state before it is expanded are merged: the first of them does what all are for. So a visit
-//! tells where it came from by a visit to the state before, and by the process that went on from there.
+//! says where it came from by a visit to the state before, and by the process that went on from there.
 //!
 //! Invariant: a visit lies behind the one that it came from, and behind all visits that were merged into
 //! that one when its state was expanded.
 
 use super::retrace::{Mover, retrace};
-use crate::search::bounded::least_preemptions::{Marks, fits_mark};
+use crate::search::bounded::least_preemptions::{LeastPreemptions, fits_record};
 use crate::store::{StateId, Store};
 use preempt_core::{ProcessId, Step, System};
 
@@ -18,14 +18,14 @@ pub(crate) struct Entry {
     pub(crate) parent: u32,
     /// The last mover, or [`NOBODY`].
     pub(crate) mover: u16,
-    /// Without reduction the process that went on from the state before, if its number fits into a mark;
-    /// else [`UNTOLD`].
+    /// Without reduction the process that went on from the state before, if its number fits into a record;
+    /// else [`UNKNOWN_PROCESS`].
     pub(crate) by: u8,
     pub(crate) flags: u8,
 }
 
 pub(crate) const NOBODY: u16 = u16::MAX;
-pub(crate) const UNTOLD: u8 = u8::MAX;
+pub(crate) const UNKNOWN_PROCESS: u8 = u8::MAX;
 /// The last step was a transparent one.
 pub(crate) const TRANSPARENT: u8 = 1;
 /// Not the first visit to the state.
@@ -50,17 +50,19 @@ impl Entry {
 /// In place of the visit that the first one came from.
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
-/// The number of a process as an entry tells it.
+/// The number of a process as an entry keeps it.
 #[inline(always)]
-pub(crate) fn told(process: Option<ProcessId>) -> u8 {
-    process.filter(|process| fits_mark(*process)).map_or(UNTOLD, |process| process.0 as u8)
+pub(crate) fn packed(process: Option<ProcessId>) -> u8 {
+    process
+        .filter(|process| fits_record(*process))
+        .map_or(UNKNOWN_PROCESS, |process| process.0 as u8)
 }
 
 /// What executions are found again from.
 pub(crate) struct Past<'a, S: ?Sized, T> {
     pub(crate) system: &'a S,
     pub(crate) store: &'a T,
-    pub(crate) marks: &'a Marks,
+    pub(crate) least: &'a LeastPreemptions,
     pub(crate) log: &'a [Entry],
 }
 
@@ -88,8 +90,8 @@ impl<S: System + ?Sized, T: Store> Past<'_, S, T> {
     /// moved last in another one, which was merged, it is that one.
     fn visit_of(&self, by: u8, visit: u32, end: usize) -> usize {
         let (visit, first) = (visit as usize, self.log[visit as usize]);
-        let is_mover = |by: u8| self.marks.has_mover(first.state, ProcessId(by.into()));
-        if by == UNTOLD || first.mover == by.into() || !is_mover(by) {
+        let is_mover = |by: u8| self.least.has_mover(first.state, ProcessId(by.into()));
+        if by == UNKNOWN_PROCESS || first.mover == by.into() || !is_mover(by) {
             return visit;
         }
         let is_it = |entry: &Entry| entry.state == first.state && entry.mover == by.into();

@@ -12,7 +12,7 @@
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::frontier::{Frontier, Links, Sleepers};
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace;
 use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress, Reduction};
@@ -38,7 +38,7 @@ pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
         sleepers: Sleepers::new(store.is_exact() && options.reduction == Reduction::None),
         store,
         depth_limit: options.depth.unwrap_or(u64::MAX),
-        events: Events { system, tally: Tally::new(system, options), at: 0, first: None },
+        events: Events { system, counters: Counters::new(system, options), at: 0, first: None },
         levels: vec![0],
         head: 0,
         selector: Selector::new(options),
@@ -48,7 +48,7 @@ pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
         states: Vec::new(),
     };
     if let Err(StoreFull) = search.explore(budget) {
-        search.events.tally.stop = Some(Stop::Memory);
+        search.events.counters.stop = Some(Stop::Memory);
     }
     search.finish()
 }
@@ -86,7 +86,7 @@ struct Try {
 /// Counts what happens during expansions and remembers where the first error was.
 struct Events<'a, S: ?Sized> {
     system: &'a S,
-    tally: Tally,
+    counters: Counters,
     /// The state that is being expanded.
     at: usize,
     first: Option<(usize, Vec<Step>)>,
@@ -94,25 +94,25 @@ struct Events<'a, S: ?Sized> {
 
 impl<S: System + ?Sized> Events<'_, S> {
     fn error(&mut self, path: &[Step], example: impl FnOnce() -> Counterexample) {
-        if self.tally.is_enough() {
+        if self.counters.is_enough() {
             return;
         }
         if self.first.is_none() {
             self.first = Some((self.at, path.to_vec()));
         }
-        self.tally.error(example);
+        self.counters.error(example);
     }
 }
 
 impl<S: System + ?Sized> Watch for Events<'_, S> {
     #[inline(always)]
     fn step(&mut self, step: Step, transient: bool) {
-        self.tally.take(self.system, step);
-        self.tally.atomic_steps += u64::from(transient);
+        self.counters.take(self.system, step);
+        self.counters.atomic_steps += u64::from(transient);
     }
 
     fn fault(&mut self, path: &[Step], fault: u32) {
-        if self.tally.reports(self.system, fault) {
+        if self.counters.reports(self.system, fault) {
             let system = self.system;
             self.error(path, || Counterexample::from_fault(system, Vec::new(), fault));
         }
@@ -124,11 +124,11 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         let outcome = self.system.initial(&mut self.state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
             self.events.fault(&[], fault);
-            if matches!(outcome, Outcome::Broken(_)) || self.events.tally.is_enough() {
+            if matches!(outcome, Outcome::Broken(_)) || self.events.counters.is_enough() {
                 return Ok(());
             }
         }
-        self.events.tally.state_bytes = self.state.len();
+        self.events.counters.state_bytes = self.state.len();
         self.store.insert(&self.state)?;
         self.frontier.push(&self.state);
         self.links.push(0, 0);
@@ -143,11 +143,11 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                 if self.head > 0 {
                     self.levels.push(self.head);
                 }
-                self.events.tally.depth = self.levels.len() as u64 - 1;
+                self.events.counters.depth = self.levels.len() as u64 - 1;
                 self.frontier.advance();
                 self.sleepers.advance();
                 if self.levels.len() as u64 >= self.depth_limit {
-                    self.events.tally.stop = Some(Stop::Depth);
+                    self.events.counters.stop = Some(Stop::Depth);
                     return Ok(());
                 }
             }
@@ -155,12 +155,12 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                 false => self.batch(level_end)?,
                 true => self.reduced_batch(level_end)?,
             }
-            if self.events.tally.is_enough() {
+            if self.events.counters.is_enough() {
                 return Ok(());
             }
             let stop = budget.check_every(16, || Progress {
                 states: self.store.len() as u64,
-                transitions: self.store.len() as u64 + self.events.tally.matched,
+                transitions: self.store.len() as u64 + self.events.counters.matched,
                 depth: self.levels.len() as u64,
                 queue: (self.store.len() - self.head) as u64,
                 memory: self.store.bytes()
@@ -171,7 +171,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                 ..Progress::default()
             });
             if stop.is_some() {
-                self.events.tally.stop = stop;
+                self.events.counters.stop = stop;
                 return Ok(());
             }
         }
@@ -208,7 +208,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         let sleep_set = self.sleepers.pop();
         let (steps, slept) =
             self.expander.expand_awake(system, state, sleep_set, &mut self.events)?;
-        self.events.tally.matched += slept as u64;
+        self.events.counters.matched += slept as u64;
         Ok(steps)
     }
 
@@ -299,7 +299,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         let arrivals = &mut self.expander.arrivals;
         self.store.insert_batch(&self.expander.successors.data, arrivals)?;
         let new = self.store.len() - before;
-        self.events.tally.matched += (arrivals.len() - new) as u64;
+        self.events.counters.matched += (arrivals.len() - new) as u64;
         self.sleepers.push(arrivals, &self.expander.sleep_sets);
         if new > 0 {
             self.keep();
@@ -312,7 +312,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     fn keep(&mut self) {
         let arrivals = &self.expander.arrivals;
         let lengths = arrivals.iter().map(|arrival| arrival.end - arrival.start);
-        let longest = &mut self.events.tally.state_bytes;
+        let longest = &mut self.events.counters.state_bytes;
         *longest = lengths.fold(*longest, usize::max);
         if !self.frontier.is_used() && !self.links.is_used() {
             return;
@@ -324,7 +324,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     }
 
     fn check_end(&mut self) {
-        if self.events.tally.reports_deadlocks() && !self.system.is_valid_end(&self.state) {
+        if self.events.counters.reports_deadlocks() && !self.system.is_valid_end(&self.state) {
             self.events.error(&[], || Counterexample::invalid_end(Vec::new()));
         }
     }
@@ -332,7 +332,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     fn finish(mut self) -> Finding {
         let mut notes = Vec::new();
         if let Some((at, path)) = self.events.first.take()
-            && let Some(found) = &mut self.events.tally.first
+            && let Some(found) = &mut self.events.counters.first
         {
             let steps = match self.links.is_used() {
                 true => trace::along_links(self.system, &self.links, &*self.store, at, &path),
@@ -343,12 +343,12 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                 None => {
                     // Only a lossy store can confuse two states on the way.
                     notes.push("a violation was met, but no execution to it could be restored from the lossy store".to_owned());
-                    self.events.tally.first = None;
-                    self.events.tally.stop = Some(Stop::LossyStore);
+                    self.events.counters.first = None;
+                    self.events.counters.stop = Some(Stop::LossyStore);
                 }
             }
         }
-        let mut finding = self.events.tally.finish(self.system, self.store.len() as u64);
+        let mut finding = self.events.counters.finish(self.system, self.store.len() as u64);
         finding.notes = notes;
         finding
     }

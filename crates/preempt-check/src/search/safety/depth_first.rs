@@ -11,7 +11,7 @@ use super::in_place::InPlace;
 use super::state_access::{Copies, StateAccess};
 use super::window::{Frame, Window};
 use crate::reduce::{Pick, Reducer};
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use crate::store::{Exact, Inserted, StateId, Store, StoreFull, pages};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::engine::Request;
@@ -78,7 +78,7 @@ fn explore<S: System + ?Sized, T: Store, A: StateAccess>(
         system,
         store,
         depth_limit: options.depth.unwrap_or(u64::MAX),
-        tally: Tally::new(system, options),
+        counters: Counters::new(system, options),
         frames: Vec::new(),
         window: Window::new(window),
         on_stack: Vec::new(),
@@ -87,16 +87,16 @@ fn explore<S: System + ?Sized, T: Store, A: StateAccess>(
         sequence_steps: 0,
     };
     if let Err(Ended(stop)) = search.explore(budget) {
-        search.tally.stop = stop.or(search.tally.stop);
+        search.counters.stop = stop.or(search.counters.stop);
     }
-    search.tally.finish(system, search.store.len() as u64)
+    search.counters.finish(system, search.store.len() as u64)
 }
 
 struct DepthFirst<'a, S: ?Sized, T, A> {
     system: &'a S,
     store: &'a mut T,
     depth_limit: u64,
-    tally: Tally,
+    counters: Counters,
     frames: Vec<Frame>,
     window: Window<A>,
     /// One bit per stored state; unused without reduction.
@@ -124,10 +124,10 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         self.window.start(&state);
         self.run_sequences(true);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.tally.reports(self.system, fault)
+            && self.counters.reports(self.system, fault)
         {
             let system = self.system;
-            if self.tally.error(|| Counterexample::from_fault(system, Vec::new(), fault)) {
+            if self.counters.error(|| Counterexample::from_fault(system, Vec::new(), fault)) {
                 return Err(Ended(None));
             }
         }
@@ -146,26 +146,29 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
             if top.id.is_some() {
                 self.sequence_steps = 0;
             }
+            let header = &self.window.states.headers()[at];
+            let (transient, inner) = (header.is_transient(), header.inner_steps() as u32);
             let (step, outcome) = self.window.states.step(at);
-            let transient = self.window.states.headers()[at].is_transient();
-            self.tally.take(self.system, step);
+            self.counters.take(self.system, step);
             if outcome != Outcome::Done {
                 self.fault(outcome)?;
                 if matches!(outcome, Outcome::Broken(_)) {
                     continue;
                 }
             }
-            let inner = self.pass_inner(at);
+            if inner > 0 {
+                self.pass_inner(at, inner);
+            }
             let depth = below + self.system.depth_of(step) + inner;
             // Of a rendezvous the first half counts even if the second leads to a known state.
-            self.tally.depth = self.tally.depth.max(u64::from(depth) - 1);
+            self.counters.depth = self.counters.depth.max(u64::from(depth) - 1);
             if u64::from(depth) >= self.depth_limit {
-                self.tally.stop = Some(Stop::Depth);
-                self.tally.matched += 1;
+                self.counters.stop = Some(Stop::Depth);
+                self.counters.matched += 1;
                 continue;
             }
             if transient {
-                self.tally.atomic_steps += 1;
+                self.counters.atomic_steps += 1;
                 self.window.states.enter(at);
                 self.sequence_steps += 1;
                 self.arrive(depth, true, None)?;
@@ -180,7 +183,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
             }
             let poll = budget.poll(|| Progress {
                 states: self.store.len() as u64,
-                transitions: self.store.len() as u64 + self.tally.matched,
+                transitions: self.store.len() as u64 + self.counters.matched,
                 depth: self.frames.len() as u64,
                 queue: self.frames.len() as u64,
                 memory: self.memory(),
@@ -194,16 +197,11 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
     }
 
     /// Counts the steps of an indivisible sequence that lie between a step and its successor.
-    #[inline(always)]
-    fn pass_inner(&mut self, at: usize) -> u32 {
-        let inner = self.window.states.headers()[at].inner_steps() as u32;
-        if inner > 0 {
-            let (tally, system) = (&mut self.tally, self.system);
-            self.window.states.each_inner(at, |step| tally.take(system, step));
-            tally.atomic_steps += u64::from(inner);
-            self.sequence_steps = self.sequence_steps.saturating_add(inner);
-        }
-        inner
+    fn pass_inner(&mut self, at: usize, inner: u32) {
+        let (counters, system) = (&mut self.counters, self.system);
+        self.window.states.each_inner(at, |step| counters.take(system, step));
+        counters.atomic_steps += u64::from(inner);
+        self.sequence_steps = self.sequence_steps.saturating_add(inner);
     }
 
     /// Offers a successor to the store.
@@ -229,7 +227,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
     /// Enters the state that the search stands at, which is new (`id` given), or transient, or was so until now.
     fn arrive(&mut self, depth: u32, transient: bool, id: Option<StateId>) -> Result<(), Ended> {
         let bytes = self.window.states.state().len();
-        self.tally.state_bytes = self.tally.state_bytes.max(bytes);
+        self.counters.state_bytes = self.counters.state_bytes.max(bytes);
         let start = self.window.states.headers().len() as u32;
         let mut pick = self.fill_first(id.is_some());
         let mut id = id;
@@ -256,7 +254,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                 }
             }
         }
-        self.tally.depth = self.tally.depth.max(u64::from(depth));
+        self.counters.depth = self.counters.depth.max(u64::from(depth));
         let count = self.window.states.headers().len() as u32 - start;
         if let Some(id) = id {
             if let Some(below) = self.frames.last_mut() {
@@ -271,7 +269,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         pages::push(&mut self.frames, frame);
         self.hash_section(start, id)?;
         self.window.trim(&mut self.frames);
-        if count == 0 && pick == Pick::Everything && self.tally.reports_deadlocks() {
+        if count == 0 && pick == Pick::Everything && self.counters.reports_deadlocks() {
             self.check_end()?;
         }
         Ok(())
@@ -304,7 +302,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
     }
 
     fn matched(&mut self, id: StateId) {
-        self.tally.matched += 1;
+        self.counters.matched += 1;
         // Stores without numbers cannot tell; taking every known state to be on the stack is safe.
         if self.reducer.reduces()
             && id != StateId::UNKNOWN
@@ -398,12 +396,12 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
 
     fn fault(&mut self, outcome: Outcome) -> Result<(), Ended> {
         let (Outcome::Violated(fault) | Outcome::Broken(fault)) = outcome else { return Ok(()) };
-        if !self.tally.reports(self.system, fault) {
+        if !self.counters.reports(self.system, fault) {
             return Ok(());
         }
-        let steps = if self.tally.first.is_none() { self.path() } else { Vec::new() };
+        let steps = if self.counters.first.is_none() { self.path() } else { Vec::new() };
         let system = self.system;
-        match self.tally.error(|| Counterexample::from_fault(system, steps, fault)) {
+        match self.counters.error(|| Counterexample::from_fault(system, steps, fault)) {
             true => Err(Ended(None)),
             false => Ok(()),
         }
@@ -414,8 +412,8 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         if self.system.is_valid_end(self.window.states.state()) {
             return Ok(());
         }
-        let steps = if self.tally.first.is_none() { self.path() } else { Vec::new() };
-        match self.tally.error(|| Counterexample::invalid_end(steps)) {
+        let steps = if self.counters.first.is_none() { self.path() } else { Vec::new() };
+        match self.counters.error(|| Counterexample::invalid_end(steps)) {
             true => Err(Ended(None)),
             false => Ok(()),
         }

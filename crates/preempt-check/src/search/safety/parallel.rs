@@ -10,7 +10,7 @@
 
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::StoreFull;
@@ -65,13 +65,13 @@ fn search<S: System + ?Sized>(
         errors: AtomicU64::new(0),
         waiting: AtomicUsize::new(0),
     };
-    let mut tally = Tally::new(system, options);
-    let root = match team.begin(&mut tally) {
+    let mut counters = Counters::new(system, options);
+    let root = match team.begin(&mut counters) {
         Ok(Some(root)) => root,
-        Ok(None) => return Ok((tally.finish(system, 0), 0)),
+        Ok(None) => return Ok((counters.finish(system, 0), 0)),
         Err(StoreFull) => {
-            tally.stop = Some(Stop::Memory);
-            return Ok((tally.finish(system, 0), 0));
+            counters.stop = Some(Stop::Memory);
+            return Ok((counters.finish(system, 0), 0));
         }
     };
     let others = (1..threads).map(|number| {
@@ -81,18 +81,18 @@ fn search<S: System + ?Sized>(
     let outcomes = run_together(|| team.work(0, Some(budget)), others.collect())?;
     for (mut part, first) in outcomes {
         if let (Some((place, path)), Some(mut found)) = (first, part.first.take())
-            && tally.first.is_none()
+            && counters.first.is_none()
         {
             found.steps = team.trace(root, place, &path);
-            tally.first = Some(found);
+            counters.first = Some(found);
         }
-        tally.absorb(part);
+        counters.absorb(part);
     }
     if options.max_errors != 0 {
-        tally.errors = tally.errors.min(options.max_errors);
+        counters.errors = counters.errors.min(options.max_errors);
     }
     let bytes = team.store.bytes();
-    Ok((tally.finish(system, team.store.len() as u64), bytes))
+    Ok((counters.finish(system, team.store.len() as u64), bytes))
 }
 
 struct Team<'a, S: ?Sized> {
@@ -121,19 +121,19 @@ type Site = (Place, Vec<Step>);
 
 impl<S: System + ?Sized> Team<'_, S> {
     /// Stores and queues the initial state.
-    fn begin(&self, tally: &mut Tally) -> Result<Option<Place>, StoreFull> {
+    fn begin(&self, counters: &mut Counters) -> Result<Option<Place>, StoreFull> {
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-            if tally.reports(self.system, fault) {
-                tally.error(|| Counterexample::from_fault(self.system, Vec::new(), fault));
+            if counters.reports(self.system, fault) {
+                counters.error(|| Counterexample::from_fault(self.system, Vec::new(), fault));
             }
-            if matches!(outcome, Outcome::Broken(_)) || tally.is_enough() {
+            if matches!(outcome, Outcome::Broken(_)) || counters.is_enough() {
                 return Ok(None);
             }
         }
         let mut local = Local::new();
-        tally.state_bytes = state.len();
+        counters.state_bytes = state.len();
         let hash = self.store.hash(&state);
         let arrived = {
             let index = self.store.index();
@@ -163,7 +163,7 @@ impl<S: System + ?Sized> Team<'_, S> {
         Some(chunk)
     }
 
-    fn work(&self, number: usize, mut budget: Option<&mut Budget>) -> (Tally, Option<Site>) {
+    fn work(&self, number: usize, mut budget: Option<&mut Budget>) -> (Counters, Option<Site>) {
         let mut worker = Worker {
             team: self,
             number,
@@ -171,7 +171,7 @@ impl<S: System + ?Sized> Team<'_, S> {
             events: Events {
                 system: self.system,
                 errors: &self.errors,
-                tally: Tally::new(self.system, self.options),
+                counters: Counters::new(self.system, self.options),
                 at: 0,
                 first: None,
             },
@@ -187,17 +187,16 @@ impl<S: System + ?Sized> Team<'_, S> {
         let _end = EndForAll(&self.ended);
         let mut patience = 0;
         while !self.ended.load(Ordering::Relaxed) {
-            if let Some(stop) = budget
-                .as_mut()
-                .and_then(|budget| budget.check_every(16, || self.progress(&worker.events.tally)))
-            {
-                worker.events.tally.stop = Some(stop);
+            if let Some(stop) = budget.as_mut().and_then(|budget| {
+                budget.check_every(16, || self.progress(&worker.events.counters))
+            }) {
+                worker.events.counters.stop = Some(stop);
                 break;
             }
             if let Some(chunk) = self.take(number) {
                 patience = 0;
                 if let Err(StoreFull) = worker.process(&chunk) {
-                    worker.events.tally.stop = Some(Stop::Memory);
+                    worker.events.counters.stop = Some(Stop::Memory);
                     break;
                 }
                 worker.keep(chunk);
@@ -219,12 +218,12 @@ impl<S: System + ?Sized> Team<'_, S> {
             }
             self.idle.fetch_sub(1, Ordering::SeqCst);
         }
-        (worker.events.tally, worker.events.first)
+        (worker.events.counters, worker.events.first)
     }
 
-    fn progress(&self, tally: &Tally) -> Progress {
+    fn progress(&self, counters: &Counters) -> Progress {
         let states = self.store.len() as u64;
-        let matched = tally.matched * self.queues.len() as u64;
+        let matched = counters.matched * self.queues.len() as u64;
         Progress {
             states,
             transitions: states + matched,
@@ -238,16 +237,16 @@ impl<S: System + ?Sized> Team<'_, S> {
 
     /// The steps from the initial state to `place`, and `tail` behind them.
     fn trace(&self, root: Place, place: Place, tail: &[Step]) -> Vec<Step> {
-        let mut chain = vec![place];
-        while let Some(&last) = chain.last()
+        let mut sequence = vec![place];
+        while let Some(&last) = sequence.last()
             && last != root
         {
-            chain.push(self.store.parent(last));
+            sequence.push(self.store.parent(last));
         }
-        chain.reverse();
+        sequence.reverse();
         let (mut from, mut to) = (Vec::new(), Vec::new());
         let mut steps = Vec::new();
-        for link in chain.windows(2) {
+        for link in sequence.windows(2) {
             self.store.load(link[0], &mut from);
             self.store.load(link[1], &mut to);
             steps.extend(trace::between(self.system, &mut from, &to));
@@ -321,7 +320,7 @@ impl<S: System + ?Sized> Worker<'_, S> {
         let (system, state) = (self.team.system, &mut self.state);
         let (steps, slept) =
             self.expander.expand_awake(system, state, sleep_set, &mut self.events)?;
-        self.events.tally.matched += slept as u64;
+        self.events.counters.matched += slept as u64;
         if steps == 0 {
             self.check_end();
         }
@@ -393,7 +392,7 @@ impl<S: System + ?Sized> Worker<'_, S> {
                     let arrival = &arrivals[number as usize];
                     let at = candidates[number as usize];
                     match store.is_at(&index, at, &bytes[arrival.start..arrival.end]) {
-                        true => self.events.tally.matched += 1,
+                        true => self.events.counters.matched += 1,
                         false => new.push(number),
                     }
                 }
@@ -408,7 +407,7 @@ impl<S: System + ?Sized> Worker<'_, S> {
                     let (local, parent) = (&mut self.local, parents[number as usize]);
                     match store.insert((&index, at), local, arrival.hash, state, parent)? {
                         Arrived::New(place) => {
-                            let longest = &mut self.events.tally.state_bytes;
+                            let longest = &mut self.events.counters.state_bytes;
                             *longest = (*longest).max(state.len());
                             arrival.inserted.new = true;
                             added += 1;
@@ -416,7 +415,7 @@ impl<S: System + ?Sized> Worker<'_, S> {
                                 sleep_sets.get(number as usize).copied().unwrap_or_default();
                             self.found.push(Waiting { place, sleep_set });
                         }
-                        Arrived::Known => self.events.tally.matched += 1,
+                        Arrived::Known => self.events.counters.matched += 1,
                         Arrived::Crowded => {
                             crowded = true;
                             break;
@@ -449,8 +448,8 @@ impl<S: System + ?Sized> Worker<'_, S> {
     }
 
     fn check_end(&mut self) {
-        let tally = &self.events.tally;
-        if tally.reports_deadlocks() && !self.team.system.is_valid_end(&self.state) {
+        let counters = &self.events.counters;
+        if counters.reports_deadlocks() && !self.team.system.is_valid_end(&self.state) {
             self.events.error(&[], || Counterexample::invalid_end(Vec::new()));
         }
     }
@@ -461,7 +460,7 @@ struct Events<'a, S: ?Sized> {
     system: &'a S,
     /// The errors of all threads.
     errors: &'a AtomicU64,
-    tally: Tally,
+    counters: Counters,
     /// The state that is being expanded.
     at: Place,
     first: Option<Site>,
@@ -472,7 +471,7 @@ impl<S: System + ?Sized> Events<'_, S> {
         if self.first.is_none() {
             self.first = Some((self.at, path.to_vec()));
         }
-        self.tally.error(example);
+        self.counters.error(example);
         self.errors.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -480,12 +479,12 @@ impl<S: System + ?Sized> Events<'_, S> {
 impl<S: System + ?Sized> Watch for Events<'_, S> {
     #[inline(always)]
     fn step(&mut self, step: Step, transient: bool) {
-        self.tally.take(self.system, step);
-        self.tally.atomic_steps += u64::from(transient);
+        self.counters.take(self.system, step);
+        self.counters.atomic_steps += u64::from(transient);
     }
 
     fn fault(&mut self, path: &[Step], fault: u32) {
-        if self.tally.reports(self.system, fault) {
+        if self.counters.reports(self.system, fault) {
             let system = self.system;
             self.error(path, || Counterexample::from_fault(system, Vec::new(), fault));
         }

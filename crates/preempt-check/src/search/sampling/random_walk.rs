@@ -6,7 +6,7 @@
 //! to run into and proves nothing; the distinct states it saw are counted, so that its coverage can be
 //! compared with that of the other searches.
 
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use crate::store::Store;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Enabled, Outcome, Stop, System};
@@ -24,7 +24,7 @@ pub(crate) fn random_walk<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let mut tally = Tally::new(system, options);
+    let mut counters = Counters::new(system, options);
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let (mut state, mut enabled, mut path) = (Vec::new(), Enabled::new(), Vec::new());
     let longest = options.depth.unwrap_or(STEPS);
@@ -34,8 +34,8 @@ pub(crate) fn random_walk<S: System + ?Sized, T: Store>(
         path.clear();
         let outcome = system.initial(&mut state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && tally.reports(system, fault)
-            && tally.error(|| Counterexample::from_fault(system, Vec::new(), fault))
+            && counters.reports(system, fault)
+            && counters.error(|| Counterexample::from_fault(system, Vec::new(), fault))
         {
             break;
         }
@@ -46,13 +46,13 @@ pub(crate) fn random_walk<S: System + ?Sized, T: Store>(
             enabled.clear();
             system.enabled(&mut state, &mut enabled);
             if !system.is_transient(&state) && store.insert(&state).is_err() {
-                tally.stop = Some(Stop::Memory);
+                counters.stop = Some(Stop::Memory);
                 break 'walks;
             }
-            tally.depth = tally.depth.max(depth);
+            counters.depth = counters.depth.max(depth);
             if enabled.is_empty() {
-                if tally.is_invalid_end(system, &state, &enabled)
-                    && tally.error(|| Counterexample::invalid_end(path.clone()))
+                if counters.is_invalid_end(system, &state, &enabled)
+                    && counters.error(|| Counterexample::invalid_end(path.clone()))
                 {
                     break 'walks;
                 }
@@ -61,11 +61,11 @@ pub(crate) fn random_walk<S: System + ?Sized, T: Store>(
             let step = enabled.steps()[random.below(enabled.steps().len())];
             path.push(step);
             steps_taken += 1;
-            tally.take(system, step);
+            counters.take(system, step);
             let outcome = system.apply(&mut state, step);
             if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-                && tally.reports(system, fault)
-                && tally.error(|| Counterexample::from_fault(system, path.clone(), fault))
+                && counters.reports(system, fault)
+                && counters.error(|| Counterexample::from_fault(system, path.clone(), fault))
             {
                 break 'walks;
             }
@@ -80,12 +80,12 @@ pub(crate) fn random_walk<S: System + ?Sized, T: Store>(
                 ..Progress::default()
             });
             if stop.is_some() {
-                tally.stop = stop;
+                counters.stop = stop;
                 break 'walks;
             }
         }
     }
-    let mut finding = tally.finish(system, store.len() as u64);
+    let mut finding = counters.finish(system, store.len() as u64);
     finding.stop = finding.stop.or(Some(Stop::Sampling));
     finding.unreached.clear();
     finding.statistics.transitions = steps_taken;

@@ -1,9 +1,9 @@
 //! One step of a process, with the indivisible sequence that may follow it.
 //!
-//! Searches see only the states in which anybody may move. From such a state a [`Chain`] takes a
-//! step, passes through the transient states behind it, and tells where it arrives.
+//! Searches see only the states in which anybody may move. From such a state a [`AtomicSequence`] takes a
+//! step, passes through the transient states behind it, and says where it arrives.
 //!
-//! Invariant: every stable state that can be reached through transient states alone is told, also by
+//! Invariant: every stable state that can be reached through transient states alone is reported, also by
 //! a shortest path. Sequences that meet again or run in circles are not walked twice: after the
 //! first branching, or when a sequence gets long, transient states are remembered.
 
@@ -20,7 +20,7 @@ pub(crate) fn last_mover(path: &[Step], before: Option<ProcessId>) -> Option<Pro
 
 /// What happened on the way.
 pub(crate) enum Event<'a> {
-    /// The last step of the path violated an assertion; its successor is told as well.
+    /// The last step of the path violated an assertion; its successor is reported as well.
     Violated(u32),
     /// The last step of the path could not be completed.
     Broken(u32),
@@ -30,7 +30,7 @@ pub(crate) enum Event<'a> {
 
 /// Reusable buffers.
 #[derive(Default)]
-pub(crate) struct Chain {
+pub(crate) struct AtomicSequence {
     path: Vec<Step>,
     frames: Vec<Frame>,
     /// Buffers of frames that are not in use.
@@ -51,8 +51,8 @@ struct Frame {
 /// Straight sequences longer than this may be running in circles.
 const LONG: usize = 256;
 
-impl Chain {
-    /// Takes `step` in `state`, and every way through the transient states behind it. `tell` gets
+impl AtomicSequence {
+    /// Takes `step` in `state`, and every way through the transient states behind it. `report` gets
     /// the steps so far and the event, and may end the walk by returning `false`; then so does
     /// this.
     pub(crate) fn run<S: System + ?Sized>(
@@ -60,7 +60,7 @@ impl Chain {
         system: &S,
         state: &[u8],
         step: Step,
-        tell: &mut impl FnMut(&[Step], Event) -> bool,
+        report: &mut impl FnMut(&[Step], Event) -> bool,
     ) -> bool {
         self.path.clear();
         self.seen.clear();
@@ -88,12 +88,12 @@ impl Chain {
             match system.apply(&mut self.scratch, step) {
                 Outcome::Done => {}
                 Outcome::Violated(fault) => {
-                    if !tell(&self.path, Event::Violated(fault)) {
+                    if !report(&self.path, Event::Violated(fault)) {
                         return false;
                     }
                 }
                 Outcome::Broken(fault) => {
-                    if !tell(&self.path, Event::Broken(fault)) {
+                    if !report(&self.path, Event::Broken(fault)) {
                         return false;
                     }
                     continue;
@@ -117,7 +117,7 @@ impl Chain {
                     continue;
                 }
             }
-            if !tell(&self.path, Event::Arrived(&mut self.scratch)) {
+            if !report(&self.path, Event::Arrived(&mut self.scratch)) {
                 return false;
             }
         }

@@ -195,7 +195,7 @@ impl Expander {
         self.arrivals.reserve(headers.len());
         let mut result = Ok(headers.len());
         for (at, header) in headers.iter().enumerate() {
-            let (step, outcome) = self.successors.step_of(at, header);
+            let step = self.successors.step_of(at, header).0;
             watch.begin_step(step);
             if header.result == 0 {
                 let range = header.range();
@@ -203,7 +203,7 @@ impl Expander {
                 let bytes = self.successors.data.get(range.clone()).unwrap_or_default();
                 watch.arrive(&[step], bytes);
                 self.arrivals.push(Pending::new(0, range.start, range.end));
-            } else if let Err(full) = self.pass_on_one(system, header, (step, outcome), watch) {
+            } else if let Err(full) = self.pass_on_one(system, (at, header), watch) {
                 result = Err(full);
                 break;
             }
@@ -220,10 +220,10 @@ impl Expander {
     fn pass_on_one<S: System + ?Sized>(
         &mut self,
         system: &S,
-        header: &SuccessorHeader,
-        (step, outcome): (Step, Outcome),
+        (at, header): (usize, &SuccessorHeader),
         watch: &mut impl Watch,
     ) -> Result<(), StoreFull> {
+        let (step, outcome) = self.successors.step_of(at, header);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
             watch.fault(&[step], fault);
         }

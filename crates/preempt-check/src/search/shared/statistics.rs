@@ -6,7 +6,7 @@ use preempt_core::{Enabled, FaultKind, Statistics, Step, Stop, System};
 
 /// The counters of one search.
 #[derive(Debug)]
-pub(crate) struct Tally {
+pub(crate) struct Counters {
     pub(crate) matched: u64,
     pub(crate) atomic_steps: u64,
     pub(crate) depth: u64,
@@ -21,9 +21,9 @@ pub(crate) struct Tally {
     max_errors: u64,
 }
 
-impl Tally {
+impl Counters {
     pub(crate) fn new<S: System + ?Sized>(system: &S, options: &Options) -> Self {
-        Tally {
+        Counters {
             matched: 0,
             atomic_steps: 0,
             depth: 0,
@@ -83,7 +83,7 @@ impl Tally {
         }
     }
 
-    /// Counts an error; `example` tells its story if it is the first. Says whether to stop.
+    /// Counts an error; `example` describes it if it is the first. Says whether to stop.
     pub(crate) fn error(&mut self, example: impl FnOnce() -> Counterexample) -> bool {
         self.errors += 1;
         if self.first.is_none() {
@@ -99,7 +99,7 @@ impl Tally {
     }
 
     /// Adds the counters of another part of the same search.
-    pub(crate) fn absorb(&mut self, other: Tally) {
+    pub(crate) fn absorb(&mut self, other: Counters) {
         self.matched += other.matched;
         self.atomic_steps += other.atomic_steps;
         self.depth = self.depth.max(other.depth);

@@ -2,7 +2,7 @@
 //!
 //! No predecessor is remembered where the store keeps the states: the states of one level have
 //! consecutive numbers, so a predecessor is found by expanding the level before. That costs at most
-//! the search once more, and only when there is something to tell. Lossy stores come with links.
+//! the search once more, and only when there is something to report. Lossy stores come with links.
 
 use super::expansion::{Expander, Watch};
 use super::frontier::Links;
@@ -57,20 +57,20 @@ pub(crate) fn along_links<S: System + ?Sized, T: Store>(
     at: usize,
     tail: &[Step],
 ) -> Option<Vec<Step>> {
-    let mut chain = vec![at];
-    while let Some(&last) = chain.last()
+    let mut sequence = vec![at];
+    while let Some(&last) = sequence.last()
         && last != 0
     {
-        chain.push(links.parent(last));
+        sequence.push(links.parent(last));
     }
-    chain.pop();
-    chain.reverse();
+    sequence.pop();
+    sequence.reverse();
     let mut initial = Vec::new();
     system.initial(&mut initial);
     // Several states can have the tag of a link: try one after the other.
     let mut open = vec![(0, Vec::new(), initial)];
     while let Some((depth, steps, mut state)) = open.pop() {
-        let Some(&next) = chain.get(depth) else {
+        let Some(&next) = sequence.get(depth) else {
             let steps: Vec<Step> = [steps.as_slice(), tail].concat();
             if preempt_core::replay(system, &steps).is_ok() {
                 return Some(steps);

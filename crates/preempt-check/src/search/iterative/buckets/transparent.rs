@@ -8,28 +8,19 @@
 //! Invariant: a transparent step is taken alone only if one of its successors has a visit that is expanded
 //! later than this one, so no process is put off for ever.
 
-use super::{Bucketed, Entry, Turn, Who, when};
-use crate::search::iterative::outgoing::{Way, When};
+use super::{Bucketed, Task, Turn, Who, when};
+use crate::search::iterative::outgoing::{Edge, When};
+use crate::search::iterative::visit_log::Entry;
 use crate::search::shared::end::End;
 use crate::store::{Pending, StateId, Store};
 use preempt_core::{Locality, ProcessId, System};
-
-/// A visit to be dealt with, and what was found out about its state.
-#[derive(Clone, Copy)]
-pub(super) struct Task {
-    visit: u32,
-    /// Where the ways out of the state that were found begin and end.
-    ways: (u32, u32),
-    turn: Turn,
-    invalid_end: bool,
-}
 
 impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// With reduction: what a visit is for is known when it is acted on.
     pub(super) fn add_task(&mut self, visit: u32, first: usize, turn: Turn, invalid_end: bool) {
         self.want_some(self.log[visit as usize], first, turn);
-        let ways = (first as u32, self.ways.list.len() as u32);
-        self.tasks.push(Task { visit, ways, turn, invalid_end });
+        let outgoing = (first as u32, self.outgoing.list.len() as u32);
+        self.tasks.push(Task { visit, outgoing, turn, invalid_end });
     }
 
     /// Runs what a visit adds, after trying to get by with a process whose steps nobody notices.
@@ -42,11 +33,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             }
         }
         let rest = self.put_off(task.visit, entry.state, task.turn);
-        for at in task.ways.0..task.ways.1 {
-            let mut way = self.ways.list[at as usize];
-            if let Some(when) = when(&self.marks, entry, task.turn, rest, way.process) {
-                way.when = when;
-                self.follow(way, None)?;
+        for at in task.outgoing.0..task.outgoing.1 {
+            let mut edge = self.outgoing.list[at as usize];
+            if let Some(when) = when(&self.least, entry, task.turn, rest, edge.process) {
+                edge.when = when;
+                self.follow(edge, None)?;
             }
         }
         Ok(())
@@ -56,14 +47,14 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// with a successor that is yet to be expanded.
     fn run_transparent(&mut self, task: &Task) -> Result<bool, End> {
         let mover = task.turn.mover.filter(|_| task.turn.who != Who::Everybody);
-        let (mut at, end) = (task.ways.0 as usize, task.ways.1 as usize);
+        let (mut at, end) = (task.outgoing.0 as usize, task.outgoing.1 as usize);
         while at < end {
-            let Way { process, transparent, .. } = self.ways.list[at];
+            let Edge { process, transparent, .. } = self.outgoing.list[at];
             let mut open = false;
-            while at < end && self.ways.list[at].process == process {
+            while at < end && self.outgoing.list[at].process == process {
                 if transparent {
-                    let way = self.ways.list[at];
-                    open |= self.follow(way, Some(mover))?;
+                    let edge = self.outgoing.list[at];
+                    open |= self.follow(edge, Some(mover))?;
                 }
                 at += 1;
             }
@@ -82,14 +73,14 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             Who::Movers(_) => (self.find_transparent(first), self.looks_ahead()),
         };
         let rest = rest.then_some(When::Now);
-        for way in &mut self.ways.list[first..] {
+        for edge in &mut self.outgoing.list[first..] {
             let wanted = match alone {
-                Some(alone) => way.process == alone,
-                None => when(&self.marks, entry, turn, rest, way.process).is_some(),
+                Some(alone) => edge.process == alone,
+                None => when(&self.least, entry, turn, rest, edge.process).is_some(),
             };
-            if wanted && let Some(arrival) = way.arrival() {
+            if wanted && let Some(arrival) = edge.arrival() {
                 let arrival = self.expander.arrivals[arrival];
-                way.set_pending(self.pending.len());
+                edge.set_pending(self.pending.len());
                 self.pending.push(Pending::new(0, arrival.start, arrival.end));
             }
         }
@@ -101,17 +92,17 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             && !(self.observed && self.system.is_visible(&self.state, process))
     }
 
-    /// Marks the ways from `first` on that touch nothing shared; gives the first process that has
+    /// Marks the edges from `first` on that touch nothing shared; gives the first process that has
     /// such.
     fn find_transparent(&mut self, first: usize) -> Option<ProcessId> {
         let mut found = None;
         let (system, state, observed) = (self.system, &self.state, self.observed);
-        for ways in self.ways.list[first..].chunk_by_mut(|a, b| a.process == b.process) {
-            let process = ways[0].process;
+        for edges in self.outgoing.list[first..].chunk_by_mut(|a, b| a.process == b.process) {
+            let process = edges[0].process;
             if system.locality(state, process) == Locality::Local
                 && !(observed && system.is_visible(state, process))
             {
-                ways.iter_mut().for_each(|way| way.transparent = true);
+                edges.iter_mut().for_each(|edge| edge.transparent = true);
                 found = found.or(Some(process));
             }
         }
@@ -119,8 +110,8 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     }
 
     /// With reduction: the number of the state where a way arrives, which is stored if it is not yet.
-    pub(super) fn stored(&mut self, way: Way, arrival: usize) -> Result<StateId, End> {
-        if let Some(pending) = way.pending() {
+    pub(super) fn stored(&mut self, edge: Edge, arrival: usize) -> Result<StateId, End> {
+        if let Some(pending) = edge.pending() {
             return Ok(self.pending[pending].inserted.id);
         }
         let Pending { start, end, .. } = self.expander.arrivals[arrival];

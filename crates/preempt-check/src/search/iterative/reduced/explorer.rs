@@ -14,7 +14,7 @@ use crate::Options;
 use crate::reduce::{Ahead, Signalled};
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use preempt_core::engine::ProcessSelection;
 use preempt_core::{Locality, ObjectSet, ProcessId, Step, System};
 
@@ -80,7 +80,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
         Explorer {
             system,
             ahead: Ahead::new(options.reduction, signalled),
-            outgoing: Outgoing::new(system, Tally::new(system, options)),
+            outgoing: Outgoing::new(system, Counters::new(system, options)),
             expander: Expander::new(),
             state: Vec::new(),
             localities: Vec::new(),
@@ -100,8 +100,8 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     fn enter(&mut self) {
         self.expander.clear();
         self.outgoing.clear();
-        let tally = &mut self.outgoing.tally;
-        tally.state_bytes = tally.state_bytes.max(self.state.len());
+        let counters = &mut self.outgoing.counters;
+        counters.state_bytes = counters.state_bytes.max(self.state.len());
     }
 
     /// Deals with a visit to `self.state`.
@@ -127,8 +127,8 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
             return Ok(());
         }
         if self.outgoing.is_empty() {
-            let is_bad =
-                self.outgoing.tally.reports_deadlocks() && !self.system.is_valid_end(&self.state);
+            let is_bad = self.outgoing.counters.reports_deadlocks()
+                && !self.system.is_valid_end(&self.state);
             return if is_bad { visits.invalid_end(at.number) } else { Ok(()) };
         }
         self.hash_all(visits);

@@ -14,7 +14,7 @@
 //! 2. If no candidate does, the last mover goes on, and everybody else with one preemption more. Where
 //!    nobody was the last mover, everybody goes on for free.
 //!
-//! Counts are lower bounds: a violation that is found may need more preemptions, which its replay tells.
+//! Counts are lower bounds: a violation that is found may need more preemptions, which its replay says.
 //! None within the bound is lost; the book's chapter on bounded reduction has the proof.
 //!
 //! Invariant: a bucket is finished when all visits at its count are expanded, and all that were found
@@ -134,7 +134,7 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
         let mut initial = Vec::new();
         let outcome = self.visits.system.initial(&mut initial);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.explorer.outgoing.tally.reports(self.visits.system, fault)
+            && self.explorer.outgoing.counters.reports(self.visits.system, fault)
         {
             self.visits.note(None, &[], Some(fault))?;
         }
@@ -219,6 +219,7 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
 
     fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.visits.bucket,
             states: self.visits.shard.states,
             transitions: 1 + self.explorer.transitions,
@@ -295,9 +296,9 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
             rows,
             bound,
             end,
-            tally: {
-                self.visits.violations.finish(&mut self.explorer.outgoing.tally);
-                self.explorer.outgoing.tally
+            counters: {
+                self.visits.violations.finish(&mut self.explorer.outgoing.counters);
+                self.explorer.outgoing.counters
             },
         };
         conclusion.finding(system, budget)

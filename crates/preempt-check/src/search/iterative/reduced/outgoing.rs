@@ -7,7 +7,7 @@
 
 use crate::search::shared::atomic_sequence::last_mover;
 use crate::search::shared::expansion::Watch;
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use preempt_core::{ProcessId, Step, System};
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ struct Group {
 /// Collects the edges out of a state.
 pub(super) struct Outgoing<'a, S: ?Sized> {
     system: &'a S,
-    pub(super) tally: Tally,
+    pub(super) counters: Counters,
     edges: Vec<Edge>,
     /// The steps that the state has, as far as it was looked at.
     steps: Vec<Step>,
@@ -84,10 +84,10 @@ pub(super) struct Outgoing<'a, S: ?Sized> {
 const MOST_LOOKED_AT: u16 = 64;
 
 impl<'a, S: System + ?Sized> Outgoing<'a, S> {
-    pub(super) fn new(system: &'a S, tally: Tally) -> Self {
+    pub(super) fn new(system: &'a S, counters: Counters) -> Self {
         Outgoing {
             system,
-            tally,
+            counters,
             edges: Vec::new(),
             steps: Vec::new(),
             groups: Vec::new(),
@@ -223,11 +223,11 @@ impl<S: System + ?Sized> Watch for Outgoing<'_, S> {
 
     #[inline(always)]
     fn step(&mut self, step: Step, _transient: bool) {
-        self.tally.take(self.system, step);
+        self.counters.take(self.system, step);
     }
 
     fn fault(&mut self, path: &[Step], fault: u32) {
-        if self.tally.reports(self.system, fault) {
+        if self.counters.reports(self.system, fault) {
             // A long sequence may fail again and again: one way to each fault is enough to show.
             let is_known = |(known, steps): &(u32, Vec<Step>)| {
                 *known == fault && steps[0].process == path[0].process

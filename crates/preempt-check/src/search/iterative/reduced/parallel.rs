@@ -220,6 +220,7 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
 
     fn row(&self) -> BoundRow {
         BoundRow {
+            stale: None,
             bound: self.bucket(),
             states: self.states.load(Ordering::Relaxed),
             transitions: 1 + self.transitions.load(Ordering::Relaxed),
@@ -254,17 +255,17 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
         budget: &Budget,
     ) -> Finding {
         let memory = self.bytes() + workers.iter().map(|w| w.explorer.bytes()).sum::<usize>();
-        let tallies = workers.into_iter().map(|worker| worker.explorer.outgoing.tally);
-        let tally = tallies.reduce(|mut all, one| {
+        let tallies = workers.into_iter().map(|worker| worker.explorer.outgoing.counters);
+        let counters = tallies.reduce(|mut all, one| {
             all.absorb(one);
             all
         });
-        let mut tally = tally.expect("there is at least one worker");
+        let mut counters = counters.expect("there is at least one worker");
         let options = Options { max_errors: 0, ..Options::default() };
         let met = std::mem::replace(&mut *lock(&self.violations), Violations::new(&options));
-        met.finish(&mut tally);
+        met.finish(&mut counters);
         let conclusion = Conclusion {
-            tally,
+            counters,
             states: self.states.load(Ordering::Relaxed),
             transitions: 1 + self.transitions.load(Ordering::Relaxed),
             revisits: self.shards.iter().map(|shard| lock(shard).revisits).sum(),
@@ -283,8 +284,8 @@ struct Worker<'a, 's, S: ?Sized, T> {
     team: &'a Team<'s, S, T>,
     explorer: Explorer<'s, S>,
     table: Table<'a, 's, S, T>,
-    /// What was told to the team of the explorer's transitions.
-    told: u64,
+    /// What was reported to the team of the explorer's transitions.
+    reported: u64,
 }
 
 /// The visits, as one worker sees them.
@@ -301,7 +302,7 @@ struct Table<'a, 's, S: ?Sized, T> {
 impl<'a, 's, S: System + ?Sized, T: Store> Worker<'a, 's, S, T> {
     fn new(me: usize, team: &'a Team<'s, S, T>, explorer: Explorer<'s, S>) -> Self {
         let table = Table { team, found: VecDeque::new(), kept: Vec::new(), states: 0 };
-        Worker { me, team, explorer, table, told: 0 }
+        Worker { me, team, explorer, table, reported: 0 }
     }
 
     fn start(&mut self) {
@@ -309,7 +310,7 @@ impl<'a, 's, S: System + ?Sized, T: Store> Worker<'a, 's, S, T> {
         let outcome = self.team.system.initial(&mut initial);
         let mut result = Ok(());
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.explorer.outgoing.tally.reports(self.team.system, fault)
+            && self.explorer.outgoing.counters.reports(self.team.system, fault)
         {
             result = self.team.note(None, &[], Some(fault));
         }
@@ -332,7 +333,7 @@ impl<'a, 's, S: System + ?Sized, T: Store> Worker<'a, 's, S, T> {
                 }
                 done += 1;
                 if done % LOOK_EVERY == 0 {
-                    self.tell();
+                    self.report();
                     self.watch(&mut budget);
                 }
                 self.share();
@@ -342,13 +343,13 @@ impl<'a, 's, S: System + ?Sized, T: Store> Worker<'a, 's, S, T> {
                 break;
             }
         }
-        self.tell();
+        self.report();
     }
 
     /// Waits for work; says whether there is none left anywhere.
     fn rests(&mut self, budget: &mut Option<&mut Budget>) -> bool {
         let team = self.team;
-        self.tell();
+        self.report();
         team.idle.fetch_add(1, Ordering::SeqCst);
         while !team.has_ended() {
             if team.idle.load(Ordering::SeqCst) == team.threads {
@@ -373,9 +374,9 @@ impl<'a, 's, S: System + ?Sized, T: Store> Worker<'a, 's, S, T> {
         }
     }
 
-    fn tell(&mut self) {
-        let new = self.explorer.transitions - self.told;
-        self.told = self.explorer.transitions;
+    fn report(&mut self) {
+        let new = self.explorer.transitions - self.reported;
+        self.reported = self.explorer.transitions;
         self.team.transitions.fetch_add(new, Ordering::Relaxed);
         self.team.states.fetch_add(std::mem::take(&mut self.table.states), Ordering::Relaxed);
     }

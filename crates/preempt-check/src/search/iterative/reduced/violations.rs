@@ -3,7 +3,7 @@
 use super::shard::{NO_PARENT, Visit};
 use crate::search::iterative::retrace::{Mover, retrace};
 use crate::search::shared::end::End;
-use crate::search::shared::statistics::Tally;
+use crate::search::shared::statistics::Counters;
 use crate::{Counterexample, Options};
 use preempt_core::{Step, System, replay};
 
@@ -88,9 +88,9 @@ impl Violations {
     }
 
     /// Hands over what was found.
-    pub(super) fn finish(self, tally: &mut Tally) {
-        tally.errors = self.errors;
-        tally.first = self.first.map(|(_, counterexample)| counterexample);
+    pub(super) fn finish(self, counters: &mut Counters) {
+        counters.errors = self.errors;
+        counters.first = self.first.map(|(_, counterexample)| counterexample);
     }
 }
 

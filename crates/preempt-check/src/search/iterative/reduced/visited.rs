@@ -3,7 +3,7 @@
 //!
 //! A visit (state, last mover, count) is *covered* by another one to the same state if that one has a lower
 //! count, or the same count and the same last mover, or the same count and nobody as last mover. Unlike
-//! `marks.rs` it keeps which of these visits were expanded: a step that is taken ahead must lead to one
+//! `least_preemptions.rs` it keeps which of these visits were expanded: a step that is taken ahead must lead to one
 //! that was not.
 //!
 //! Invariant: an entered visit is expanded at some time, or a visit is that covers it and was entered
