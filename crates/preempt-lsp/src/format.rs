@@ -131,7 +131,7 @@ fn goes_on(last: Option<&str>, first: Option<&str>, open: &[Open]) -> bool {
                 | ","
         )
     };
-    last.is_some_and(joins) || first.is_some_and(|first| joins(first))
+    last.is_some_and(joins) || first.is_some_and(joins)
 }
 
 /// Moves an indentation by as much as another one was moved: what it has more than that one stays.
