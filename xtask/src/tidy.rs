@@ -71,6 +71,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "preempt-promela",
         ],
     ),
+    ("preempt-lsp", &["preempt-bool", "preempt-promela"]),
     (
         "preempt-serve",
         &[
@@ -87,6 +88,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "preempt-cli",
         &[
             "preempt-core",
+            "preempt-lsp",
             "preempt-ltl",
             "preempt-report",
             "preempt-promela",

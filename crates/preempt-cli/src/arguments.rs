@@ -87,6 +87,12 @@ pub(crate) enum Command {
     Sequentialize(SequentializeArguments),
     /// Translate an LTL formula to an automaton, or examine it
     Ltl(LtlArguments),
+    /// Serve an editor: diagnostics, names, colours, formatting (standard input and output)
+    #[cfg(feature = "lsp")]
+    Lsp,
+    /// Indent Promela models by their nesting
+    #[cfg(feature = "lsp")]
+    Fmt(FormatArguments),
     /// Compile C as the system's compiler does, for `preempt run`
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Cc {
@@ -141,6 +147,17 @@ pub(crate) struct ModelArguments {
     /// Keep global variables that are never read in the state (Spin's -o2)
     #[arg(long, help_heading = "Promela")]
     pub(crate) no_hide: bool,
+}
+
+#[cfg(feature = "lsp")]
+#[derive(Args, Debug)]
+pub(crate) struct FormatArguments {
+    /// Models (.pml)
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Change nothing; print the files that would change, with exit code 1 if there are any
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 #[cfg(feature = "serve")]

@@ -11,6 +11,8 @@ mod cc;
 mod deadline;
 mod explain;
 mod failure;
+#[cfg(feature = "lsp")]
+mod format;
 mod graph;
 mod ltl;
 mod output;
@@ -77,6 +79,12 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
+        #[cfg(feature = "lsp")]
+        Command::Lsp => preempt_lsp::run()
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| Failure::Input(format!("the editor went away: {error}"))),
+        #[cfg(feature = "lsp")]
+        Command::Fmt(arguments) => format::run(&arguments),
         Command::Cc { arguments } => cc::run(preempt_run::Language::C, &arguments),
         Command::CPlusPlus { arguments } => cc::run(preempt_run::Language::CPlusPlus, &arguments),
         Command::Run(arguments) => run::run(&arguments),

@@ -331,3 +331,79 @@ fn serve_refuses_what_it_cannot_show() {
             .contains("--no-merge")
     );
 }
+
+/// `lsp` speaks the protocol over standard input and output, with the diagnostics of `check`.
+#[test]
+fn lsp_says_what_check_says() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let path = file("wrong.pml", "byte x;\nactive proctype p() { x = y; undefined!1 }\n");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_preempt"))
+        .arg("lsp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut send = |message: serde_json::Value| {
+        let body = message.to_string();
+        write!(input, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+        input.flush().unwrap();
+    };
+    let mut receive = || {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            match line.trim().split_once(": ") {
+                Some(("Content-Length", value)) => length = value.parse().unwrap(),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        output.read_exact(&mut body).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&body).unwrap()
+    };
+    use serde_json::json;
+    let uri = format!("file://{}", path.display());
+    send(
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "capabilities": {} } }),
+    );
+    assert_eq!(receive()["result"]["capabilities"]["hoverProvider"], true);
+    send(json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
+    let document = json!({ "uri": uri, "languageId": "promela", "version": 1, "text": text });
+    send(
+        json!({ "jsonrpc": "2.0", "method": "textDocument/didOpen", "params": { "textDocument": document } }),
+    );
+    let told = receive();
+    let codes: Vec<&str> = told["params"]["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| d["code"].as_str().unwrap())
+        .collect();
+    assert_eq!(codes.len(), 2, "{told}");
+    let checked = stderr(&preempt(&["check", path.to_str().unwrap()]));
+    for code in codes {
+        assert!(checked.contains(&format!("[{code}]")), "{code}: {checked}");
+    }
+    send(json!({ "jsonrpc": "2.0", "id": 2, "method": "shutdown" }));
+    assert_eq!(receive()["id"], 2);
+    send(json!({ "jsonrpc": "2.0", "method": "exit" }));
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn fmt_indents_in_place() {
+    let path = file("crooked.pml", "active proctype p() {\n\n\n      skip   \n}\n");
+    let name = path.to_str().unwrap();
+    let asked = preempt(&["fmt", "--check", name]);
+    assert_eq!((code(&asked), stdout(&asked).trim()), (1, name));
+    assert_eq!(code(&preempt(&["fmt", name])), 0);
+    assert_eq!(code(&preempt(&["fmt", "--check", name])), 0);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text, "active proctype p() {\n\n    skip\n}\n");
+    assert_eq!(code(&preempt(&["fmt", "missing.pml"])), 2);
+}

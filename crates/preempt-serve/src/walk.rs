@@ -138,7 +138,7 @@ impl Walk {
     ) -> Result<usize, OutOfTime> {
         self.back_to(system, self.common(choices));
         for (at, choice) in choices.iter().enumerate().skip(self.len()) {
-            if at % LOOK_EVERY == 0 && Instant::now() >= deadline {
+            if at.is_multiple_of(LOOK_EVERY) && Instant::now() >= deadline {
                 return Err(OutOfTime);
             }
             if !self.take(system, *choice) {
@@ -151,7 +151,7 @@ impl Walk {
     /// Takes one of the enabled steps by its number; false if there is none.
     pub(crate) fn take(&mut self, system: &dyn System, choice: u32) -> bool {
         let Some(step) = self.enabled.steps().get(choice as usize).copied() else { return false };
-        if self.len() % STRIDE == 0 {
+        if self.len().is_multiple_of(STRIDE) {
             self.kept.push(self.state.clone());
         }
         self.choices.push(choice);

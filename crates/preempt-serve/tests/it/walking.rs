@@ -215,7 +215,7 @@ fn watches_have_the_values_of_the_variables() {
     assert!(problem("[] (inside < 2)").contains("temporal"));
     assert!(problem("outside == 1").contains("outside"));
     assert!(!problem("1 +").is_empty());
-    assert_eq!(problem("process[0]:other == 1 || len(q) > 0 || 1").is_empty(), false);
+    assert!(!problem("process[0]:other == 1 || len(q) > 0 || 1").is_empty());
 }
 
 #[test]

@@ -1,0 +1,340 @@
+//! What an editor asks about one text, and the answers.
+
+use crate::document::Document;
+use crate::format::format;
+use crate::names::{Class, KEYWORDS, Names, Symbol, names};
+use crate::scan::{Kind, Token, scan};
+use crate::words::{WORDS, meaning};
+use lsp_types::{
+    CodeLens, Command, CompletionItem, CompletionItemKind, DocumentSymbol, Documentation, Hover,
+    HoverContents, Location, MarkupContent, MarkupKind, Position, SemanticToken, SemanticTokenType,
+    SymbolKind, TextEdit, Uri,
+};
+use std::ops::Range;
+
+/// A text with what is known about it.
+pub(crate) struct Known {
+    pub(crate) document: Document,
+    tokens: Vec<Token>,
+    names: Names,
+}
+
+impl Known {
+    pub(crate) fn new(text: String) -> Self {
+        let document = Document::new(text);
+        let tokens = scan(&document.text);
+        let names = names(&document.text, &tokens);
+        Known { document, tokens, names }
+    }
+
+    fn symbol_at(&self, position: Position) -> Option<(Range<usize>, usize)> {
+        self.names.at(self.document.offset(position))
+    }
+
+    pub(crate) fn hover(&self, position: Position) -> Option<Hover> {
+        let markdown = |value: String, range: Range<usize>| Hover {
+            contents: HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value }),
+            range: Some(self.document.range(range)),
+        };
+        if let Some((range, symbol)) = self.symbol_at(position) {
+            let Symbol { class, detail, .. } = &self.names.symbols[symbol];
+            let values = range_of(detail).map_or(String::new(), |values| format!(", {values}"));
+            return Some(markdown(
+                format!("```promela\n{detail}\n```\n{}{values}", class.name()),
+                range,
+            ));
+        }
+        let offset = self.document.offset(position);
+        let word = self.tokens.iter().find(|t| t.range.start <= offset && offset <= t.range.end)?;
+        let meant = meaning(word.text(&self.document.text))?;
+        Some(markdown(meant.into(), word.range.clone()))
+    }
+
+    pub(crate) fn definition(&self, uri: &Uri, position: Position) -> Option<Location> {
+        let (_, symbol) = self.symbol_at(position)?;
+        let place = self.names.symbols[symbol].place.clone();
+        Some(Location::new(uri.clone(), self.document.range(place)))
+    }
+
+    pub(crate) fn references(
+        &self,
+        uri: &Uri,
+        position: Position,
+        declaration: bool,
+    ) -> Vec<Location> {
+        let Some((_, symbol)) = self.symbol_at(position) else { return Vec::new() };
+        let declared = &self.names.symbols[symbol].place;
+        let places = self.names.of(symbol).filter(|place| declaration || place != declared);
+        places.map(|place| Location::new(uri.clone(), self.document.range(place))).collect()
+    }
+
+    /// The name that a rename would change.
+    pub(crate) fn renamed(&self, position: Position) -> Option<lsp_types::Range> {
+        self.symbol_at(position).map(|(range, _)| self.document.range(range))
+    }
+
+    /// The edits of a rename, or why there are none.
+    pub(crate) fn rename(&self, position: Position, to: &str) -> Result<Vec<TextEdit>, String> {
+        let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if to.is_empty() || !to.chars().all(letters) || to.starts_with(|c: char| c.is_ascii_digit())
+        {
+            return Err(format!("`{to}` is no name"));
+        }
+        if KEYWORDS.contains(&to) || meaning(to).is_some() {
+            return Err(format!("`{to}` is a word of Promela"));
+        }
+        let (_, symbol) = self.symbol_at(position).ok_or("there is no name here")?;
+        if self.names.symbols.iter().any(|other| other.name == to) {
+            return Err(format!("`{to}` is another name of this model"));
+        }
+        let edit = |place| TextEdit::new(self.document.range(place), to.to_string());
+        Ok(self.names.of(symbol).map(edit).collect())
+    }
+
+    pub(crate) fn outline(&self) -> Vec<DocumentSymbol> {
+        let top = |symbol: &&(usize, &Symbol)| symbol.1.parent.is_none();
+        let all: Vec<(usize, &Symbol)> = self.names.symbols.iter().enumerate().collect();
+        let mut list: Vec<DocumentSymbol> =
+            all.iter().filter(top).map(|(at, _)| self.entry(*at)).collect();
+        list.sort_by_key(|entry| entry.selection_range.start);
+        list
+    }
+
+    #[allow(deprecated)] // the protocol's type has a field that is
+    fn entry(&self, at: usize) -> DocumentSymbol {
+        let symbol = &self.names.symbols[at];
+        let children = self.names.symbols.iter().enumerate().filter(|(_, s)| s.parent == Some(at));
+        let children: Vec<DocumentSymbol> = children.map(|(child, _)| self.entry(child)).collect();
+        DocumentSymbol {
+            name: symbol.name.clone(),
+            detail: Some(symbol.class.name().into()),
+            kind: match symbol.class {
+                Class::Proctype => SymbolKind::CLASS,
+                Class::Inline | Class::Macro => SymbolKind::FUNCTION,
+                Class::Variable | Class::Parameter => SymbolKind::VARIABLE,
+                Class::Constant => SymbolKind::ENUM_MEMBER,
+                Class::Structure => SymbolKind::STRUCT,
+                Class::Field => SymbolKind::FIELD,
+                Class::Label => SymbolKind::KEY,
+                Class::Property => SymbolKind::PROPERTY,
+            },
+            tags: None,
+            deprecated: None,
+            range: self.document.range(symbol.extent.clone()),
+            selection_range: self.document.range(symbol.place.clone()),
+            children: (!children.is_empty()).then_some(children),
+        }
+    }
+
+    pub(crate) fn completion(&self, position: Position) -> Vec<CompletionItem> {
+        let offset = self.document.offset(position);
+        let mut items: Vec<CompletionItem> = self
+            .names
+            .visible(offset)
+            .map(|symbol| CompletionItem {
+                label: symbol.name.clone(),
+                kind: Some(match symbol.class {
+                    Class::Proctype => CompletionItemKind::CLASS,
+                    Class::Inline | Class::Macro => CompletionItemKind::FUNCTION,
+                    Class::Constant => CompletionItemKind::ENUM_MEMBER,
+                    Class::Structure => CompletionItemKind::STRUCT,
+                    Class::Field => CompletionItemKind::FIELD,
+                    Class::Label | Class::Property => CompletionItemKind::REFERENCE,
+                    Class::Variable | Class::Parameter => CompletionItemKind::VARIABLE,
+                }),
+                detail: Some(symbol.detail.clone()),
+                ..CompletionItem::default()
+            })
+            .collect();
+        items.sort_by(|a, b| a.label.cmp(&b.label));
+        items.dedup_by(|a, b| a.label == b.label);
+        items.extend(WORDS.iter().map(|(word, meaning)| CompletionItem {
+            label: (*word).into(),
+            kind: Some(CompletionItemKind::KEYWORD),
+            documentation: Some(Documentation::MarkupContent(MarkupContent {
+                kind: MarkupKind::Markdown,
+                value: (*meaning).into(),
+            })),
+            ..CompletionItem::default()
+        }));
+        items
+    }
+
+    /// Colours, as the protocol packs them: each relative to the one before.
+    pub(crate) fn colours(&self) -> Vec<SemanticToken> {
+        let mut out = Vec::new();
+        let mut before = Position::new(0, 0);
+        let mut meant = self.names.uses.iter().peekable();
+        for token in &self.tokens {
+            while meant.peek().is_some_and(|(range, _)| range.start < token.range.start) {
+                meant.next();
+            }
+            let symbol = meant.peek().filter(|(range, _)| *range == token.range).map(|(_, s)| *s);
+            let Some(kind) =
+                colour(token, symbol.map(|s| self.names.symbols[s].class), &self.document.text)
+            else {
+                continue;
+            };
+            // A token may not reach over the end of a line.
+            let mut start = token.range.start;
+            for line in token.text(&self.document.text).split_inclusive('\n') {
+                let length = line.trim_end().encode_utf16().count() as u32;
+                let here = self.document.position(start);
+                start += line.len();
+                if length == 0 {
+                    continue;
+                }
+                let delta_line = here.line - before.line;
+                let delta_start = if delta_line == 0 {
+                    here.character - before.character
+                } else {
+                    here.character
+                };
+                out.push(SemanticToken {
+                    delta_line,
+                    delta_start,
+                    length,
+                    token_type: kind,
+                    token_modifiers_bitset: 0,
+                });
+                before = here;
+            }
+        }
+        out
+    }
+
+    pub(crate) fn formatted(&self) -> Option<Vec<TextEdit>> {
+        let text = format(&self.document.text);
+        let edit = |text| vec![TextEdit::new(self.document.whole(), text)];
+        Some(if text == self.document.text { Vec::new() } else { edit(text) })
+    }
+
+    /// What can be started from the text: a check of each property, a walk.
+    pub(crate) fn lenses(&self, uri: &Uri) -> Vec<CodeLens> {
+        let lens = |place: &Range<usize>, title: String, command: &str, more: Option<&str>| {
+            let mut arguments = vec![serde_json::json!(uri.as_str())];
+            arguments.extend(more.map(|more| serde_json::json!(more)));
+            let command = Command { title, command: command.into(), arguments: Some(arguments) };
+            CodeLens {
+                range: self.document.range(place.clone()),
+                command: Some(command),
+                data: None,
+            }
+        };
+        let mut list = Vec::new();
+        for symbol in &self.names.symbols {
+            if symbol.class == Class::Property && symbol.scope_is_wide() {
+                let title = format!("check {}", symbol.name);
+                list.push(lens(&symbol.place, title, "preempt.check", Some(&symbol.name)));
+            }
+        }
+        if let Some(first) = self.names.symbols.iter().find(|s| s.class == Class::Proctype) {
+            list.push(lens(&first.place, "check".into(), "preempt.check", None));
+            list.push(lens(&first.place, "walk through it".into(), "preempt.serve", None));
+        }
+        list
+    }
+}
+
+/// The types of tokens, in the order of their numbers.
+pub(crate) const COLOURS: &[SemanticTokenType] = &[
+    SemanticTokenType::KEYWORD,
+    SemanticTokenType::NUMBER,
+    SemanticTokenType::STRING,
+    SemanticTokenType::COMMENT,
+    SemanticTokenType::MACRO,
+    SemanticTokenType::FUNCTION,
+    SemanticTokenType::CLASS,
+    SemanticTokenType::VARIABLE,
+    SemanticTokenType::PARAMETER,
+    SemanticTokenType::ENUM_MEMBER,
+    SemanticTokenType::STRUCT,
+    SemanticTokenType::PROPERTY,
+];
+
+fn colour(token: &Token, class: Option<Class>, text: &str) -> Option<u32> {
+    Some(match (token.kind, class) {
+        (Kind::Number, _) => 1,
+        (Kind::String, _) => 2,
+        (Kind::Comment, _) => 3,
+        (Kind::Directive, _) | (_, Some(Class::Macro)) => 4,
+        (_, Some(Class::Inline | Class::Property)) => 5,
+        (_, Some(Class::Proctype)) => 6,
+        (_, Some(Class::Variable)) => 7,
+        (_, Some(Class::Parameter)) => 8,
+        (_, Some(Class::Constant)) => 9,
+        (_, Some(Class::Structure)) => 10,
+        (_, Some(Class::Field | Class::Label)) => 11,
+        (Kind::Word, None)
+            if KEYWORDS.contains(&token.text(text)) || meaning(token.text(text)).is_some() =>
+        {
+            0
+        }
+        _ => return None,
+    })
+}
+
+/// The values that a declaration allows.
+fn range_of(detail: &str) -> Option<&'static str> {
+    Some(match detail.split(' ').next()? {
+        "bit" | "bool" => "0 or 1",
+        "byte" | "pid" => "0 to 255",
+        "short" => "-32768 to 32767",
+        "int" => "32 bits with a sign",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use preempt_promela::syntax::{ParseOptions, parse};
+    use std::path::Path;
+
+    fn compiles(text: &str) -> bool {
+        let options = ParseOptions {
+            defines: Vec::new(),
+            loader: &|_, _| Err(std::io::ErrorKind::NotFound.into()),
+        };
+        parse("model.pml", text.as_bytes().to_vec(), &options).model.is_some()
+    }
+
+    /// A rename that forgets a use, or takes one that means something else, leaves a model that does not
+    /// compile: every name of every example is renamed.
+    #[test]
+    fn every_name_can_be_renamed() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+        let mut renamed = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            if path.extension().is_none_or(|e| e != "pml") || !compiles(&text) {
+                continue;
+            }
+            let known = Known::new(text.clone());
+            for symbol in
+                known.names.symbols.iter().filter(|s| s.name != "init" && s.name != "never")
+            {
+                // The prefix of a label means something.
+                let to = format!("{}_renamed", symbol.name);
+                let place = known.document.position(symbol.place.start);
+                let edits = known.rename(place, &to).unwrap();
+                let mut changed = text.clone();
+                for edit in edits.iter().rev() {
+                    let bytes = known.document.offset(edit.range.start)
+                        ..known.document.offset(edit.range.end);
+                    changed.replace_range(bytes, &edit.new_text);
+                }
+                assert!(
+                    compiles(&changed),
+                    "{}: {} ({})",
+                    path.display(),
+                    symbol.name,
+                    symbol.class.name()
+                );
+                renamed += 1;
+            }
+        }
+        assert!(renamed > 100, "{renamed}");
+    }
+}
