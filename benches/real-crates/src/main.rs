@@ -11,6 +11,7 @@
 //! run that did. `--seeds` puts bugs into some crates instead and says who finds them.
 
 mod catalogue;
+mod row;
 mod runner;
 mod seeds;
 mod suites;
@@ -19,7 +20,8 @@ mod workspace;
 
 use anyhow::{Context, Result, bail};
 use catalogue::{CRATES, Crate, LOOM, SHUTTLE};
-use runner::{Options, Outcome, Row, Target, Tests};
+use row::{Outcome, Row};
+use runner::{Options, Target, Tests};
 use seeds::{SEEDS, Seed};
 use std::path::{Path, PathBuf};
 use table::Section;

@@ -1,6 +1,6 @@
 //! The table of both tools' executions and times, in Markdown.
 
-use crate::runner::{Outcome, Row};
+use crate::row::{Outcome, Row};
 use std::fmt::Write;
 
 /// A section of the table: one crate.

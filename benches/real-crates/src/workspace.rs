@@ -2,7 +2,7 @@
 //!
 //! Everything is below `target/real-crates/`: nothing of it is ever committed.
 
-use crate::runner::Row;
+use crate::row::Row;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -92,7 +92,10 @@ fn litmus(text: &mut String, rates: &mut Geometric, times: &mut Geometric, limit
 fn algorithms(text: &mut String, rates: &mut Geometric, times: &mut Geometric, limit: u64) {
     text.push_str(
         "\n## Algorithms\n\nCorrect, and with one order too weak. loom fails the correct left_right, because it runs \
-         SeqCst accesses as AcqRel, and the correct event_count.\n\n\
+         SeqCst accesses as AcqRel, and the correct event_count: the main thread sees the condition, does not park and \
+         waits in `join`; the notifier sees that it was about to wait and unparks it; loom's `unpark` wakes any \
+         blocked thread, so `join` returns before the notifier has ended, and an assertion of loom's own fails \
+         (`state.notified`, rt/notify.rs). With std the token of `unpark` is kept for a later `park`.\n\n\
          | algorithm | preempt, correct | graphs | loom, correct | preempt, too weak | loom, too weak |\n\
          |---|---|---|---|---|---|\n",
     );

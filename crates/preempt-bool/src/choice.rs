@@ -3,10 +3,11 @@
 //! Budgets are numbers of states and nodes, so that the same question is answered the same way on
 //! every machine.
 
-use crate::check::{Finding, Method, Options, Switches, directly, list_states, translated};
 use crate::direct::{self, Extent, Remember};
+use crate::engines::{Finding, directly, list_states, translated};
 use crate::flow::{Program, Targets};
 use crate::limits::Watch;
+use crate::options::{Method, Options, Switches};
 use crate::proof::{Attempt, holds_for_every_number};
 use preempt_core::Stop;
 

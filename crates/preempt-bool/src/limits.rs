@@ -1,4 +1,4 @@
-//! When to give up, and whom to tell how far the work is.
+//! When to give up, and to whom progress is reported.
 
 use preempt_core::Stop;
 use std::cell::Cell;
@@ -35,7 +35,7 @@ pub struct Limits<'a> {
 pub(crate) struct Watch<'a> {
     limits: Limits<'a>,
     start: Instant,
-    told: Cell<Instant>,
+    reported: Cell<Instant>,
     pub(crate) method: Cell<&'static str>,
     pub(crate) switches: Cell<u32>,
 }
@@ -44,7 +44,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(limits: Limits<'a>) -> Self {
         let now = Instant::now();
         let (method, switches) = (Cell::new(""), Cell::new(0));
-        Watch { limits, start: now, told: Cell::new(now), method, switches }
+        Watch { limits, start: now, reported: Cell::new(now), method, switches }
     }
 
     pub(crate) fn memory(&self) -> u64 {
@@ -65,9 +65,9 @@ impl<'a> Watch<'a> {
             return Err(Stop::Time);
         }
         if let Some(progress) = self.limits.progress
-            && self.told.get().elapsed() > Duration::from_millis(200)
+            && self.reported.get().elapsed() > Duration::from_millis(200)
         {
-            self.told.set(Instant::now());
+            self.reported.set(Instant::now());
             progress(&Progress {
                 method: self.method.get(),
                 switches: self.switches.get(),

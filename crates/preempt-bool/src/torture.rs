@@ -8,10 +8,11 @@ mod forms;
 mod large;
 mod pushdown;
 
-use crate::check::{Method, Options, Switches, check};
+use crate::check::check;
 use crate::direct::{self, Extent, Remember, is_call_free};
 use crate::explicit::{self, Layers, Machine, search};
 use crate::limits::{Limits, Watch};
+use crate::options::{Method, Options, Switches};
 use crate::proof::{Attempt, holds_for_every_number};
 use crate::sequentialize::is_reachable;
 use crate::{Dialect, Program, parse, sequentialize, witness};
@@ -507,6 +508,7 @@ fn engines_agree_on_recursive_programs() {
 }
 
 /// `main` alone, with atomic sections, results, and thread variables that have values.
+/// Where the sequential program calls its own `main` in place of that of the threads, seed 14 shows it.
 #[test]
 fn engines_agree_on_main_alone() {
     let mut met = Met::default();

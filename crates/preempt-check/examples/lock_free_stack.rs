@@ -8,7 +8,9 @@
 //! cures it.
 
 use preempt_check::{Check, Options, Search};
-use preempt_core::{Enabled, Fault, FaultKind, Outcome, ProcessId, Step, System, Value};
+use preempt_core::{
+    Describe, Enabled, Fault, FaultKind, Independence, Outcome, ProcessId, Step, System, Value,
+};
 
 // ANCHOR: model
 #[derive(Clone, Copy)]
@@ -118,7 +120,11 @@ impl System for Stack {
         }
         Outcome::Done
     }
+}
 
+impl Independence for Stack {}
+
+impl Describe for Stack {
     fn fault(&self, _number: u32) -> Fault {
         Fault {
             kind: FaultKind::Assertion,

@@ -4,7 +4,8 @@
 //! [--search S] [--threads N] [--memory BYTES] [--depth N] [--por]`
 
 use preempt_check::{Check, Options, Reduction, Search, Storage};
-use preempt_core::{Enabled, Outcome, ProcessId, Step, Successors, System};
+use preempt_core::engine::{Answer, Request, Sink, by_steps};
+use preempt_core::{Describe, Enabled, Independence, Outcome, ProcessId, Step, System};
 
 fn main() {
     let mut options = Options { reduction: Reduction::None, ..Options::default() };
@@ -176,26 +177,26 @@ impl System for Peterson {
         self.fire(bytes, step.process.index(), step.transition)
     }
 
-    fn expand(
-        &self,
-        state: &mut Vec<u8>,
-        _enabled: &mut Enabled,
-        _scratch: &mut Vec<u8>,
-        out: &mut Successors,
-    ) {
+    fn successors(&self, request: Request, sink: Sink<'_>) -> Answer {
+        let (answer, state, out) = match (request.answer_by_all(), sink) {
+            (Some(answer), Sink::Copies(state, out)) => (answer, state, out),
+            (_, sink) => return by_steps(self, request, sink),
+        };
         let state = *whole(state);
         for p in (0..N).rev() {
             if let Some(transition) = Peterson::option(&state, p) {
                 let mut next = state;
                 let outcome = self.fire(&mut next, p, transition);
-                let start = out.bytes.len();
-                out.bytes.extend_from_slice(&next);
-                let step = Step::new(ProcessId(p as u16), transition);
-                out.list.push((step, outcome, start..start + 24));
+                out.push(Step::new(ProcessId(p as u16), transition), outcome, false, &next);
             }
         }
+        answer
     }
 }
+
+impl Independence for Peterson {}
+
+impl Describe for Peterson {}
 
 /// Leader election on a ring (Chang and Roberts), with channels of four messages. State: per node
 /// (pc, register), then per channel (length, messages).
@@ -273,3 +274,7 @@ impl System for Ring {
         Outcome::Done
     }
 }
+
+impl Independence for Ring {}
+
+impl Describe for Ring {}

@@ -3,6 +3,7 @@
 //! The wording of the four answers lives here and nowhere else, so that every search speaks alike
 //! and no verdict is stronger than what was searched.
 
+use crate::search::mark_taken;
 use preempt_core::{
     Claim, FaultKind, Outcome, ReplayError, Statistics, Step, Stop, System, Trace, Unreached,
     Verdict, Violation, ViolationKind, grouped, replay,
@@ -114,7 +115,7 @@ impl Answer {
 }
 
 /// Turns a finding into an answer about `property`. The counterexample is replayed on `system` to
-/// tell its story; steps that do not replay are a bug of the search.
+/// describe it; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
     let Finding {
         mut counterexample,
@@ -188,12 +189,7 @@ fn remove_executed<S: System + ?Sized>(system: &S, steps: &[Step], unreached: &m
     }
     let mut taken = vec![false; system.transition_count()];
     for step in steps {
-        let partner = step.partner.and_then(|_| system.partner_key(*step));
-        for key in [Some(system.transition_key(*step)), partner].into_iter().flatten() {
-            if let Some(taken) = taken.get_mut(key) {
-                *taken = true;
-            }
-        }
+        mark_taken(system, &mut taken, *step);
     }
     let left = system.unreached(&taken);
     unreached.retain(|place| left.contains(place));

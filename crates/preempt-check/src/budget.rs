@@ -1,4 +1,4 @@
-//! How much a search may spend, and whom it tells how it is doing.
+//! How much a search may spend, and to whom it reports.
 //!
 //! One object for all limits, polled by every search once per state: memory, time, an interrupt
 //! flag, and a progress report about ten times a second. Reaching a limit is an answer

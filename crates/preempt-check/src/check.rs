@@ -18,11 +18,13 @@ use std::time::Duration;
 ///
 /// A lock-free stack of nodes 1 and 2, and a thread that pops by compare-and-swap while another
 /// pops both nodes and pushes the first one back (the ABA problem; `examples/lock_free_stack.rs`
-/// tells the whole story):
+/// has the whole story):
 ///
 /// ```
 /// use preempt_check::Check;
-/// use preempt_core::{Enabled, Outcome, ProcessId, Step, System, Verdict};
+/// use preempt_core::{
+///     Describe, Enabled, Independence, Outcome, ProcessId, Step, System, Verdict,
+/// };
 ///
 /// struct Stack;
 ///
@@ -77,6 +79,8 @@ use std::time::Duration;
 ///         Outcome::Done
 ///     }
 /// }
+/// impl Independence for Stack {}
+/// impl Describe for Stack {}
 ///
 /// let answer = Check::new(&Stack).run();
 /// assert_eq!(answer.verdict(), Verdict::Violated);

@@ -5,7 +5,10 @@ mod triples;
 
 use guarded::{Guarded, random_system};
 use preempt_check::{Budget, Check, Options, Preemptions, Reduction, Search, Storage, simplest};
-use preempt_core::{Enabled, Locality, Outcome, ProcessId, Step, Stop, System, Verdict, replay};
+use preempt_core::{
+    Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, Stop, System, Verdict,
+    replay,
+};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use triples::{Truth, truth};
@@ -38,6 +41,9 @@ impl System for Recorder<'_> {
     fn is_valid_end(&self, state: &[u8]) -> bool {
         self.system.is_valid_end(state)
     }
+}
+
+impl Independence for Recorder<'_> {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         self.system.locality(state, process)
     }
@@ -45,6 +51,8 @@ impl System for Recorder<'_> {
         self.system.is_visible(state, process)
     }
 }
+
+impl Describe for Recorder<'_> {}
 
 /// A system whose processes have higher numbers.
 struct Shifted<'a> {
@@ -83,6 +91,10 @@ impl System for Shifted<'_> {
         self.system.is_valid_end(state)
     }
 }
+
+impl Independence for Shifted<'_> {}
+
+impl Describe for Shifted<'_> {}
 
 /// How a search is configured.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,9 @@
 //! Limits, interruptions and extreme shapes: clear answers, never a crash.
 
 use preempt_check::{Check, Options, Progress, Reduction, Search, Storage};
-use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, System, Verdict};
+use preempt_core::{
+    Describe, Enabled, Independence, Outcome, ProcessId, Step, Stop, System, Verdict,
+};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -52,6 +54,10 @@ impl System for Counter {
         !self.deadlocks
     }
 }
+
+impl Independence for Counter {}
+
+impl Describe for Counter {}
 
 fn options(search: Search) -> Options {
     Options { search, reduction: Reduction::None, first: true, ..Options::default() }
@@ -192,6 +198,10 @@ impl System for Endless {
     }
 }
 
+impl Independence for Endless {}
+
+impl Describe for Endless {}
+
 #[test]
 fn endless_indivisible_sequences_end() {
     for search in SEARCHES {
@@ -221,6 +231,10 @@ impl System for Stillborn {
         Outcome::Done
     }
 }
+
+impl Independence for Stillborn {}
+
+impl Describe for Stillborn {}
 
 #[test]
 fn a_fault_in_the_initial_state_is_a_violation() {

@@ -9,7 +9,8 @@ use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::store::Exact;
 use preempt_check::{Budget, Finding};
 use preempt_core::{
-    Enabled, Label, Locality, Outcome, ProcessId, Step, System, ViolationKind, replay,
+    Describe, Enabled, Independence, Label, Locality, Outcome, ProcessId, Step, System,
+    ViolationKind, replay,
 };
 use preempt_ltl::{Automaton, Cube, Edge, Formula, parse, translate};
 use tiny::{Move, Random, Tiny, tiny};
@@ -337,13 +338,15 @@ impl System for Seen {
         self.tiny.bits + 1
     }
 
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
+    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
         match index == self.tiny.bits {
-            true => state[self.tiny.bits] == self.location,
+            true => Ok(state[self.tiny.bits] == self.location),
             false => self.tiny.proposition(state, index),
         }
     }
+}
 
+impl Independence for Seen {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         self.tiny.locality(state, process)
     }
@@ -354,6 +357,8 @@ impl System for Seen {
         process == ProcessId(0) && moves.any(|m| (m.to == self.location) != (at == self.location))
     }
 }
+
+impl Describe for Seen {}
 
 #[test]
 fn reduction_loses_nothing_where_local_steps_are_seen() {

@@ -7,7 +7,7 @@ mod triples;
 
 use guarded::{Guarded, Location, Move};
 use preempt_check::{Check, Options, Preemptions, Reduction, Search};
-use preempt_core::{Enabled, Locality, Outcome, ProcessId, Step, System, Verdict};
+use preempt_core::{Enabled, Independence, Locality, Outcome, ProcessId, Step, System, Verdict};
 use std::collections::{HashMap, HashSet, VecDeque};
 use triples::truth;
 

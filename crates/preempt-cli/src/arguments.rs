@@ -23,6 +23,7 @@ Examples:
   preempt check driver.bp --switches 4              a concurrent recursive Boolean program
   preempt cc a.c -o a && preempt run -- ./a         a C or C++ program, as it is
   preempt simulate model.pml --interactive          walk through a model by hand
+  preempt serve model.pml                           … in the browser
 
 Exit codes: 0 holds, 1 violated, 2 bad input or usage, 3 inconclusive, 101 a bug in preempt.";
 
@@ -41,6 +42,13 @@ Examples:
   preempt run --races off --html bug.html -- ./legacy
   preempt run --replay p1.0x3.1.0x2 --output -- ./account
   CC='preempt cc' make && preempt run --time 60s -- ./tests/pool";
+
+#[cfg(feature = "serve")]
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  preempt serve models/peterson.pml
+  preempt serve models/*.pml --port 8080 --no-open
+  preempt serve models/peterson_no_turn.pml --at 01";
 
 /// Options whose value may be left out.
 const OPTIONAL_VALUES: [&str; 2] = ["--json", "--iterate"];
@@ -71,6 +79,10 @@ pub(crate) enum Command {
     Simulate(SimulateArguments),
     /// Step through a saved trace
     Replay(ReplayArguments),
+    /// Walk through models in the browser: every possible step, branches, watches, checks
+    #[cfg(feature = "serve")]
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArguments),
     /// Print the sequential program that simulates a concurrent Boolean program
     Sequentialize(SequentializeArguments),
     /// Translate an LTL formula to an automaton, or examine it
@@ -129,6 +141,38 @@ pub(crate) struct ModelArguments {
     /// Keep global variables that are never read in the state (Spin's -o2)
     #[arg(long, help_heading = "Promela")]
     pub(crate) no_hide: bool,
+}
+
+#[cfg(feature = "serve")]
+#[derive(Args, Debug)]
+pub(crate) struct ServeArguments {
+    /// Models (.pml) and programs (.bp)
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Define a macro, as for a C preprocessor
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub(crate) define: Vec<String>,
+    /// No statement merging: every statement is a step
+    #[arg(long)]
+    pub(crate) no_merge: bool,
+    /// Listen on this port of 127.0.0.1; 0 takes any
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Do not open the browser, only print the address
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Begin at the end of this path, as the page's address shows it behind `path=`
+    #[arg(long, value_name = "PATH", value_parser = path_through_states)]
+    pub(crate) at: Option<String>,
+}
+
+/// Letters, digits and brackets only: it becomes part of an address.
+#[cfg(feature = "serve")]
+fn path_through_states(text: &str) -> Result<String, String> {
+    match text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "()".contains(c)) {
+        true => Ok(text.to_string()),
+        false => Err("a path consists of digits, small letters and brackets".into()),
+    }
 }
 
 #[derive(Args, Debug, Clone)]

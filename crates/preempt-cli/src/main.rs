@@ -18,6 +18,8 @@ mod promela;
 mod replay;
 mod request;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod simulate;
 mod spin_flags;
 mod stack;
@@ -78,6 +80,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Cc { arguments } => cc::run(preempt_run::Language::C, &arguments),
         Command::CPlusPlus { arguments } => cc::run(preempt_run::Language::CPlusPlus, &arguments),
         Command::Run(arguments) => run::run(&arguments),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(&arguments),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Spin { arguments } => {
             let line = spin_flags::translate(&arguments)

@@ -9,7 +9,7 @@ use crate::output::{complain, print, print_exactly};
 use crate::promela;
 use crate::request::{interruptible, model_settings};
 use execution::Execution;
-use preempt_core::{Step, System, replay};
+use preempt_core::{Describe, Step, System, replay};
 use preempt_promela::interpret::Interpreter;
 use preempt_report::SavedTrace;
 use preempt_verify::promela::observed;

@@ -282,3 +282,52 @@ fn help_and_explanations_are_there() {
     }
     assert_eq!(code(&preempt(&["explain", "P9999"])), 2);
 }
+
+/// `serve` prints where it is, answers there, and ends well on Ctrl-C.
+#[test]
+fn serve_prints_its_address() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let root = models().join("..");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_preempt"))
+        .args([
+            "serve",
+            "models/peterson.pml",
+            "models/boolean/bluetooth-2-1.bp",
+            "--no-open",
+            "--at",
+            "01",
+        ])
+        .current_dir(&root)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut url = String::new();
+    lines.read_line(&mut url).unwrap();
+    let address = url.trim().strip_prefix("http://").unwrap().strip_suffix("/#path=01").unwrap();
+    let (host, token) = address.split_once('/').unwrap();
+    let mut stream = std::net::TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{token}/ HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("<!doctype html>"), "{page}");
+    // SAFETY: the child is ours and has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGINT) };
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn serve_refuses_what_it_cannot_show() {
+    let refused = |arguments: &[&str]| {
+        let output = preempt(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        stderr(&output)
+    };
+    assert!(refused(&["serve", "missing.pml", "--no-open"]).contains("missing.pml"));
+    assert!(refused(&["serve", "--no-open"]).contains("FILES"));
+    assert!(refused(&["serve", "peterson.pml", "--at", "../x", "--no-open"]).contains("path"));
+    assert!(
+        refused(&["serve", "boolean/bluetooth-2-1.bp", "--no-merge", "--no-open"])
+            .contains("--no-merge")
+    );
+}

@@ -1,37 +1,38 @@
-//! The words that preempt's engines share.
+//! The vocabulary that preempt's engines share.
 //!
 //! A [`System`] is anything that can be explored: processes that take [`Step`]s from state to
-//! state. A [`Trace`] is one execution told step by step with its preemptions marked, a
+//! state. A [`Trace`] is one execution, step by step with its preemptions marked, a
 //! [`Verdict`] what a search concluded. This crate does no IO, knows no input language and
 //! depends on nothing.
 
-mod asleep;
 mod cancel;
-mod compact;
+mod describe;
+#[doc(hidden)]
+pub mod engine;
 mod fault;
 mod footprint;
+mod independence;
+mod number_format;
 mod replay;
 mod step;
 mod switch;
 mod system;
 mod trace;
-mod vector;
 mod verdict;
-mod words;
 
-pub use asleep::Asleep;
 pub use cancel::Cancellation;
-pub use compact::{Few, Lead, Leads};
+pub use describe::Describe;
 pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
-pub use replay::{ReplayError, changes_between, cost, replay, tell};
+pub use independence::Independence;
+#[doc(hidden)]
+pub use number_format::grouped;
+pub use replay::{ReplayError, changes_between, cost, describe_step, replay};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
-pub use system::{AsSystem, Label, Successors, System};
-pub use trace::{Change, Position, Trace, TraceStep, Value};
-pub use vector::{Difference, Vector, part};
+pub use system::{Label, System};
+pub use trace::{Change, Position, ReadsFrom, Trace, TraceStep, Value};
 pub use verdict::{
     BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
     ViolationKind,
 };
-pub use words::grouped;

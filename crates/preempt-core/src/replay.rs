@@ -1,4 +1,4 @@
-//! Re-runs a list of steps one by one and tells what happened.
+//! Re-runs a list of steps one by one and describes what happened.
 //!
 //! The independent check behind every counterexample: a trace is shown only if each of its steps
 //! is enabled where it is taken, on a system other than the one that found it.
@@ -66,13 +66,13 @@ pub fn replay<S: System + ?Sized>(
                 return Err(ReplayError { stopped, ..ReplayError::new(at, reason.to_string()) });
             }
         }
-        let mut told = tell(system, &before, step, switch);
+        let mut described = describe_step(system, &before, step, switch);
         if matches!(outcome, Outcome::Broken(_)) {
             trace.rest = rest.unwrap_or_default();
         } else {
-            told.changes = changes_by_step(system, &before, &state, &mut variables);
+            described.changes = changes_by_step(system, &before, &state, &mut variables);
         }
-        trace.steps.push(told);
+        trace.steps.push(described);
         last = Some(step.mover());
     }
     trace.raw = steps.to_vec();
@@ -102,8 +102,8 @@ pub fn cost<S: System + ?Sized>(system: &S, steps: &[Step]) -> Result<SwitchCoun
     Ok(count)
 }
 
-/// A step taken from `before`, as a trace tells it; what it changed is left out.
-pub fn tell<S: System + ?Sized>(
+/// A step taken from `before`, as a trace shows it; what it changed is left out.
+pub fn describe_step<S: System + ?Sized>(
     system: &S,
     before: &[u8],
     step: Step,

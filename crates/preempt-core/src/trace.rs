@@ -1,4 +1,4 @@
-//! One execution, told step by step.
+//! One execution, step by step.
 
 use crate::{ProcessId, Step, Switch, SwitchCount};
 use std::fmt;
@@ -82,6 +82,17 @@ pub struct Position {
     pub text: String,
 }
 
+/// Where a step gets the value that it reads, in an execution that is no interleaving.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadsFrom {
+    /// The step that reads.
+    pub step: usize,
+    /// The step that wrote what is read; `None` for the initial value.
+    pub from: Option<usize>,
+    /// The newest write, if it is another one: the read is stale.
+    pub missed: Option<usize>,
+}
+
 /// One execution. `cycle_start` is the index of the first step of the part that repeats for ever.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
@@ -95,6 +106,8 @@ pub struct Trace {
     pub raw: Vec<Step>,
     /// Where every process stands at the end; empty when unknown.
     pub rest: Vec<Position>,
+    /// Where reads get their values from, by increasing step; empty where each reads the newest value.
+    pub reads: Vec<ReadsFrom>,
 }
 
 impl Trace {

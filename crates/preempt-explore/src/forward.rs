@@ -26,6 +26,7 @@
 
 mod buckets;
 mod levels;
+mod trail;
 
 #[cfg(test)]
 use crate::histories::Histories;
@@ -75,6 +76,12 @@ pub(crate) fn explore_forgetful<P: Program>(session: &mut Session<'_, P>) -> Hal
     forward.explore(session)
 }
 
+/// As [`explore`], but levels of stale choices take turns of this many states.
+#[cfg(test)]
+pub(crate) fn explore_in_turns<P: Program>(session: &mut Session<'_, P>, turn: u32) -> Halt {
+    Forward { turn: Some(turn), ..Forward::default() }.explore(session)
+}
+
 /// As [`explore`], and keeps every step within the bound, for the algorithms as printed.
 pub fn explore_steps<P: Program>(session: &mut Session<'_, P>) -> (Halt, Steps) {
     let mut forward = Forward { steps: Some(Steps::default()), ..Forward::default() };
@@ -94,6 +101,8 @@ struct Node {
     depth: u32,
     /// Steps of the same thread after `step` at which nothing could branch.
     more: u32,
+    /// How many nodes that are still to be visited have their paths part from the last one here.
+    forks: u32,
     step: Move,
 }
 
@@ -127,8 +136,9 @@ struct Forward {
     spare: Vec<World>,
     moves: Vec<Move>,
     moves_beyond: Vec<Move>,
-    /// Worlds along the path to the node materialised last.
+    /// Worlds on the path to the node materialised last, where other paths part from it.
     trail: Vec<(u32, World)>,
+    ancestors: Vec<u32>,
     ticks: u32,
     pops: u32,
     steps: Option<Steps>,
@@ -143,6 +153,9 @@ struct Forward {
     suspended: Vec<Suspended>,
     /// Histories that a worker is about to find out.
     requested: FxHashSet<u64>,
+    /// Levels hand over after so many states, whatever the time.
+    #[cfg(test)]
+    turn: Option<u32>,
 }
 
 impl Forward {
@@ -172,7 +185,7 @@ impl Forward {
         }
         self.level.visit(world.graph(), ThreadId::MAIN, 0);
         let step = Move { thread: ThreadId::MAIN, choice: 0 };
-        self.nodes.push(Node { parent: ROOT, level: 0, depth: 0, more: 0, step });
+        self.nodes.push(Node { parent: ROOT, level: 0, depth: 0, more: 0, forks: 0, step });
         self.trail.push((ROOT, world.clone()));
         self.level.stack.push(Pending { world, node: ROOT, first: true });
         self.level.is_open = true;
@@ -212,7 +225,7 @@ impl Forward {
         for earlier in &mut self.earlier {
             *earlier += executions - self.began;
         }
-        for (bound, row) in session.tally.rows.drain(..).enumerate() {
+        for (bound, row) in session.forget_rows().into_iter().enumerate() {
             match self.earlier.get_mut(bound) {
                 Some(earlier) => *earlier = row.executions,
                 None => self.earlier.push(row.executions),
@@ -255,6 +268,12 @@ impl Forward {
 
     /// Whether it is another level's turn.
     fn hands_over(&mut self) -> bool {
+        #[cfg(test)]
+        if let Some(turn) = self.turn {
+            self.pops += 1;
+            self.level.is_paused = self.pops % turn == 0;
+            return self.level.is_paused;
+        }
         let Some(share) = self.level.share else { return false };
         self.pops += 1;
         if self.pops % 256 == 0 && self.suspended.is_empty() {
@@ -307,7 +326,7 @@ impl Forward {
             }
             self.requested.remove(&waiting.world.thread(thread).history);
             self.settle(session, &mut waiting.world, waiting.node)?;
-            self.go_on(session, waiting.world, waiting.node, cost)?;
+            self.go_on(session, waiting.world, waiting.node, cost, None)?;
         }
         if self.crew.as_ref().is_some_and(|crew| crew.outstanding == 0)
             && !self.suspended.is_empty()
@@ -324,8 +343,7 @@ impl Forward {
         node: u32,
         cost: u32,
     ) -> Result<(), Halt> {
-        self.materialise(session, node)?;
-        let Some((_, world)) = self.trail.pop() else { return Ok(()) };
+        let world = self.materialise(session, node)?;
         let mut moves = std::mem::take(&mut self.moves);
         world.moves(&mut moves);
         let last = self.nodes[node as usize].step.thread;
@@ -337,7 +355,7 @@ impl Forward {
             }
         }
         self.moves = moves;
-        self.trail.push((node, world));
+        self.leave(node, world);
         result
     }
 
@@ -407,9 +425,16 @@ impl Forward {
         next.clone_from(world);
         let node = self.nodes.len() as u32;
         let Node { level, depth, .. } = self.nodes[parent as usize];
-        self.nodes.push(Node { parent, level: level + 1, depth: depth + 1, more: 0, step });
+        self.nodes.push(Node {
+            parent,
+            level: level + 1,
+            depth: depth + 1,
+            more: 0,
+            forks: 0,
+            step,
+        });
         if self.take(session, &mut next, node, step)? {
-            self.go_on(session, next, node, cost)
+            self.go_on(session, next, node, cost, Some(hash))
         } else {
             self.suspended.push(Suspended { world: next, node });
             Ok(())
@@ -460,13 +485,15 @@ impl Forward {
         self.recorded.settle(session, world, nodes[node as usize].step.thread, &path)
     }
 
-    /// Lets the thread of `node` run as long as nothing can branch, then notes the state.
+    /// Lets the thread of `node` run as long as nothing can branch, then notes the state, unless it is
+    /// covered. That the graph `entered` is not covered is known.
     fn go_on<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
         mut world: World,
         node: u32,
         cost: u32,
+        entered: Option<u128>,
     ) -> Result<(), Halt> {
         let thread = self.nodes[node as usize].step.thread;
         loop {
@@ -485,7 +512,7 @@ impl Forward {
             }
         }
         let hash = world.graph();
-        if self.is_covered(hash, thread, cost) {
+        if entered != Some(hash) && self.is_covered(hash, thread, cost) {
             self.spare.push(world);
             return Ok(());
         }
@@ -550,7 +577,8 @@ impl Forward {
         if let Some(&known) = self.goes_on.get(&history) {
             return Ok(known);
         }
-        let mut after = world.clone();
+        let mut after = self.spare.pop().unwrap_or_else(|| World::new(world.rules));
+        after.clone_from(world);
         let nodes = &self.nodes;
         let step = Move { thread, choice: 0 };
         let path = |out: &mut Vec<Move>| {
@@ -560,14 +588,19 @@ impl Forward {
         self.recorded.advance(session, &mut after, step, &path)?;
         let next = after.thread(thread);
         let goes_on = next.status == Status::Ready && !next.operation.urgent;
+        self.spare.push(after);
         self.goes_on.insert(history, goes_on);
         Ok(goes_on)
     }
 
     /// Whether a visit of this graph would add nothing.
     fn is_covered(&self, hash: u128, last: ThreadId, cost: u32) -> bool {
+        let below = &self.levels[..self.stale];
         self.level.covers(hash, last, cost)
-            || self.levels[..self.stale].iter().any(|level| level.covers(hash, last, cost))
+            || match self.level.is_lexicographic {
+                true => below.iter().any(|level| level.knows(hash)),
+                false => below.iter().any(|level| level.covers(hash, last, cost)),
+            }
     }
 
     fn terminal<P: Program>(
@@ -593,7 +626,7 @@ impl Forward {
             path_to(&self.nodes, node, &mut path);
             return self.confirm(session, &path);
         }
-        if session.run.rules.clocks {
+        if session.run.rules.clocks && !self.recorded.was_executed(world.graph()) {
             path_to(&self.nodes, node, &mut path);
             if self.recorded.races(session, &path)? {
                 return self.confirm(session, &path);
@@ -616,39 +649,6 @@ impl Forward {
         path_to(&self.nodes, node, &mut path);
         self.confirm(session, &path)?;
         // The program ended within the limit after all: only the last step was one too many.
-        Ok(())
-    }
-
-    /// Leaves the world of `node` on top of the trail.
-    fn materialise<P: Program>(
-        &mut self,
-        session: &mut Session<'_, P>,
-        node: u32,
-    ) -> Result<(), Halt> {
-        let mut ancestors = Vec::new();
-        let mut at = node;
-        loop {
-            let level = self.nodes[at as usize].level as usize;
-            if self.trail.get(level).is_some_and(|(n, _)| *n == at) {
-                break;
-            }
-            ancestors.push(at);
-            at = self.nodes[at as usize].parent;
-        }
-        let keep = self.nodes[at as usize].level as usize + 1;
-        self.spare.extend(self.trail.drain(keep..).map(|(_, world)| world));
-        for &node in ancestors.iter().rev() {
-            let mut world = self.spare.pop().unwrap_or_else(|| World::new(imagined(session)));
-            world.clone_from(&self.trail[self.trail.len() - 1].1);
-            let nodes = &self.nodes;
-            let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
-            let Node { step, more, .. } = nodes[node as usize];
-            self.recorded.advance(session, &mut world, step, &path)?;
-            for _ in 0..more {
-                self.recorded.advance(session, &mut world, Move { choice: 0, ..step }, &path)?;
-            }
-            self.trail.push((node, world));
-        }
         Ok(())
     }
 }

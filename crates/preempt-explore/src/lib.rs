@@ -9,6 +9,7 @@
 //! standard library facade; those live in the crate `preempt`.
 
 pub mod caching;
+mod clock;
 mod crew;
 pub mod delay;
 mod effect;

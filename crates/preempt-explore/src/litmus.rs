@@ -358,6 +358,15 @@ impl Program for Interpreter<'_> {
 
 /// All complete graphs that the explorer finds, each with its least cost.
 fn explored(litmus: &Litmus, limits: Limits) -> (BTreeMap<Shape, Cost>, Halt, Tally) {
+    explored_in_turns(litmus, limits, None)
+}
+
+/// The same if levels of stale choices take turns of so many states.
+fn explored_in_turns(
+    litmus: &Litmus,
+    limits: Limits,
+    turn: Option<u32>,
+) -> (BTreeMap<Shape, Cost>, Halt, Tally) {
     let mut program =
         Interpreter { litmus, at: Vec::new(), objects: Vec::new(), cells: Vec::new() };
     // All writes are kept from the beginning, so that graphs can be compared where all orders are
@@ -368,7 +377,10 @@ fn explored(litmus: &Litmus, limits: Limits) -> (BTreeMap<Shape, Cost>, Halt, Ta
     loop {
         COLLECTED.set(Some(Vec::new()));
         let mut session = Session::new(&mut program, limits.clone(), rules, names.clone());
-        let halt = forward::explore(&mut session);
+        let halt = match turn {
+            Some(turn) => forward::explore_in_turns(&mut session, turn),
+            None => forward::explore(&mut session),
+        };
         let tally = session.tally;
         rules = session.run.rules;
         let collected = COLLECTED.take().unwrap_or_default();

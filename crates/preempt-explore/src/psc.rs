@@ -15,6 +15,7 @@
 //! Places in modification order are doubled, so that one comparison decides ECO: a write at place p is
 //! at 2p, a read of it at 2p + 1, and ECO leads from the smaller to the larger.
 
+use crate::clock::Clock;
 use crate::weak::Weak;
 use crate::{ObjectId, Order, ThreadId, World};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(crate) struct Logged {
     write: Option<u64>,
     strong: bool,
     fence: bool,
-    clock: Arc<[u32]>,
+    clock: Clock,
 }
 
 /// Events per shared block.
@@ -45,15 +46,25 @@ pub(crate) struct Log {
     tail: Vec<Logged>,
 }
 
-impl Clone for Log {
-    fn clone(&self) -> Self {
-        Log { full: self.full.clone(), tail: self.tail.clone() }
-    }
-
-    fn clone_from(&mut self, source: &Self) {
-        self.full.clone_from(&source.full);
+impl Log {
+    /// As a copy, without touching blocks that both have.
+    pub(crate) fn copy_from(&mut self, source: &Self) {
+        share(&mut self.full, &source.full);
         self.tail.clone_from(&source.tail);
     }
+}
+
+/// Makes a list of shared things the same as another. Most of them are already: worlds that are used
+/// again were similar.
+pub(crate) fn share<T: ?Sized>(target: &mut Vec<Arc<T>>, source: &[Arc<T>]) {
+    target.truncate(source.len());
+    for (own, other) in target.iter_mut().zip(source) {
+        if !Arc::ptr_eq(own, other) {
+            *own = other.clone();
+        }
+    }
+    let common = target.len();
+    target.extend_from_slice(&source[common..]);
 }
 
 impl Logged {
@@ -69,13 +80,27 @@ impl Logged {
         let clock = clock.into();
         Logged { thread, time, object, read, write, strong, fence: false, clock }
     }
+
+    /// Whether this event happens before a later one.
+    fn happens_before(&self, later: &Logged) -> bool {
+        let until = later.clock.get(self.thread.index()).copied().unwrap_or(0);
+        self.thread == later.thread || until >= self.time
+    }
 }
 
 impl Log {
+    fn events(&self) -> impl Iterator<Item = &Logged> {
+        self.full.iter().flat_map(|block| block.iter()).chain(&self.tail)
+    }
+
+    fn len(&self) -> usize {
+        self.full.len() * BLOCK + self.tail.len()
+    }
+
     pub(crate) fn push(&mut self, event: Logged) {
         self.tail.push(event);
         if self.tail.len() == BLOCK {
-            self.full.push(std::mem::take(&mut self.tail).into());
+            self.full.push(self.tail.drain(..).collect());
         }
     }
 
@@ -126,11 +151,19 @@ impl Weak {
     /// Whether the sequentially consistent events can still be put in one order after one more event,
     /// which writes at this place if it does.
     pub(crate) fn stays_acyclic(&self, event: Logged, at: Option<usize>) -> bool {
-        let mut events: Vec<&Logged> =
-            self.log.full.iter().flat_map(|block| block.iter()).chain(&self.log.tail).collect();
+        // A cycle leads through the new event: it is one of them, or comes after a fence.
+        let follows = |e: &Logged| e.strong && e.fence && e.happens_before(&event);
+        if !event.strong && !self.log.events().any(follows) {
+            return true;
+        }
+        let mut events: Vec<&Logged> = Vec::with_capacity(self.log.len() + 1);
+        events.extend(self.log.events());
         let last = events.len();
         events.push(&event);
         let strong: Vec<usize> = (0..events.len()).filter(|&i| events[i].strong).collect();
+        if strong.len() < 2 {
+            return true;
+        }
         let place = |event: &Logged, name: u64, is_new: bool| {
             let known = &self.location(event.object)?.writes;
             let place = known.iter().position(|w| w.name == name);
@@ -155,11 +188,6 @@ impl Weak {
             })
             .collect();
         let graph = Events { events, places };
-        // A cycle leads through the new event: it is one of them, or comes after a fence.
-        let follows = |&i: &usize| graph.events[i].fence && graph.happens_before(i, last);
-        if strong.len() < 2 || !event.strong && !strong.iter().any(follows) {
-            return true;
-        }
         let edges: Vec<Vec<usize>> = strong
             .iter()
             .map(|&a| (0..strong.len()).filter(|&b| graph.psc(a, strong[b])).collect())
@@ -171,10 +199,7 @@ impl Weak {
 impl Events<'_> {
     fn happens_before(&self, a: usize, b: usize) -> bool {
         let (x, y) = (self.events[a], self.events[b]);
-        if x.thread == y.thread {
-            return a < b;
-        }
-        y.clock.get(x.thread.index()).is_some_and(|&until| until >= x.time)
+        if x.thread == y.thread { a < b } else { x.happens_before(y) }
     }
 
     fn is_same_location(&self, a: usize, b: usize) -> bool {

@@ -8,10 +8,10 @@
 //! releases what was done before the last release fence, a read-modify-write continues the release
 //! sequence it reads from, a relaxed load acquires at the next acquire fence.
 
+use crate::clock::{self, Clock, merge};
 use crate::mutation::{self, Mutation};
 use crate::{ObjectId, Order, Site, ThreadId};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
 
 /// One access to a plain cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,15 +62,17 @@ impl CellHistory {
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
     /// The own component is the time of the thread's next event, from 1 on.
-    threads: Vec<Vec<u32>>,
-    objects: Vec<Vec<u32>>,
+    threads: clock::Clocks,
+    objects: clock::Clocks,
     /// By lock: what its readers have released, which orders them before writers but not before each
     /// other.
-    readers: Vec<Vec<u32>>,
+    readers: clock::Clocks,
     /// By thread: its clock at its last release fence.
-    released: Vec<Vec<u32>>,
+    released: clock::Clocks,
     /// By thread: what relaxed loads have read from since its last acquire fence.
-    unacquired: Vec<Vec<u32>>,
+    unacquired: clock::Clocks,
+    /// Number of threads so far.
+    width: usize,
     cells: FxHashMap<ObjectId, CellHistory>,
     execution: u64,
     race: Option<Race>,
@@ -84,12 +86,16 @@ impl Clone for Clocks {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        self.threads.clone_from(&source.threads);
-        self.objects.clone_from(&source.objects);
-        self.readers.clone_from(&source.readers);
-        self.released.clone_from(&source.released);
-        self.unacquired.clone_from(&source.unacquired);
-        self.cells.clone_from(&source.cells);
+        self.threads.copy_from(&source.threads);
+        self.objects.copy_from(&source.objects);
+        self.readers.copy_from(&source.readers);
+        self.released.copy_from(&source.released);
+        self.unacquired.copy_from(&source.unacquired);
+        self.width = source.width;
+        // Empty in the worlds that a search copies.
+        if !(self.cells.is_empty() && source.cells.is_empty()) {
+            self.cells.clone_from(&source.cells);
+        }
         self.execution = source.execution;
         self.race = source.race;
     }
@@ -100,7 +106,7 @@ impl Clocks {
     pub(crate) fn reset(&mut self) {
         let Clocks { threads, objects, readers, released, unacquired, .. } = self;
         for clocks in [threads, objects, readers, released, unacquired] {
-            clocks.iter_mut().for_each(Vec::clear);
+            clocks.clear();
         }
         self.execution += 1;
         self.race = None;
@@ -113,58 +119,42 @@ impl Clocks {
 
     pub(crate) fn spawn(&mut self, parent: ThreadId, child: ThreadId) {
         self.now(parent);
-        let clock = std::mem::take(self.thread(parent));
-        self.thread(child).clone_from(&clock);
-        *self.thread(parent) = clock;
+        self.thread(child).fill(0);
+        self.threads.join(child.index(), parent.index(), self.width);
         self.tick(parent);
         self.tick(child);
     }
 
     pub(crate) fn join(&mut self, thread: ThreadId, target: ThreadId) {
-        let clock = std::mem::take(self.thread(target));
-        merge(self.thread(thread), &clock);
-        *self.thread(target) = clock;
+        self.thread(thread);
+        self.threads.join(thread.index(), target.index(), self.width);
     }
 
     pub(crate) fn acquire(&mut self, thread: ThreadId, object: ObjectId) {
-        if let Some(clock) = self.objects.get_mut(object.index()) {
-            let clock = std::mem::take(clock);
-            merge(self.thread(thread), &clock);
-            self.objects[object.index()] = clock;
-        }
+        self.thread(thread);
+        let clock = self.threads.get_mut(thread.index(), self.width);
+        merge(clock, self.objects.get(object.index()));
     }
 
     /// As [`Clocks::acquire`], by somebody who excludes readers: comes after all of them.
     pub(crate) fn acquire_from_readers(&mut self, thread: ThreadId, object: ObjectId) {
-        if let Some(clock) = self.readers.get_mut(object.index()) {
-            let clock = std::mem::take(clock);
-            merge(self.thread(thread), &clock);
-            self.readers[object.index()] = clock;
-        }
+        self.thread(thread);
+        let clock = self.threads.get_mut(thread.index(), self.width);
+        merge(clock, self.readers.get(object.index()));
     }
 
     /// A reader lets go of a lock.
     pub(crate) fn release_by_reader(&mut self, thread: ThreadId, object: ObjectId) {
-        if self.readers.len() <= object.index() {
-            self.readers.resize(object.index() + 1, Vec::new());
-        }
-        let clock = std::mem::take(self.thread(thread));
-        merge(&mut self.readers[object.index()], &clock);
-        *self.thread(thread) = clock;
+        self.thread(thread);
+        let target = self.readers.get_mut(object.index(), self.width);
+        merge(target, self.threads.get(thread.index()));
     }
 
     pub(crate) fn release(&mut self, thread: ThreadId, object: ObjectId, replace: bool) {
-        if self.objects.len() <= object.index() {
-            self.objects.resize(object.index() + 1, Vec::new());
-        }
-        let clock = std::mem::take(self.thread(thread));
-        let target = &mut self.objects[object.index()];
-        if replace {
-            target.clone_from(&clock);
-        } else {
-            merge(target, &clock);
-        }
-        *self.thread(thread) = clock;
+        self.thread(thread);
+        let target = self.objects.get_mut(object.index(), self.width);
+        let clock = self.threads.get(thread.index());
+        if replace { clock::copy(target, clock) } else { merge(target, clock) }
     }
 
     /// An access to a number.
@@ -175,25 +165,16 @@ impl Clocks {
         order: Order,
         (reads, writes): (bool, bool),
     ) {
-        if self.objects.len() <= object.index() {
-            self.objects.resize(object.index() + 1, Vec::new());
-        }
-        if reads && order.acquires() {
-            self.acquire(thread, object);
-        } else if reads {
-            merge(entry(&mut self.unacquired, thread), &self.objects[object.index()]);
+        self.thread(thread);
+        if reads {
+            let joins = if order.acquires() { &mut self.threads } else { &mut self.unacquired };
+            merge(joins.get_mut(thread.index(), self.width), self.objects.get(object.index()));
         }
         if writes {
-            let published = if order.releases() { &mut self.threads } else { &mut self.released };
-            let published = std::mem::take(entry(published, thread));
-            let target = &mut self.objects[object.index()];
-            if reads {
-                merge(target, &published);
-            } else {
-                target.clone_from(&published);
-            }
-            let back = if order.releases() { &mut self.threads } else { &mut self.released };
-            *entry(back, thread) = published;
+            let published = if order.releases() { &self.threads } else { &self.released };
+            let published = published.get(thread.index());
+            let target = self.objects.get_mut(object.index(), self.width);
+            if reads { merge(target, published) } else { clock::copy(target, published) }
         }
     }
 
@@ -201,7 +182,7 @@ impl Clocks {
     /// other atomic accesses.
     pub(crate) fn atomic_write(&mut self, thread: ThreadId, object: ObjectId, site: Site) {
         let now = self.now(thread);
-        let clock = &self.threads[thread.index()];
+        let clock = self.threads.get(thread.index());
         let later = Access { thread, write: true, site };
         let history = self.cells.entry(object).or_default().within(self.execution);
         let conflict = history.reads.iter().find(|read| !is_ordered(read, thread, clock)).copied();
@@ -220,55 +201,52 @@ impl Clocks {
         order: Order,
         source: Option<&[u32]>,
         writes: bool,
-    ) -> Option<Arc<[u32]>> {
+    ) -> Option<Clock> {
+        self.thread(thread);
         if let Some(source) = source {
             let acquires = order.acquires() || mutation::is(Mutation::RelaxedAcquires);
             let target = if acquires { &mut self.threads } else { &mut self.unacquired };
-            merge(entry(target, thread), source);
+            merge(target.get_mut(thread.index(), self.width), source);
         }
         if !writes {
             return None;
         }
-        let published = if order.releases() { &mut self.threads } else { &mut self.released };
-        let mut published = entry(published, thread).clone();
+        let published = if order.releases() { &self.threads } else { &self.released };
+        let mut published = Clock::from(published.get(thread.index()));
         if let Some(source) = source.filter(|_| !mutation::is(Mutation::NoReleaseSequence)) {
-            merge(&mut published, source);
+            published.merge(source);
         }
-        Some(published.into())
+        Some(published)
     }
 
     /// The time of the next event of a thread.
     pub(crate) fn now(&mut self, thread: ThreadId) -> u32 {
-        if self.thread(thread).get(thread.index()).is_none_or(|&now| now == 0) {
-            self.tick(thread);
-        }
-        self.threads[thread.index()][thread.index()]
+        let time = &mut self.thread(thread)[thread.index()];
+        *time = (*time).max(1);
+        *time
     }
 
     /// What a thread knows of others, and the time of its next event.
     pub(crate) fn of(&self, thread: ThreadId) -> &[u32] {
-        self.threads.get(thread.index()).map_or(&[], Vec::as_slice)
+        self.threads.get(thread.index())
     }
 
     /// A fence. The caller ticks.
     pub(crate) fn fence(&mut self, thread: ThreadId, order: Order) {
         self.now(thread);
         if order.acquires() && !mutation::is(Mutation::NoAcquireFence) {
-            let clock = std::mem::take(entry(&mut self.unacquired, thread));
-            merge(self.thread(thread), &clock);
+            let unacquired = self.unacquired.get_mut(thread.index(), self.width);
+            merge(self.threads.get_mut(thread.index(), self.width), unacquired);
+            unacquired.fill(0);
         }
         if order.releases() && !mutation::is(Mutation::NoReleaseFence) {
-            let clock = self.thread(thread).clone();
-            *entry(&mut self.released, thread) = clock;
+            let released = self.released.get_mut(thread.index(), self.width);
+            clock::copy(released, self.threads.get(thread.index()));
         }
     }
 
     pub(crate) fn tick(&mut self, thread: ThreadId) {
-        let clock = self.thread(thread);
-        if clock.len() <= thread.index() {
-            clock.resize(thread.index() + 1, 0);
-        }
-        clock[thread.index()] += 1;
+        self.thread(thread)[thread.index()] += 1;
     }
 
     pub(crate) fn access(&mut self, thread: ThreadId, cell: ObjectId, write: bool, site: Site) {
@@ -286,7 +264,7 @@ impl Clocks {
         ticks: u32,
     ) {
         let now = self.now(thread).saturating_sub(ticks);
-        let clock = &self.threads[thread.index()];
+        let clock = self.threads.get(thread.index());
         let later = Access { thread, write, site };
         let ordered = |access: &(u32, Access)| is_ordered(access, thread, clock);
         let history = self.cells.entry(cell).or_default().within(self.execution);
@@ -309,28 +287,13 @@ impl Clocks {
         }
     }
 
-    fn thread(&mut self, thread: ThreadId) -> &mut Vec<u32> {
-        entry(&mut self.threads, thread)
+    fn thread(&mut self, thread: ThreadId) -> &mut [u32] {
+        self.width = self.width.max(thread.index() + 1);
+        self.threads.get_mut(thread.index(), self.width)
     }
 }
 
 /// Whether an access happens before what a thread with this clock does now.
 fn is_ordered((time, access): &(u32, Access), thread: ThreadId, clock: &[u32]) -> bool {
     access.thread == thread || clock.get(access.thread.index()).copied().unwrap_or(0) >= *time
-}
-
-fn entry(clocks: &mut Vec<Vec<u32>>, thread: ThreadId) -> &mut Vec<u32> {
-    if clocks.len() <= thread.index() {
-        clocks.resize(thread.index() + 1, Vec::new());
-    }
-    &mut clocks[thread.index()]
-}
-
-pub(crate) fn merge(target: &mut Vec<u32>, other: &[u32]) {
-    if target.len() < other.len() {
-        target.resize(other.len(), 0);
-    }
-    for (a, b) in target.iter_mut().zip(other) {
-        *a = (*a).max(*b);
-    }
 }

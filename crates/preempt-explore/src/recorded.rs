@@ -22,6 +22,8 @@ pub(crate) struct Recorded {
     pub(crate) segments: Histories,
     compared: FxHashMap<u64, bool>,
     path: Vec<Move>,
+    /// Graphs of executions that were run to their ends with clocks: they have no data race.
+    executed: FxHashSet<u128>,
     /// The only thread known to operate on each object; `None` if there are several.
     users: FxHashMap<ObjectId, Option<ThreadId>>,
     /// Objects that a search took to belong to one thread.
@@ -86,21 +88,33 @@ impl Recorded {
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
         let history = world.thread(thread).history;
-        if self.segments.get(history).is_none() {
+        let mut spawns = self.perform(world, thread);
+        if spawns.is_none() {
             self.run(session, path)?;
+            spawns = self.perform(world, thread);
         }
-        let Some(segment) = self.segments.get(history) else {
-            return Err(lost(session));
-        };
-        world.perform(thread, &segment.effects, segment.next);
-        if segment.effects.iter().any(|e| matches!(e, Effect::Spawn(..))) {
-            for effect in segment.effects.clone() {
+        let Some(spawns) = spawns else { return Err(lost(session)) };
+        if spawns {
+            let effects = self.segments.get(history).map(|s| s.effects.clone()).unwrap_or_default();
+            for effect in effects {
                 if let Effect::Spawn(child, ..) = effect {
                     self.settle(session, world, child, path)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Brings a thread to its next operation, if it is known. Returns whether it spawns threads.
+    fn perform(&self, world: &mut World, thread: ThreadId) -> Option<bool> {
+        let segment = self.segments.get(world.thread(thread).history)?;
+        world.perform(thread, &segment.effects, segment.next);
+        Some(segment.effects.iter().any(|e| matches!(e, Effect::Spawn(..))))
+    }
+
+    /// Whether the program itself has made this complete execution, with clocks and without a race.
+    pub(crate) fn was_executed(&self, graph: u128) -> bool {
+        self.executed.contains(&graph)
     }
 
     /// Runs the program along a path and then without preemption to its end.
@@ -115,6 +129,9 @@ impl Recorded {
         path(&mut steps);
         let ending = follow(session, &steps, self);
         self.path = steps;
+        if ending == Ending::Complete && session.run.rules.clocks {
+            self.executed.insert(session.run.world.graph());
+        }
         match session.check(ending).or_else(|| session.limit()) {
             Some(halt) => Err(halt),
             None if self.contradicted => Err(Halt::Restart),

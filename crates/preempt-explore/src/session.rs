@@ -106,7 +106,10 @@ pub struct Row {
     pub stale: u32,
     /// Most preemptions.
     pub preemptions: u32,
-    /// Complete happens-before graphs with at most that many of each.
+    /// Whether that is for executions with exactly so many stale choices only: all with fewer were explored,
+    /// whatever their preemptions.
+    pub all_fewer: bool,
+    /// Complete happens-before graphs with at most that many of each, or with fewer stale choices.
     pub graphs: u64,
     /// Executions of the program so far.
     pub executions: u64,
@@ -177,13 +180,13 @@ impl Tally {
 
     /// Closes a bound.
     pub fn row(&mut self, preemptions: u32) {
-        self.box_row(0, preemptions, self.graphs.len() as u64);
+        self.box_row(0, preemptions, false, self.graphs.len() as u64);
     }
 
     /// Closes a bound on both, with this many graphs.
-    pub fn box_row(&mut self, stale: u32, preemptions: u32, graphs: u64) {
+    pub fn box_row(&mut self, stale: u32, preemptions: u32, all_fewer: bool, graphs: u64) {
         let (executions, states) = (self.executions, self.states);
-        self.rows.push(Row { stale, preemptions, graphs, executions, states });
+        self.rows.push(Row { stale, preemptions, all_fewer, graphs, executions, states });
     }
 }
 
@@ -197,6 +200,8 @@ pub struct Session<'p, P> {
     pub limits: Limits,
     /// What was found.
     pub tally: Tally,
+    /// A search has finished some bound, but relied on something wrong and began again, perhaps in another session.
+    pub has_lost_rows: bool,
 }
 
 impl<'p, P: Program> Session<'p, P> {
@@ -204,7 +209,7 @@ impl<'p, P: Program> Session<'p, P> {
     pub fn new(program: &'p mut P, limits: Limits, rules: Rules, names: Names) -> Self {
         let mut run = Run::new(names, rules, limits.steps);
         run.keep_going = limits.keep_going;
-        Session { program, run, limits, tally: Tally::default() }
+        Session { program, run, limits, tally: Tally::default(), has_lost_rows: false }
     }
 
     /// Executes the program once under `driver`.
@@ -220,6 +225,7 @@ impl<'p, P: Program> Session<'p, P> {
     pub fn judge(&mut self, ending: Ending) -> Option<Halt> {
         let terminal = match ending {
             Ending::Restart => {
+                self.forget_rows();
                 self.tally = Tally::default();
                 return Some(Halt::Restart);
             }
@@ -268,10 +274,25 @@ impl<'p, P: Program> Session<'p, P> {
         (look && self.is_late()).then_some(Halt::Time)
     }
 
-    /// The deadline that counts now.
+    /// The deadline that counts now. A search that has lost the bounds it had finished gets some time beyond
+    /// it to finish the first ones again.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let later = self.limits.first_deadline.filter(|_| !self.tally.rows.is_empty());
-        later.or(self.limits.deadline)
+        let Limits { deadline, first_deadline, .. } = self.limits;
+        let Some(later) = first_deadline else { return deadline };
+        if !self.tally.rows.is_empty() {
+            return first_deadline;
+        }
+        if self.has_lost_rows {
+            let between = deadline.map(|deadline| later.saturating_duration_since(deadline));
+            return Some(later + between.unwrap_or_default() / 4);
+        }
+        deadline
+    }
+
+    /// Takes back what was said about bounds.
+    pub fn forget_rows(&mut self) -> Vec<Row> {
+        self.has_lost_rows |= !self.tally.rows.is_empty();
+        std::mem::take(&mut self.tally.rows)
     }
 
     /// Whether the deadline has passed or another worker has finished.
@@ -280,5 +301,38 @@ impl<'p, P: Program> Session<'p, P> {
             return true;
         }
         self.deadline().is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    struct Nothing;
+
+    impl Program for Nothing {
+        fn execute(&mut self, _: &mut Run, _: &mut dyn Driver) {}
+    }
+
+    /// A search that begins again after its first bounds is not late before it has any bound to speak of.
+    #[test]
+    fn lost_bounds_can_be_finished_again() {
+        let (begin, second) = (Instant::now(), Duration::from_secs(1));
+        let limits = Limits {
+            deadline: Some(begin + 4 * second),
+            first_deadline: Some(begin + 8 * second),
+            ..Limits::default()
+        };
+        let mut program = Nothing;
+        let mut session = Session::new(&mut program, limits, Rules::default(), Names::default());
+        assert_eq!(session.forget_rows(), []);
+        assert_eq!(session.deadline(), Some(begin + 4 * second), "nothing was finished");
+        session.tally.row(0);
+        assert_eq!(session.deadline(), Some(begin + 8 * second));
+        assert_eq!(session.forget_rows().len(), 1);
+        assert_eq!(session.deadline(), Some(begin + 9 * second), "time for the first bounds");
+        session.tally.row(0);
+        assert_eq!(session.deadline(), Some(begin + 8 * second));
     }
 }

@@ -20,10 +20,11 @@
 //! and a thread fails for no reason at a location only once until it has written. Otherwise loops that wait
 //! would have executions without end.
 
+use crate::clock::Clock;
 use crate::mix::term;
 use crate::mutation::{self, Mutation};
-use crate::psc::{Log, Logged};
-use crate::race::{Clocks, merge};
+use crate::psc::{Log, Logged, share};
+use crate::race::Clocks;
 use crate::{Action, Move, Object, ObjectId, Operation, Order, Status, ThreadId, World};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,9 +39,8 @@ pub(crate) struct Write {
     value: u64,
     /// Hash of the history of the writer.
     version: u64,
-    /// Vector clock that whoever acquires it joins; `None` of the initial value. (An empty `Arc` would be
-    /// counted in static memory, which forked processes do not share.)
-    released: Option<Arc<[u32]>>,
+    /// Vector clock that whoever acquires it joins.
+    released: Clock,
     /// Virtual time of the writer.
     moment: Duration,
     /// Whether a read-modify-write reads it, which then stands right behind it.
@@ -59,12 +59,23 @@ struct Read {
 }
 
 /// All that was done to an atomic.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Location {
     /// In modification order, the initial value first.
     pub(crate) writes: Vec<Write>,
     /// The first read of each write by each thread.
     reads: Vec<Read>,
+}
+
+/// A copy is made to be added to.
+impl Clone for Location {
+    fn clone(&self) -> Self {
+        let mut writes = Vec::with_capacity(self.writes.len() + 2);
+        writes.extend_from_slice(&self.writes);
+        let mut reads = Vec::with_capacity(self.reads.len() + 2);
+        reads.extend_from_slice(&self.reads);
+        Location { writes, reads }
+    }
 }
 
 /// What a thread has read, to keep it from waiting for ever for old values.
@@ -98,7 +109,9 @@ pub struct Source {
 /// All writes to all atomics of an execution.
 #[derive(Debug, Default)]
 pub(crate) struct Weak {
-    locations: Vec<Option<Arc<Location>>>,
+    /// By object; without writes if it was not accessed yet.
+    locations: Vec<Arc<Location>>,
+    unknown: Arc<Location>,
     pub(crate) log: Log,
     polled: Vec<Polled>,
     /// Comparisons that have failed for no reason.
@@ -118,8 +131,11 @@ impl Clone for Weak {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        self.locations.clone_from(&source.locations);
-        self.log.clone_from(&source.log);
+        share(&mut self.locations, &source.locations);
+        if !Arc::ptr_eq(&self.unknown, &source.unknown) {
+            self.unknown = source.unknown.clone();
+        }
+        self.log.copy_from(&source.log);
         self.polled.clone_from(&source.polled);
         self.failed.clone_from(&source.failed);
         self.accesses = source.accesses;
@@ -143,7 +159,7 @@ struct Plan {
 
 impl Weak {
     pub(crate) fn location(&self, object: ObjectId) -> Option<&Location> {
-        self.locations.get(object.index())?.as_deref()
+        self.locations.get(object.index()).map(|l| &**l).filter(|l| !l.writes.is_empty())
     }
 
     fn writes(&self, object: ObjectId) -> &[Write] {
@@ -153,27 +169,29 @@ impl Weak {
     /// An atomic that is about to be accessed.
     fn meet(&mut self, id: ObjectId, object: &Object) {
         if self.locations.len() <= id.index() {
-            self.locations.resize(id.index() + 1, None);
+            self.locations.resize(id.index() + 1, self.unknown.clone());
         }
-        self.locations[id.index()].get_or_insert_with(|| {
+        let location = &mut self.locations[id.index()];
+        if location.writes.is_empty() {
             let initial = Write {
                 name: 0,
                 thread: ThreadId::MAIN,
                 time: 0,
                 value: object.value,
                 version: object.version,
-                released: None,
+                released: Clock::default(),
                 moment: Duration::ZERO,
                 taken: false,
                 position: None,
             };
-            Arc::new(Location { writes: vec![initial], reads: Vec::new() })
-        });
+            *location = Arc::new(Location { writes: vec![initial], reads: Vec::new() });
+        }
     }
 
     /// A number is changed through exclusive access: every other access happens before or after.
     pub(crate) fn assign(&mut self, object: ObjectId, value: u64) {
-        if let Some(Some(location)) = self.locations.get_mut(object.index()) {
+        let known = |l: &&mut Arc<Location>| !l.writes.is_empty();
+        if let Some(location) = self.locations.get_mut(object.index()).filter(known) {
             if let Some(newest) = Arc::make_mut(location).writes.last_mut() {
                 newest.value = value;
             }
@@ -243,6 +261,15 @@ impl World {
     /// What the last access to an atomic read, if all writes are kept.
     pub fn source(&self) -> Option<Source> {
         self.weak.as_ref().map(|weak| weak.source)
+    }
+
+    /// Adds the moves of a thread that need a stale choice. It may turn out that sequentially consistent
+    /// events forbid some of them ([`World::is_consistent_after`]).
+    pub(crate) fn possible_stale_moves(&self, thread: ThreadId, out: &mut Vec<Move>) {
+        self.find_stale(thread, &mut |step| {
+            out.push(step);
+            false
+        });
     }
 
     /// Adds the moves of a thread that need a stale choice.
@@ -317,7 +344,7 @@ impl World {
     }
 
     /// Whether sequentially consistent events keep their order if this is done.
-    fn is_consistent_after(&self, step: Move) -> bool {
+    pub(crate) fn is_consistent_after(&self, step: Move) -> bool {
         if !self.rules.strong || mutation::is(Mutation::NoTotalOrder) {
             return true;
         }
@@ -329,9 +356,9 @@ impl World {
         let plan = self.plan(step);
         let object = self.threads[step.thread.index()].operation.object;
         let source = plan.reads.map(|at| &weak.writes(object)[at]);
-        let mut clock = clocks.of(step.thread).to_vec();
+        let mut clock = Clock::from(clocks.of(step.thread));
         if let Some(source) = source.filter(|_| plan.order.acquires()) {
-            merge(&mut clock, source.released.as_deref().unwrap_or_default());
+            clock.merge(&source.released);
         }
         let name = plan.writes.map(|_| self.action_name(step.thread));
         let names = (source.map(|write| write.name), name);
@@ -397,9 +424,7 @@ impl World {
         let thread = &mut self.threads[id.index()];
         let operation = thread.operation;
         let (Some(weak), Some(clocks)) = (&mut self.weak, &mut self.clocks) else { return 0 };
-        let Some(Some(location)) = weak.locations.get_mut(operation.object.index()) else {
-            return 0;
-        };
+        let Some(location) = weak.locations.get_mut(operation.object.index()) else { return 0 };
         let end = location.writes.len();
         let newest = &location.writes[end - 1];
         let source = plan.reads.map(|at| &location.writes[at]);
@@ -434,7 +459,7 @@ impl World {
         }
         let moment = self.times.as_ref().map_or(Duration::ZERO, |times| times.now(id));
         let time = clocks.now(id);
-        let joins = source.and_then(|write| write.released.as_deref());
+        let joins = source.map(|write| &*write.released);
         if plan.writes.is_some() && self.rules.mixed {
             clocks.atomic_write(id, operation.object, operation.site);
         }
@@ -459,6 +484,7 @@ impl World {
         if let Some((at, value)) = plan.writes {
             let location = Arc::make_mut(location);
             let position = Some(weak.source.position);
+            let released = released.unwrap_or_default();
             let (thread, taken) = (id, false);
             let write =
                 Write { name, thread, time, value, version, released, moment, taken, position };

@@ -2,16 +2,16 @@
 
 pub use preempt::thread::{AccessError, panicking, yield_now};
 
-use preempt::sync::LazyLock;
-use std::fmt;
+use preempt::facade;
 
 /// A value that the first thread which needs it makes.
-pub struct Lazy<T: 'static>(LazyLock<T, fn() -> T>);
+#[derive(Debug)]
+pub struct Lazy<T: 'static>(facade::Lazy<T>);
 
 impl<T: 'static> Lazy<T> {
     #[doc(hidden)]
     pub const fn new(init: fn() -> T) -> Self {
-        Lazy(LazyLock::new(init))
+        Lazy(facade::Lazy::new(init))
     }
 
     /// The value of this execution.
@@ -20,17 +20,11 @@ impl<T: 'static> Lazy<T> {
     /// If the main thread has ended: loom drops statics then.
     #[track_caller]
     pub fn get(&'static self) -> &'static T {
-        let value = LazyLock::force(&self.0);
+        let value = self.0.get();
         assert!(
-            !preempt::facade::main_has_ended(),
+            !facade::main_has_ended(),
             "attempted to access lazy_static during shutdown: the main thread has ended"
         );
         value
-    }
-}
-
-impl<T: 'static> fmt::Debug for Lazy<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Lazy { .. }")
     }
 }

@@ -7,11 +7,12 @@
 //! Duret-Lutz). For an automaton without a formula the complement is built if it
 //! is small; else random words may show the contrary, and if not it stays unknown.
 
-use crate::automaton::{Automaton, product};
+use crate::automaton::Automaton;
 use crate::complement::complement;
 use crate::error::Error;
 use crate::formula::Formula;
 use crate::generalized::{Generalized, MarkedEdge};
+use crate::product::product;
 use crate::stutter::is_normal_form;
 use crate::translate::translate_both;
 use crate::word::{Word, accepts};

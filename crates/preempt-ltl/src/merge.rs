@@ -7,8 +7,8 @@
 //!
 //! Invariant: the language before every accepted merge equals the language after.
 
-use crate::automaton::product;
 use crate::generalized::{Generalized, MarkedEdge};
+use crate::product::product;
 use crate::simulation::{Acceptance, reduce};
 
 /// Product edges that may be spent on one automaton: milliseconds.

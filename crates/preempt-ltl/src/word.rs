@@ -4,8 +4,8 @@
 //! nothing with the translation: it is the oracle that every automaton is tested with.
 
 use crate::automaton::Automaton;
+use crate::components::tarjan;
 use crate::formula::Formula;
-use crate::generalized::tarjan;
 use crate::label::Valuation;
 use std::fmt;
 

@@ -15,8 +15,10 @@
 
 use crate::codec::{check, decode, encode};
 use crate::{Expectation, Model, Property};
+use preempt_core::engine::{Answer, Request, Sink, by_steps};
 use preempt_core::{
-    Enabled, Fault, FaultKind, Locality, Outcome, ProcessId, Step, Successors, System, Value,
+    Describe, Enabled, Fault, FaultKind, Independence, Locality, Outcome, ProcessId, Step, System,
+    Value,
 };
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -322,26 +324,24 @@ impl<M: Model> System for Encoded<'_, M> {
         self.arrive(found.next.as_ref(), state)
     }
 
-    fn expand(
-        &self,
-        state: &mut Vec<u8>,
-        _enabled: &mut Enabled,
-        _scratch: &mut Vec<u8>,
-        out: &mut Successors,
-    ) {
-        let start = out.bytes.len();
-        let Some(moves) = self.checked_moves(state) else {
-            out.bytes.extend_from_slice(state);
-            let range = start..out.bytes.len();
-            out.list.push((misuse_step(), Outcome::Broken(MISUSE), range));
-            return;
+    /// The actions of a state are asked for once, not once more for every step.
+    fn successors(&self, request: Request, sink: Sink<'_>) -> Answer {
+        let (answer, state, out) = match (request.answer_by_all(), sink) {
+            (Some(answer), Sink::Copies(state, out)) => (answer, state, out),
+            (_, sink) => return by_steps(self, request, sink),
         };
-        for found in moves {
-            let start = out.bytes.len();
-            let outcome = self.arrive(found.next.as_ref(), &mut out.bytes);
-            let step = Step::new(found.process, found.number);
-            out.list.push((step, outcome, start..out.bytes.len()));
+        match self.checked_moves(state) {
+            Some(moves) => {
+                for found in moves {
+                    let start = out.data.len();
+                    let outcome = self.arrive(found.next.as_ref(), &mut out.data);
+                    let step = Step::new(found.process, found.number);
+                    out.push_last(step, outcome, false, out.data.len() - start);
+                }
+            }
+            None => out.push(misuse_step(), Outcome::Broken(MISUSE), false, state),
         }
+        answer
     }
 
     fn is_valid_end(&self, state: &[u8]) -> bool {
@@ -352,16 +352,18 @@ impl<M: Model> System for Encoded<'_, M> {
         self.cut_proposition() + usize::from(self.temporal)
     }
 
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
+    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
         if index == self.cut_proposition() {
-            return matches!(self.place(state), Place::Cut);
+            return Ok(matches!(self.place(state), Place::Cut));
         }
-        match (self.known(state), self.proposition_at(index)) {
+        Ok(match (self.known(state), self.proposition_at(index)) {
             (Some(state), Some(proposition)) => (proposition.holds)(self.model, &state),
             _ => false,
-        }
+        })
     }
+}
 
+impl<M: Model> Independence for Encoded<'_, M> {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         let local = process.index() < self.processes.len()
             && self.known(state).is_some_and(|s| self.model.is_local(&s, process.index()));
@@ -371,7 +373,9 @@ impl<M: Model> System for Encoded<'_, M> {
     fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
         self.locality(state, process) != Locality::Local
     }
+}
 
+impl<M: Model> Describe for Encoded<'_, M> {
     fn fault(&self, number: u32) -> Fault {
         let (kind, message) = match self.properties.get(number as usize) {
             Some(property) => (FaultKind::Assertion, format!("always: {}", property.name)),

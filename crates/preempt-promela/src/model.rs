@@ -280,7 +280,7 @@ pub enum StmtKind {
         /// `!!`
         sorted: bool,
         /// One value per flattened message field; missing ones are filled with 0 where the
-        /// channel's declaration tells their number, otherwise as many as were written.
+        /// channel's declaration says their number, otherwise as many as were written.
         values: Vec<Expr>,
     },
     /// `c?x,2`, `c??x`, `c?<x>`, `c??<x>`

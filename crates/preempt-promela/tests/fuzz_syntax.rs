@@ -9,7 +9,7 @@ mod support;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use preempt_core::{Enabled, Outcome, System};
+use preempt_core::{Describe, Enabled, Outcome, System};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
 use preempt_promela::model::Model;

@@ -2,7 +2,10 @@
 
 mod support;
 
-use preempt_core::{Enabled, FaultKind, Locality, Outcome, ProcessId, Step, System, Value, replay};
+use preempt_core::{
+    Describe, Enabled, FaultKind, Independence, Locality, Outcome, ProcessId, Step, System, Value,
+    replay,
+};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
 
@@ -146,7 +149,7 @@ fn unreached_statements_are_listed() {
     let (steps, ..) = run(&system, 10);
     let mut taken = vec![false; system.transition_count()];
     for step in steps {
-        taken[system.transition_key(step)] = true;
+        taken[system.transitions_of(step).0] = true;
     }
     let lines: Vec<u32> = system.unreached(&taken).iter().map(|u| u.line).collect();
     assert_eq!(lines, [4, 5, 6]);

@@ -2,7 +2,7 @@
 
 mod support;
 
-use preempt_core::{Cancellation, Enabled, FaultKind, Outcome, Stop, System};
+use preempt_core::{Cancellation, Describe, Enabled, FaultKind, Outcome, Stop, System};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
 use std::sync::Arc;

@@ -103,7 +103,8 @@ const laneView = (() => {
     // Of a rendezvous `c!x => c?y` each side gets its half.
     const [text, receives] = partner < 0 ? [data.strings[data.text[step]]] : data.strings[data.text[step]].split(" => ");
     row.classList.add("step");
-    option(row, step, `step ${step + 1}, ${model.describe(step)}${data.switch[step] === 2 ? ", after a preemption" : ""}`);
+    const reads = readsView.words(step);
+    option(row, step, `step ${step + 1}, ${model.describe(step)}${data.switch[step] === 2 ? ", after a preemption" : ""}${reads && ", " + reads}`);
     row.setAttribute("aria-posinset", step + 1);
     row.setAttribute("aria-setsize", count);
     place(row, make("div", "number", String(step + 1)), 1);
@@ -114,7 +115,7 @@ const laneView = (() => {
     if (data.line[step]) cell.append(make("span", "line", String(data.line[step])));
     cell.append(make("code", "", text));
     if (model.output.has(step)) cell.append(make("span", "printed", "» " + model.output.get(step).trim()));
-    cell.title = `${data.strings[data.file[step]]}:${data.line[step]}  ${text}`;
+    cell.title = `${data.strings[data.file[step]]}:${data.line[step]}  ${text}${reads && "\n" + reads}`;
     if (data.failure && step === count - 1 && data.cycle === null && !deadlock) cell.classList.add("failing");
     if (partner >= 0) {
       const sign = lane < partner ? "⇒" : "⇐";
@@ -216,6 +217,12 @@ const laneView = (() => {
     const list = [];
     for (let index = first; index <= last; index++) {
       if (kinds[index] !== FILLER) list.push(buildRow(index));
+    }
+    const reads = readsView.picture((step) => step < 0 ? 0 : rowOfStep[step], first, last, ROW);
+    if (reads) {
+      reads.setAttribute("width", "100%");
+      reads.setAttribute("height", kinds.length * ROW);
+      list.push(reads);
     }
     $("rows").replaceChildren(...list);
     $("scroll").setAttribute("aria-activedescendant", "step-" + (current + 1));

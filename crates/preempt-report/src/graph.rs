@@ -43,6 +43,21 @@ pub struct StateGraph {
     edges: Vec<GraphEdge>,
 }
 
+/// Where everything of a graph goes, in pixels, for those who draw it themselves.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Picture {
+    /// Size of the drawing.
+    pub width: f64,
+    /// Size of the drawing.
+    pub height: f64,
+    /// By state: left, top, width and height of its box.
+    pub boxes: Vec<[f64; 4]>,
+    /// By edge: the four points of a cubic curve.
+    pub curves: Vec<[(f64, f64); 4]>,
+    /// By edge: the centre of its label.
+    pub labels: Vec<(f64, f64)>,
+}
+
 /// A graph that cannot be drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GraphError {
@@ -110,6 +125,11 @@ impl StateGraph {
         }
         out.push_str("}\n");
         out
+    }
+
+    /// Where everything goes.
+    pub fn picture(&self) -> Picture {
+        svg::picture(self, &layout::place(self))
     }
 
     /// The graph as one SVG document.

@@ -66,6 +66,7 @@ const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = concat!(
     include_str!("../assets/model.js"),
     include_str!("../assets/chart.js"),
+    include_str!("../assets/reads.js"),
     include_str!("../assets/lanes.js"),
     include_str!("../assets/overview.js"),
     include_str!("../assets/search.js"),
@@ -122,6 +123,8 @@ struct Island<'a> {
     /// Label, sent at, sent by, received at, received by; -1 when not.
     messages: Vec<(String, i64, i64, i64, i64)>,
     rest: Vec<(usize, usize, u32, usize)>,
+    /// Step that reads, step that wrote (-1 for the initial value), newest write that was missed (-1 if none).
+    reads: Vec<(usize, i64, i64)>,
 }
 
 struct Numbers<'a> {
@@ -194,7 +197,7 @@ enum ValueData {
 plain_object!(Island<'a> {
     title, verdict, claim, property, notes, numbers, cost, processes, sources, moments, failure,
     cycle, strings, variables, channels, initial, values, pid, names, partner, file, line, text,
-    switch, changes, output, messages, rest,
+    switch, changes, output, messages, rest, reads,
 });
 plain_object!(Numbers<'a> {
     states, matched, revisits, transitions, atomic, depth, errors, vector, memory, seconds, bounds,
@@ -323,9 +326,18 @@ impl<'a> Island<'a> {
                 .iter()
                 .map(|p| (p.pid, strings.number(&p.file), p.line, strings.number(&p.text)))
                 .collect(),
+            reads: trace
+                .reads
+                .iter()
+                .map(|read| (read.step, number(read.from), number(read.missed)))
+                .collect(),
             strings: strings.list,
         }
     }
+}
+
+fn number(step: Option<usize>) -> i64 {
+    step.map_or(-1, |step| step as i64)
 }
 
 fn value_data(value: &Value) -> ValueData {
@@ -356,7 +368,6 @@ fn moment_data(trace: &Trace, violation: Option<&Violation>) -> Vec<MomentData> 
 }
 
 fn message_data(trace: &Trace) -> Vec<(String, i64, i64, i64, i64)> {
-    let number = |n: Option<usize>| n.map_or(-1, |n| n as i64);
     messages(trace)
         .into_iter()
         .map(|m| {

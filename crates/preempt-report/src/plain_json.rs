@@ -139,6 +139,7 @@ macro_rules! tuples {
 }
 tuples! {
     (A 0, B 1);
+    (A 0, B 1, C 2);
     (A 0, B 1, C 2, D 3);
     (A 0, B 1, C 2, D 3, E 4);
 }

@@ -127,6 +127,7 @@ impl SavedTrace {
                 cycle_start: file.cycle_start,
                 raw: file.raw.into_iter().map(Step::from).collect(),
                 rest: file.rest.into_iter().map(Position::from).collect(),
+                ..Trace::default()
             },
         })
     }

@@ -44,41 +44,12 @@ pub use config::{
 };
 pub use runner::{PortfolioRunner, Runner};
 
-/// Declares thread-locals, as `std::thread_local!` does.
-#[macro_export]
-macro_rules! thread_local {
-    ($($declaration:tt)*) => { $crate::__preempt::thread_local! { $($declaration)* } };
-}
+pub use preempt::thread_local;
 
 /// Declares statics that are made when first used, as `lazy_static::lazy_static!` does.
 #[macro_export]
 macro_rules! lazy_static {
-    () => {};
-    ($(#[$attribute:meta])* $vis:vis static ref $name:ident : $type:ty = $init:expr; $($rest:tt)*) => {
-        #[allow(missing_copy_implementations, missing_docs, non_camel_case_types, dead_code)]
-        $(#[$attribute])*
-        $vis struct $name {
-            __private: (),
-        }
-        #[doc(hidden)]
-        #[allow(non_upper_case_globals)]
-        $vis static $name: $name = $name { __private: () };
-        impl ::core::ops::Deref for $name {
-            type Target = $type;
-
-            fn deref(&self) -> &$type {
-                fn init() -> $type {
-                    $init
-                }
-                static LAZY: $crate::lazy_static::Lazy<$type> = $crate::lazy_static::Lazy::new(init);
-                LAZY.get()
-            }
-        }
-        impl $crate::lazy_static::LazyStatic for $name {
-            fn initialize(lazy: &Self) {
-                let _ = &**lazy;
-            }
-        }
-        $crate::lazy_static! { $($rest)* }
+    ($($declaration:tt)*) => {
+        $crate::__preempt::__lazy_static! { [$crate::lazy_static::Lazy] $($declaration)* }
     };
 }

@@ -72,7 +72,7 @@ impl<'a> Question<'a> {
         question
     }
 
-    /// Every step is to be explored, and the user is told why.
+    /// Every step is to be explored, and the reason is reported.
     pub(crate) fn reduce_not(&mut self, reason: &str) {
         if let Scheme::SourceState(_) = self.scheme {
             self.scheme = Scheme::Full;

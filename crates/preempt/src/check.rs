@@ -482,6 +482,7 @@ impl Check {
                 .map(|row| Bound {
                     stale: row.stale,
                     preemptions: row.preemptions,
+                    all_fewer: row.all_fewer,
                     partial_orders: row.graphs,
                     executions: row.executions,
                     states: row.states,

@@ -161,9 +161,11 @@ fn runtime(job: &Job<'_>, learnt: &Learnt) -> Runtime {
 fn explore_here(job: &Job<'_>) -> Found {
     let mut learnt = Learnt::new(job);
     let mut runtime = runtime(job, &learnt);
+    let mut has_lost_rows = false;
     let (halt, mut tally) = loop {
         let mut session =
             Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
+        session.has_lost_rows = has_lost_rows;
         let halt = match job.strategy {
             Strategy::PartialOrders
                 if job.threads > 1 && !session.program.registry.has_externals() =>
@@ -173,6 +175,10 @@ fn explore_here(job: &Job<'_>) -> Found {
             _ => strategy(job, &mut session),
         };
         learnt.rules = session.run.rules;
+        if halt == Halt::Restart {
+            session.forget_rows();
+        }
+        has_lost_rows = session.has_lost_rows;
         let tally = session.tally;
         learnt.knowledge = runtime.registry.knowledge.clone();
         if halt != Halt::Restart {

@@ -2,6 +2,7 @@
 //! it changes with those crates.
 
 pub use crate::chooser::Chooser;
+pub use crate::lazy::{Lazy, LazyStatic, initialize};
 
 use crate::environment::Environment;
 use crate::rt::{self, Slot, counts};

@@ -2,7 +2,7 @@
 
 use crate::naming::binding;
 use crate::stale::{place, writer};
-use preempt_core::{Change, Switch, Trace, TraceStep, Value};
+use preempt_core::{Change, ReadsFrom, Switch, Trace, TraceStep, Value};
 use preempt_explore::{Access, Action, Event, Move, ObjectId, Site};
 use preempt_report::{Look, lanes};
 use rustc_hash::FxHashMap;
@@ -32,6 +32,8 @@ pub(crate) fn trace(
     let is_weak = events.iter().any(|e| e.source.is_some_and(|source| source.stale));
     let mut last = 0;
     let mut steps = Vec::with_capacity(events.len() + racy.len());
+    // Where each event stands among the steps.
+    let mut rows = Vec::with_capacity(events.len());
     for position in 0..=events.len() {
         for racy in racy.iter().filter(|racy| racy.position == position) {
             let Access { thread, write, site } = racy.access;
@@ -56,9 +58,25 @@ pub(crate) fn trace(
         }
         let mut step = step(thread, threads, event.operation.site, text, switch);
         step.changes = names.changes(event);
+        rows.push(steps.len());
         steps.push(step);
     }
-    (Trace { steps, ..Trace::default() }, names.places)
+    let reads = if is_weak { reads(events, &rows) } else { Vec::new() };
+    (Trace { steps, reads, ..Trace::default() }, names.places)
+}
+
+/// Which step wrote what each step reads; `rows` are the steps of the events.
+fn reads(events: &[Event], rows: &[usize]) -> Vec<ReadsFrom> {
+    let row = |number| {
+        let writer = writer(events, number)?;
+        events.iter().position(|event| std::ptr::eq(event, writer)).map(|at| rows[at])
+    };
+    let read = |(event, &step): (&Event, &usize)| {
+        let source = event.source.filter(|_| event.operation.action != Action::Store)?;
+        let missed = row(source.newest).filter(|_| source.stale && !source.fails);
+        Some(ReadsFrom { step, from: row(source.read), missed })
+    };
+    events.iter().zip(rows).filter_map(read).collect()
 }
 
 /// In an execution that is no interleaving: where a value comes from, and what was missed.

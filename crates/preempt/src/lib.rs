@@ -54,6 +54,7 @@ pub mod hint;
 mod html;
 #[cfg(feature = "check")]
 mod lanes;
+mod lazy;
 #[cfg(feature = "check")]
 mod naming;
 #[cfg(feature = "check")]

@@ -87,7 +87,10 @@ pub struct Bound {
     pub stale: u32,
     /// Most preemptions.
     pub preemptions: u32,
-    /// Partial orders with at most that many of each.
+    /// Whether that is for executions with exactly so many stale choices only: all with fewer were explored,
+    /// whatever their preemptions.
+    pub all_fewer: bool,
+    /// Partial orders with at most that many of each, or with fewer stale choices.
     pub partial_orders: u64,
     /// Executions so far.
     pub executions: u64,
@@ -200,6 +203,9 @@ impl Report {
     /// What was covered, in words: for each number of stale choices the largest number of preemptions,
     /// unless a larger number of stale choices covers it.
     fn boxes(&self) -> Option<String> {
+        if let Some(row) = self.per_bound.iter().rfind(|row| row.all_fewer) {
+            return Some(self.lexicographic(row));
+        }
         let mut boxes: Vec<&Bound> = Vec::new();
         for row in &self.per_bound {
             boxes.retain(|b| !(b.stale <= row.stale && b.preemptions <= row.preemptions));
@@ -222,6 +228,23 @@ impl Report {
         };
         let list: Vec<String> = boxes.iter().enumerate().map(words).collect();
         (!list.is_empty()).then(|| list.join(", and "))
+    }
+
+    /// The same where everything with fewer stale choices than in this row was explored.
+    fn lexicographic(&self, row: &Bound) -> String {
+        let fewer = self.per_bound.iter().filter(|other| other.stale < row.stale);
+        let fewer = fewer.map(|other| other.partial_orders).max().unwrap_or(0);
+        let most = match row.stale {
+            1 => "without a stale choice".to_string(),
+            stale => format!("with at most {}", stale_choices(stale - 1)),
+        };
+        format!(
+            "all {} partial orders {most}, and all {} with {} and at most {}",
+            grouped(fewer),
+            grouped(row.partial_orders - fewer.min(row.partial_orders)),
+            stale_choices(row.stale),
+            preemptions(row.preemptions)
+        )
     }
 
     pub(crate) fn covered(&self) -> String {
@@ -350,8 +373,9 @@ impl Failure {
                 (_, 0) => " and no stale choice".into(),
                 (_, stale) => format!(" and {}", stale_choices(stale)),
             };
+            let fewer = if row.all_fewer { ", or with fewer stale choices," } else { "" };
             text.push_str(&format!(
-                "; of the {} with at most {}{stale} none fails",
+                "; of the {} with at most {}{stale}{fewer} none fails",
                 plural(row.partial_orders, "partial order", "partial orders"),
                 preemptions(row.preemptions)
             ));

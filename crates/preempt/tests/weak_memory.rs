@@ -67,6 +67,28 @@ fn store_buffering_needs_one_stale_choice() {
     }
 }
 
+/// The trace says for every load which store it reads, and what a stale one misses.
+#[test]
+fn traces_say_what_was_read_from_where() {
+    let report = message_passing(&check(), Relaxed, Relaxed);
+    let failure = report.failure().expect("allowed");
+    let trace = &failure.trace;
+    let text = |step: usize| trace.steps[step].text.as_str();
+    let of = |name: &str| {
+        let found = trace.reads.iter().find(|read| text(read.step).contains(name));
+        *found.unwrap_or_else(|| panic!("no {name} in {failure}"))
+    };
+    let (flag, data) = (of("load -> 1"), of("load -> 0"));
+    assert!(flag.from.is_some_and(|from| text(from).contains("store(1)")), "{failure}");
+    assert_eq!(flag.missed, None);
+    assert_eq!(data.from, None, "the initial value");
+    assert!(data.missed.is_some_and(|newer| text(newer).contains("store(1)")), "{failure}");
+    assert_ne!(flag.from, data.missed, "another atomic");
+    // In an interleaving each load reads what was stored last.
+    let report = two(&check(), |p| p.x.swap(1, Relaxed), |p| p.x.load(Relaxed), |_, b| b == 1);
+    assert!(report.failure().expect("a schedule").trace.reads.is_empty());
+}
+
 #[test]
 fn memory_can_be_sequentially_consistent() {
     let report = store_buffering(&check().unbounded().memory(Memory::Sc), Relaxed, Relaxed, false);

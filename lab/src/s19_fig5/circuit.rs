@@ -142,7 +142,7 @@ pub(crate) enum Answer {
 }
 
 mod solver {
-    use super::{Answer, Lit, Model};
+    use crate::s19_fig5::circuit::{Answer, Lit, Model};
     use batsat::{Callbacks, Solver, SolverInterface, SolverOpts, lbool};
     use std::time::{Duration, Instant};
 

@@ -11,7 +11,23 @@
 
 use super::circuit::{Circuit, Lit, Model, TRUE};
 use super::instance::{Instance, Property};
-use super::{Automaton, Bounds, Scheme};
+use super::scheme::Scheme;
+
+pub(crate) enum Automaton {
+    Fixed(Property),
+    /// All automata in SI normal form with exactly so many states and letters.
+    AnyNormalForm {
+        states: usize,
+        letters: usize,
+        /// At most.
+        edges: usize,
+    },
+}
+
+pub(crate) struct Bounds {
+    pub(crate) operations: usize,
+    pub(crate) program_states: usize,
+}
 
 /// The circuit with the variables from which an instance is read off.
 pub(crate) struct Encoding {

@@ -3,7 +3,7 @@
 //! Nothing here knows of the solver: an instance that the solver proposes as a
 //! counterexample is believed only after [`Instance::check`].
 
-use super::Scheme;
+use super::scheme::Scheme;
 
 /// Operations are partial functions on program states; state 0 is initial in both parts.
 #[derive(Clone, Debug, PartialEq, Eq)]

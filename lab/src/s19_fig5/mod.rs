@@ -13,39 +13,16 @@ mod circuit;
 mod encode;
 mod instance;
 mod promela;
+mod scheme;
 
 use crate::Options;
 use anyhow::{Context, Result, bail};
 use circuit::Answer;
-use encode::Encoding;
+use encode::{Automaton, Bounds, Encoding};
 use instance::{Instance, Property};
+use scheme::Scheme;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
-
-/// Which product state decides the ample set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scheme {
-    /// The one after the property has moved, as in Spin.
-    V0,
-    /// The one before.
-    V1,
-}
-
-pub(crate) enum Automaton {
-    Fixed(Property),
-    /// All automata in SI normal form with exactly so many states and letters.
-    AnyNormalForm {
-        states: usize,
-        letters: usize,
-        /// At most.
-        edges: usize,
-    },
-}
-
-pub(crate) struct Bounds {
-    pub(crate) operations: usize,
-    pub(crate) program_states: usize,
-}
 
 struct Row {
     scheme: Scheme,

@@ -8,7 +8,8 @@
 use super::layout::{Layout, Segment, Top};
 use crate::flow::{Choices, Liveness, Mark, Operation, Possible, Program, Targets, VariableId};
 use preempt_core::{
-    Enabled, Fault, FaultKind, Locality, Outcome, ProcessId, Step, Stop, System, Value,
+    Describe, Enabled, Fault, FaultKind, Independence, Locality, Outcome, ProcessId, Step, Stop,
+    System, Value,
 };
 
 /// The transition that gives a thread or the shared variables their first values; also the
@@ -490,7 +491,9 @@ impl System for Machine<'_> {
             Operation::Return(_) => self.leave(state, &top, &values),
         }
     }
+}
 
+impl Independence for Machine<'_> {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         let segment = self.layout.segment(state, process.index());
         let Some(top) = self.layout.top(state, segment) else { return Locality::Local };
@@ -513,7 +516,9 @@ impl System for Machine<'_> {
     fn is_visible(&self, _state: &[u8], _process: ProcessId) -> bool {
         false
     }
+}
 
+impl Describe for Machine<'_> {
     fn fault(&self, number: u32) -> Fault {
         let file = self.program.file.clone();
         if number == STACK_LIMIT {

@@ -7,7 +7,7 @@
 //! * `enforce e` becomes a constraint on every assignment and a condition on entry and after calls;
 //! * initial values of declarations move into `init`, those of thread variables into the threads.
 
-use super::threads::Slots;
+use super::slots::Slots;
 use crate::diagnostic::{Diagnostic, Lines};
 use crate::syntax::Dialect;
 use crate::syntax::ast::*;

@@ -10,8 +10,10 @@ mod expression;
 mod liveness;
 mod lower;
 mod order;
+mod slots;
 mod solve;
 mod threads;
+mod values;
 
 use crate::diagnostic::{Diagnostic, Lines};
 use crate::syntax::ast::{Module, Span, StatementKind};

@@ -12,6 +12,7 @@
 
 use super::elaborate::{Elaboration, assign, plain};
 use super::order::{Order, names_in};
+use super::slots::Place;
 use crate::syntax::ast::*;
 use std::collections::HashMap;
 
@@ -29,24 +30,6 @@ struct Caller {
     function: String,
     /// The place may run again after it has run.
     repeats: bool,
-}
-
-/// What the places that may run more than once share.
-#[derive(Default)]
-pub(super) struct Slots {
-    /// How many slots are filled.
-    count: Option<String>,
-    /// Per slot, the variable that says which place filled it; 0 is none.
-    filled_by: Vec<String>,
-    places: Vec<Place>,
-}
-
-struct Place {
-    callee: Name,
-    /// Labels of the call.
-    labels: Vec<Name>,
-    /// Per slot, the variables with the arguments.
-    variables: Vec<Vec<String>>,
 }
 
 impl Elaboration<'_> {

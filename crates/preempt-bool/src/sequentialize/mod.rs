@@ -9,11 +9,11 @@ mod control;
 mod eager;
 mod lazy;
 
-use crate::check::Method;
 use crate::diagnostic::{Diagnostic, Lines};
 use crate::direct::Schedule;
 use crate::flow::{Expr, Owner, Program, Targets, VariableId};
 use crate::limits::Watch;
+use crate::options::Method;
 use crate::symbolic::code::{Builder, Code};
 use crate::symbolic::diagram::{Diagrams, Level};
 use crate::symbolic::engine::Engine;

@@ -106,7 +106,7 @@ impl Engine<'_, '_> {
             graph.frame.iter().flat_map(|v| levels.of(*v, Moment::Now)).collect();
         if graph.function.is_none() {
             let globals =
-                (0..self.code.variables.len()).filter(|v| super::engine::is_global(self.code, *v));
+                (0..self.code.variables.len()).filter(|v| super::effects::is_global(self.code, *v));
             scope.extend(globals.flat_map(|v| levels.of(v, Moment::Now)));
             return scope;
         }
@@ -270,7 +270,7 @@ impl Engine<'_, '_> {
             Origin::Resume => Walked::Resume,
             Origin::Start(function, frame) => {
                 let globals = (0..self.code.variables.len())
-                    .filter(|v| super::engine::is_global(self.code, *v))
+                    .filter(|v| super::effects::is_global(self.code, *v))
                     .map(|v| (v, self.value(after, v, Moment::Now)));
                 let own = self.code.frames[*function].iter().copied().zip(frame);
                 let own = own.map(|(v, at)| (v, self.value(after, *at, Moment::Now)));
@@ -379,7 +379,7 @@ impl Engine<'_, '_> {
         }
         // Globals that the callee leaves alone, where the pick has fixed them.
         let globals = (0..self.code.variables.len()).filter(|v| {
-            super::engine::is_global(self.code, *v) && !self.effects[callee].changed.contains(v)
+            super::effects::is_global(self.code, *v) && !self.effects[callee].changed.contains(v)
         });
         for v in globals {
             for level in c.levels.of(v, Moment::Now) {

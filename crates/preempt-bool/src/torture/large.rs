@@ -5,7 +5,8 @@
 //! attempt is written out. With `locked` nobody can take a cell that another has; without, a cell
 //! stays in the list while it is used.
 
-use crate::check::{Method, Options, Switches, check};
+use crate::check::check;
+use crate::options::{Method, Options, Switches};
 use crate::{Dialect, parse};
 use preempt_core::Verdict;
 use std::fmt::Write;

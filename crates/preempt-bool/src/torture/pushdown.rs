@@ -1,8 +1,9 @@
 //! Random pushdown systems against an interpreter of their rules, which knows nothing of programs.
 
 use super::Random;
-use crate::check::{Method, Options, Switches, check};
+use crate::check::check;
 use crate::limits::Limits;
+use crate::options::{Method, Options, Switches};
 use crate::parse_pushdown;
 use preempt_core::{Stop, Verdict};
 use std::collections::{HashSet, VecDeque};

@@ -18,9 +18,10 @@
 //! A state is the system's vector with a mark behind it, all zeros outside of endless states.
 
 use super::inside::{Circles, Inside, Sequences};
+use preempt_core::engine::{Answer, Request, Sink, Successors, by_steps};
 use preempt_core::{
-    Enabled, Fault, Footprint, Label, Lead, Leads, Locality, ObjectSet, Outcome, ProcessId, Step,
-    Successors, System, Unreached, Value,
+    Describe, Enabled, Fault, Footprint, Independence, Label, Locality, ObjectSet, Outcome,
+    ProcessId, Step, System, Unreached, Value,
 };
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,7 +44,6 @@ thread_local! {
     static STEPS: RefCell<Enabled> = RefCell::default();
     static SUCCESSORS: RefCell<Successors> = RefCell::default();
     static INSIDE: RefCell<Inside> = RefCell::default();
-    static BRIEF: RefCell<(Vec<Lead>, Vec<u8>)> = RefCell::default();
 }
 
 /// What lies behind the vector of the system.
@@ -114,48 +114,34 @@ impl<'a> Endless<'a> {
         }
     }
 
-    /// Puts a mark behind each of the successors from `first` on, whose bytes begin at `base`, and adds the
-    /// steps into endless states. The successors are those of a state of the system, process by process.
-    fn mark_briefly(
-        &self,
-        state: &[u8],
-        (leads, first): (&mut Leads, usize),
-        (bytes, base): (&mut Vec<u8>, usize),
-    ) {
-        BRIEF.with_borrow_mut(|(list, marked)| {
-            list.clear();
-            marked.clear();
-            let mut add = |lead: Lead, vector: &[u8], mark: &Mark| {
-                let start = (base + marked.len()) as u32;
-                marked.extend_from_slice(vector);
-                marked.extend_from_slice(mark);
-                list.push(Lead { start, length: (vector.len() + WIDTH) as u32, ..lead });
-            };
-            let is_inside = self.system.is_transient(state);
-            let found = &leads.list[first..];
-            for group in found.chunk_by(|a, b| a.step().process == b.step().process) {
-                for lead in group {
-                    // What a step that could not be completed leaves behind means nothing.
-                    let vector = bytes.get(lead.range()).unwrap_or_default();
-                    add(*lead, vector, &OUTSIDE);
-                }
-                let process = group[0].step().process;
-                if is_inside || !self.system.may_stay_inside(state, process) {
-                    continue;
-                }
-                let steps: Vec<Step> = group.iter().map(Lead::step).collect();
-                if let Some(stay) = self.staying(state, process, &steps) {
-                    let (who, transition) = (u32::from(process.0), stay.transition);
-                    let partner_transition = stay.partner_transition;
-                    let lead = Lead { who, transition, partner_transition, ..Lead::default() };
-                    add(lead, state, &mark_of(stay));
-                }
+    /// Adds successors of a state of the system, process by process, with marks, and the steps into endless
+    /// states.
+    fn mark(&self, state: &[u8], found: &Successors, out: &mut Successors) {
+        let mut add = |step, outcome, transient, vector: &[u8], mark: &Mark| {
+            out.data.extend_from_slice(vector);
+            out.data.extend_from_slice(mark);
+            out.push_last(step, outcome, transient, vector.len() + WIDTH);
+        };
+        let is_inside = self.system.is_transient(state);
+        let mut first = 0;
+        for group in found.headers.chunk_by(|a, b| a.step().process == b.step().process) {
+            let all = first..first + group.len();
+            first = all.end;
+            for (at, header) in all.clone().zip(group) {
+                let (step, outcome) = found.step(at);
+                // What a step that could not be completed leaves behind means nothing.
+                let vector = found.data.get(header.range()).unwrap_or_default();
+                add(step, outcome, header.is_transient(), vector, &OUTSIDE);
             }
-            leads.list.truncate(first);
-            leads.list.extend_from_slice(list);
-            bytes.truncate(base);
-            bytes.extend_from_slice(marked);
-        });
+            let process = group[0].step().process;
+            if is_inside || !self.system.may_stay_inside(state, process) {
+                continue;
+            }
+            let steps: Vec<Step> = all.map(|at| found.step(at).0).collect();
+            if let Some(stay) = self.staying(state, process, &steps) {
+                add(stay, Outcome::Done, false, state, &mark_of(stay));
+            }
+        }
     }
 
     /// The real steps of an execution that ends in an endless state: how `step`, taken in `state`, gets into
@@ -231,83 +217,34 @@ impl System for Endless<'_> {
         self.system.is_transient(split(state).0)
     }
 
-    fn is_settled(&self, state: &[u8]) -> bool {
-        self.system.is_settled(split(state).0)
+    fn is_normalized(&self, state: &[u8]) -> bool {
+        self.system.is_normalized(split(state).0)
     }
 
-    fn expand(
-        &self,
-        state: &mut Vec<u8>,
-        enabled: &mut Enabled,
-        scratch: &mut Vec<u8>,
-        out: &mut Successors,
-    ) {
-        let mark = detach(state);
-        let mut add = |step, outcome, vector: &[u8], mark: &Mark| {
-            let start = out.bytes.len();
-            out.bytes.extend_from_slice(vector);
-            out.bytes.extend_from_slice(mark);
-            out.list.push((step, outcome, start..out.bytes.len()));
+    fn successors(&self, request: Request, sink: Sink<'_>) -> Answer {
+        let (state, out) = match (request, sink) {
+            (Request::All | Request::Process(_), Sink::Copies(state, out)) => (state, out),
+            (_, sink) => return by_steps(self, request, sink),
         };
-        if mark != OUTSIDE {
-            add(stay_in(mark), Outcome::Done, state, &mark);
-        } else {
-            SUCCESSORS.with_borrow_mut(|inner| {
-                inner.clear();
-                self.system.expand(state, enabled, scratch, inner);
-                let is_inside = self.system.is_transient(state);
-                for group in inner.list.chunk_by(|a, b| a.0.process == b.0.process) {
-                    for (step, outcome, range) in group {
-                        add(*step, *outcome, &inner.bytes[range.clone()], &OUTSIDE);
-                    }
-                    let process = group[0].0.process;
-                    if is_inside || !self.system.may_stay_inside(state, process) {
-                        continue;
-                    }
-                    let steps: Vec<Step> = group.iter().map(|(step, ..)| *step).collect();
-                    if let Some(stay) = self.staying(state, process, &steps) {
-                        add(stay, Outcome::Done, state, &mark_of(stay));
-                    }
-                }
-            });
-        }
-        state.extend_from_slice(&mark);
-    }
-
-    fn expand_briefly(&self, state: &mut Vec<u8>, leads: &mut Leads, bytes: &mut Vec<u8>) -> bool {
         let mark = detach(state);
-        let (first, base) = (leads.list.len(), bytes.len());
-        // Each step inside a sequence gets its mark.
-        let follow = std::mem::take(&mut leads.follow_sequences);
-        let told = mark == OUTSIDE && self.system.expand_briefly(state, leads, bytes);
-        leads.follow_sequences = follow;
-        if told {
-            self.mark_briefly(state, (leads, first), (bytes, base));
-        }
+        let is_outside = mark == OUTSIDE;
+        let answer = SUCCESSORS.with_borrow_mut(|inner| {
+            inner.clear();
+            if !is_outside {
+                return Answer::AskForAll;
+            }
+            // The notes are about this system; the next one may have other ones.
+            std::mem::swap(&mut inner.notes, &mut out.notes);
+            let answer = self.system.successors(request, Sink::Copies(state, inner));
+            std::mem::swap(&mut inner.notes, &mut out.notes);
+            self.mark(state, inner, out);
+            answer
+        });
         state.extend_from_slice(&mark);
-        told
-    }
-
-    fn expand_process_briefly(
-        &self,
-        state: &mut Vec<u8>,
-        process: ProcessId,
-        leads: &mut Leads,
-        bytes: &mut Vec<u8>,
-    ) -> Option<bool> {
-        let mark = detach(state);
-        let (first, base) = (leads.list.len(), bytes.len());
-        let follow = std::mem::take(&mut leads.follow_sequences);
-        let told = match mark == OUTSIDE {
-            true => self.system.expand_process_briefly(state, process, leads, bytes),
-            false => None,
-        };
-        leads.follow_sequences = follow;
-        if told.is_some() {
-            self.mark_briefly(state, (leads, first), (bytes, base));
+        match answer {
+            Answer::AskForAll => by_steps(self, request, Sink::Copies(state, out)),
+            answer => answer,
         }
-        state.extend_from_slice(&mark);
-        told
     }
 
     fn depth_of(&self, step: Step) -> u32 {
@@ -318,16 +255,8 @@ impl System for Endless<'_> {
         self.system.transition_count()
     }
 
-    fn transition_key(&self, step: Step) -> usize {
-        if Self::is_stay(step) { usize::MAX } else { self.system.transition_key(step) }
-    }
-
-    fn partner_key(&self, step: Step) -> Option<usize> {
-        self.system.partner_key(step)
-    }
-
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.system.unreached(taken)
+    fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
+        if Self::is_stay(step) { (usize::MAX, None) } else { self.system.transitions_of(step) }
     }
 
     fn is_valid_end(&self, state: &[u8]) -> bool {
@@ -346,19 +275,19 @@ impl System for Endless<'_> {
         self.system.proposition_count()
     }
 
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
+    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
         let (vector, mark) = split(state);
         let stalled = self.stalled.iter().find(|(known, _)| mark != OUTSIDE && *known == index);
         match stalled {
-            Some((_, meant)) => Circles(mark[0]).has(Circles::QUIET) == *meant,
+            Some((_, meant)) if Circles(mark[0]).has(Circles::QUIET) == *meant => Ok(true),
+            // Not true: a fault would still be one.
+            Some(_) => self.system.proposition(vector, index).map(|_| false),
             None => self.system.proposition(vector, index),
         }
     }
+}
 
-    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
-        self.system.proposition_fault(split(state).0, index)
-    }
-
+impl Independence for Endless<'_> {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         let (vector, mark) = split(state);
         match mark != OUTSIDE || self.system.may_stay_inside(vector, process) {
@@ -381,6 +310,12 @@ impl System for Endless<'_> {
 
     fn observed(&self) -> Option<&ObjectSet> {
         self.system.observed()
+    }
+}
+
+impl Describe for Endless<'_> {
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        self.system.unreached(taken)
     }
 
     fn fault(&self, number: u32) -> Fault {

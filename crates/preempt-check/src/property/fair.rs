@@ -24,7 +24,7 @@ fn write(memory: &mut [u8], counter: u16, processes: usize) {
 impl Watch for Fair {
     const WIDTH: usize = 2;
 
-    fn settle(&self, processes: usize, enabled: &mut Enabled, memory: &mut [u8]) {
+    fn normalize(&self, processes: usize, enabled: &mut Enabled, memory: &mut [u8]) {
         let mut counter = read(memory);
         while counter > 0 && usize::from(counter) <= processes {
             if !enabled.of(ProcessId(counter - 1)).is_empty() {

@@ -3,11 +3,12 @@
 //! A sequence without branches is followed by Brent's algorithm, which keeps two states. One with branches
 //! is explored in full, and its strongly connected components tell.
 //!
-//! **Invariant:** what is told are circles of states that are all inside the sequence, so the execution that
+//! **Invariant:** what is reported are circles of states that are all inside the sequence, so the execution that
 //! runs along one never lets another process move.
 
-use crate::search::components::Graph;
-use preempt_core::{Enabled, Label, Outcome, Step, Successors, System};
+use crate::search::cycles::components::Graph;
+use preempt_core::engine::{Request, Sink, Successors};
+use preempt_core::{Label, Outcome, Step, System};
 use std::collections::{HashMap, VecDeque};
 
 /// Which circles there are inside a sequence, a bit each.
@@ -41,8 +42,6 @@ const STEPS_PER_QUESTION: usize = 256;
 pub(super) struct Inside {
     state: Vec<u8>,
     marked: Vec<u8>,
-    scratch: Vec<u8>,
-    enabled: Enabled,
     successors: Successors,
 }
 
@@ -62,6 +61,8 @@ impl Inside {
         steps: &[Step],
         give_up: &dyn Fn() -> bool,
     ) -> Result<Circles, GaveUp> {
+        // The system may be another one than the last time.
+        self.successors.notes.clear();
         let mut all = Circles::default();
         for &step in steps {
             if !self.begin(system, state, step) {
@@ -90,17 +91,18 @@ impl Inside {
     /// Adds the successors of `self.state`; says whether it is inside a sequence indeed.
     fn expand(&mut self, system: &dyn System) -> bool {
         self.successors.clear();
-        let Inside { state, scratch, enabled, successors, .. } = self;
-        system.expand(state, enabled, scratch, successors);
+        system.successors(Request::All, Sink::Copies(&mut self.state, &mut self.successors));
         system.is_transient(&self.state)
     }
 
     /// Takes the only step; says whether there is exactly one.
     fn advance(&mut self) -> bool {
-        let [(_, outcome, range)] = &self.successors.list[..] else { return false };
+        if self.successors.len() != 1 {
+            return false;
+        }
         self.state.clear();
-        self.state.extend_from_slice(&self.successors.bytes[range.clone()]);
-        !matches!(outcome, Outcome::Broken(_))
+        self.state.extend_from_slice(self.successors.get(0));
+        !matches!(self.successors.step(0).1, Outcome::Broken(_))
     }
 
     /// Follows the sequence from `self.state` while it has no branches.
@@ -115,7 +117,7 @@ impl Inside {
             if !self.expand(system) {
                 return Ok(Straight::Ends);
             }
-            if self.successors.list.len() > 1 {
+            if self.successors.len() > 1 {
                 return Ok(Straight::Branches);
             }
             if !self.advance() || !system.is_transient(&self.state) {
@@ -203,10 +205,11 @@ impl Sequences {
             if inside.expand(system) {
                 node.accepting = system.has_label(&inside.state, Label::Accept);
                 node.progress = system.has_label(&inside.state, Label::Progress);
-                for (step, outcome, range) in &inside.successors.list {
-                    let next = &inside.successors.bytes[range.clone()];
-                    if !matches!(outcome, Outcome::Broken(_)) && system.is_transient(next) {
-                        node.edges.push((*step, number(next, &mut states)));
+                for at in 0..inside.successors.len() {
+                    if inside.successors.headers[at].is_transient() {
+                        let (step, next) =
+                            (inside.successors.step(at).0, inside.successors.get(at));
+                        node.edges.push((step, number(next, &mut states)));
                     }
                 }
             }

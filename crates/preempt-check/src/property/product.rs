@@ -11,9 +11,10 @@
 use super::faulty::Faulty;
 use super::{Endless, Property, PropertyMove};
 use crate::Counterexample;
+use preempt_core::engine::{Answer, Request, Sink, Successors, by_steps};
 use preempt_core::{
-    Enabled, Fault, FaultKind, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step,
-    Successors, System, Unreached, Value,
+    Describe, Enabled, Fault, FaultKind, Footprint, Independence, Label, Locality, ObjectSet,
+    Outcome, ProcessId, Step, System, Unreached, Value,
 };
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -110,10 +111,10 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         let mut faulty = Faulty::default();
         let mut holds = |index| {
             let value = self.system.proposition(state, index);
-            if !value && let Some(fault) = self.system.proposition_fault(state, index) {
+            if let Err(fault) = value {
                 faulty.note(index, fault);
             }
-            value
+            value == Ok(true)
         };
         self.property.moves(automaton, &mut holds, &mut |found| match found {
             PropertyMove::To(to) if targets.contains(&to) => {}
@@ -126,7 +127,7 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         if targets.is_empty() && !nothing_moves {
             self.cut.store(true, Ordering::Relaxed);
         }
-        let value = |index| self.system.proposition(state, index);
+        let value = |index| self.system.proposition(state, index) == Ok(true);
         if let Some(fault) = faulty.decides(self.property, automaton, value) {
             alone(property_step(FAULT, automaton, fault));
         }
@@ -276,47 +277,48 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         self.system.is_transient(self.split(state).0)
     }
 
-    fn is_settled(&self, state: &[u8]) -> bool {
-        self.system.is_settled(self.split(state).0)
+    fn is_normalized(&self, state: &[u8]) -> bool {
+        self.system.is_normalized(self.split(state).0)
     }
 
-    fn expand(
-        &self,
-        state: &mut Vec<u8>,
-        enabled: &mut Enabled,
-        scratch: &mut Vec<u8>,
-        out: &mut Successors,
-    ) {
+    fn successors(&self, request: Request, sink: Sink<'_>) -> Answer {
+        let (answer, state, out) = match (request.answer_by_all(), sink) {
+            (Some(answer), Sink::Copies(state, out)) => (answer, state, out),
+            (_, sink) => return by_steps(self, request, sink),
+        };
         let automaton = self.detach(state);
         PROGRAM_SUCCESSORS.with_borrow_mut(|program| {
             program.clear();
-            self.system.expand(state, enabled, scratch, program);
-            let targets = self.property_moves(state, automaton, program.list.is_empty(), |step| {
+            // The notes are about this system; the next one may have other ones.
+            std::mem::swap(&mut program.notes, &mut out.notes);
+            self.system.successors(Request::All, Sink::Copies(state, program));
+            std::mem::swap(&mut program.notes, &mut out.notes);
+            let is_inside = self.system.is_transient(state);
+            let targets = self.property_moves(state, automaton, program.is_empty(), |step| {
                 let outcome = Self::property_outcome(step);
-                let start = out.bytes.len();
-                out.bytes.extend_from_slice(state);
-                attach(&mut out.bytes, Self::target(step));
-                out.list.push((step, outcome, start..out.bytes.len()));
+                out.data.extend_from_slice(state);
+                attach(&mut out.data, Self::target(step));
+                out.push_last(step, outcome, is_inside, state.len() + WIDTH);
             });
             // Per process, one automaton move after the other, as in `join`.
-            let mut at = 0;
-            while let Some((first, ..)) = program.list.get(at) {
-                let process = first.process;
-                let same = |(step, ..): &&(Step, Outcome, _)| step.process == process;
-                let end = at + program.list[at..].iter().take_while(same).count();
+            let mut first = 0;
+            let groups = program.headers.chunk_by(|a, b| a.step().process == b.step().process);
+            for group in groups {
                 for &to in &targets {
-                    for (step, outcome, bytes) in &program.list[at..end] {
-                        let step = joined(*step, to);
-                        let start = out.bytes.len();
-                        out.bytes.extend_from_slice(&program.bytes[bytes.clone()]);
-                        attach(&mut out.bytes, to);
-                        out.list.push((step, *outcome, start..out.bytes.len()));
+                    for (at, header) in (first..).zip(group) {
+                        let (step, outcome) = program.step_of(at, header);
+                        let length = header.range().len();
+                        out.data.extend_from_slice(&program.data[header.range()]);
+                        attach(&mut out.data, to);
+                        let transient = header.is_transient();
+                        out.push_last(joined(step, to), outcome, transient, length + WIDTH);
                     }
                 }
-                at = end;
+                first += group.len();
             }
         });
         attach(state, automaton);
+        answer
     }
 
     fn depth_of(&self, step: Step) -> u32 {
@@ -331,19 +333,11 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         self.system.transition_count()
     }
 
-    fn transition_key(&self, step: Step) -> usize {
+    fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
         match step.process {
-            ProcessId::PROPERTY => usize::MAX,
-            _ => self.system.transition_key(Self::inner(step)),
+            ProcessId::PROPERTY => (usize::MAX, None),
+            _ => self.system.transitions_of(Self::inner(step)),
         }
-    }
-
-    fn partner_key(&self, step: Step) -> Option<usize> {
-        self.system.partner_key(Self::inner(step))
-    }
-
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.system.unreached(taken)
     }
 
     fn is_valid_end(&self, _state: &[u8]) -> bool {
@@ -367,14 +361,12 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         self.system.proposition_count()
     }
 
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
+    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
         self.system.proposition(self.split(state).0, index)
     }
+}
 
-    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
-        self.system.proposition_fault(self.split(state).0, index)
-    }
-
+impl<S: System + ?Sized, P: Property + ?Sized> Independence for Product<'_, S, P> {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         match process {
             ProcessId::PROPERTY => Locality::Shared,
@@ -399,6 +391,12 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
 
     fn observed(&self) -> Option<&ObjectSet> {
         self.system.observed()
+    }
+}
+
+impl<S: System + ?Sized, P: Property + ?Sized> Describe for Product<'_, S, P> {
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        self.system.unreached(taken)
     }
 
     fn fault(&self, number: u32) -> Fault {

@@ -1,12 +1,12 @@
 //! A system with a small memory of the execution at the end of its state.
 //!
 //! The memory is a function of the path, so equal bytes mean equal futures *and* equal memory.
-//! **Invariant:** the memory is settled by [`System::enabled`], which a search asks before it
+//! **Invariant:** the memory is brought into normal form by [`System::enabled`], which a search asks before it
 //! stores a state.
 
 use preempt_core::{
-    Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome, ProcessId, Step, System,
-    Unreached, Value,
+    Describe, Enabled, Fault, Footprint, Independence, Label, Locality, ObjectSet, Outcome,
+    ProcessId, Step, System, Unreached, Value,
 };
 
 /// What is remembered of an execution, in a fixed number of bytes.
@@ -16,7 +16,7 @@ pub trait Watch: Sync {
 
     /// Called when all enabled steps of a state are known, outside indivisible sequences: brings
     /// the memory into its normal form, and may forbid steps.
-    fn settle(&self, processes: usize, enabled: &mut Enabled, memory: &mut [u8]);
+    fn normalize(&self, processes: usize, enabled: &mut Enabled, memory: &mut [u8]);
 
     /// Called before a step is taken from a state that is accepting or not.
     fn advance(&self, processes: usize, accepting: bool, step: Step, memory: &mut [u8]);
@@ -73,7 +73,7 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         self.detach(state, memory);
         self.system.enabled(state, enabled);
         if !self.system.is_transient(state) {
-            self.watch.settle(self.system.process_count(state), enabled, memory);
+            self.watch.normalize(self.system.process_count(state), enabled, memory);
         }
         state.extend_from_slice(memory);
     }
@@ -102,7 +102,7 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         self.system.is_transient(self.inner(state))
     }
 
-    fn is_settled(&self, _state: &[u8]) -> bool {
+    fn is_normalized(&self, _state: &[u8]) -> bool {
         false
     }
 
@@ -114,16 +114,8 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         self.system.transition_count()
     }
 
-    fn transition_key(&self, step: Step) -> usize {
-        self.system.transition_key(step)
-    }
-
-    fn partner_key(&self, step: Step) -> Option<usize> {
-        self.system.partner_key(step)
-    }
-
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.system.unreached(taken)
+    fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
+        self.system.transitions_of(step)
     }
 
     fn is_valid_end(&self, state: &[u8]) -> bool {
@@ -143,14 +135,12 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         self.system.proposition_count()
     }
 
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
+    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
         self.system.proposition(self.inner(state), index)
     }
+}
 
-    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
-        self.system.proposition_fault(self.inner(state), index)
-    }
-
+impl<S: System + ?Sized, W: Watch> Independence for Watched<'_, S, W> {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         self.system.locality(self.inner(state), process)
     }
@@ -169,6 +159,12 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
 
     fn observed(&self) -> Option<&ObjectSet> {
         self.system.observed()
+    }
+}
+
+impl<S: System + ?Sized, W: Watch> Describe for Watched<'_, S, W> {
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        self.system.unreached(taken)
     }
 
     fn fault(&self, number: u32) -> Fault {

@@ -47,7 +47,7 @@ fn write(memory: &mut [u8], last: u16, count: u16) {
 impl Watch for WithinBound {
     const WIDTH: usize = 4;
 
-    fn settle(&self, _processes: usize, enabled: &mut Enabled, memory: &mut [u8]) {
+    fn normalize(&self, _processes: usize, enabled: &mut Enabled, memory: &mut [u8]) {
         let mover = last(memory);
         if mover == 0 {
             return;

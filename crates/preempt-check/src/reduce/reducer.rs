@@ -5,8 +5,9 @@
 //! most frequent outcome of that search is that all of them are needed.
 
 use super::stubborn::Closure;
-use crate::search::Form;
+use crate::search::StateAccess;
 use crate::{Options, Reduction};
+use preempt_core::engine::Request;
 use preempt_core::{ProcessId, System};
 
 /// A selection of a state's steps.
@@ -52,20 +53,21 @@ impl Reducer {
         &mut self,
         system: &S,
         tried: Option<Pick>,
-        form: &mut impl Form,
+        states: &mut impl StateAccess,
     ) -> Pick {
-        if !self.reduces() || system.process_count(form.state()) < 2 {
-            form.expand(system);
+        if !self.reduces() || system.process_count(states.state()) < 2 {
+            states.expand(system, Request::All);
             return Pick::Everything;
         }
         let behind = match tried {
             None => None,
             Some(Pick::Ample(process)) => Some(process),
-            Some(pick) => return self.expand_stubborn(system, Some(pick), form),
+            Some(pick) => return self.expand_stubborn(system, Some(pick), states),
         };
-        match form.expand_ample(system, behind, self.observed) {
+        let request = Request::Ample { behind, observed: self.observed };
+        match states.expand(system, request).ample() {
             Some(process) => Pick::Ample(process),
-            None => self.expand_stubborn(system, None, form),
+            None => self.expand_stubborn(system, None, states),
         }
     }
 
@@ -74,19 +76,20 @@ impl Reducer {
         &mut self,
         system: &S,
         pick: Pick,
-        form: &mut impl Form,
+        states: &mut impl StateAccess,
     ) {
-        let start = form.list().len();
+        let start = states.headers().len();
         let mut tried = None;
         if pick == Pick::Everything {
-            return form.expand(system);
+            states.expand(system, Request::All);
+            return;
         }
         loop {
-            let found = self.expand(system, tried, form);
+            let found = self.expand(system, tried, states);
             if found == pick || found == Pick::Everything {
                 return;
             }
-            form.truncate(start);
+            states.truncate(start);
             tried = Some(found);
         }
     }
@@ -96,16 +99,16 @@ impl Reducer {
         &mut self,
         system: &S,
         tried: Option<Pick>,
-        form: &mut impl Form,
+        states: &mut impl StateAccess,
     ) -> Pick {
-        let start = form.list().len();
-        form.expand(system);
+        let start = states.headers().len();
+        states.expand(system, Request::All);
         if self.rule != Reduction::Full {
             return Pick::Everything;
         }
         self.movers.clear();
-        for lead in form.list().from(start) {
-            let process = lead.step().process;
+        for header in &states.headers()[start..] {
+            let process = header.step().process;
             if self.movers.last() != Some(&process) {
                 self.movers.push(process);
             }
@@ -122,11 +125,11 @@ impl Reducer {
         if self.movers.len() < 2 || seeds == self.movers.len() {
             return Pick::Everything;
         }
-        self.stubborn.enter(system, form.state());
+        self.stubborn.enter(system, states.state());
         for at in seeds..self.movers.len() {
             let seed = self.movers[at];
-            if self.stubborn.grow(system, form.state(), &self.movers, seed, self.observed) {
-                form.retain(start, |process| self.stubborn.contains(process));
+            if self.stubborn.grow(system, states.state(), &self.movers, seed, self.observed) {
+                states.retain(start, |process| self.stubborn.contains(process));
                 return Pick::Stubborn(seed);
             }
         }

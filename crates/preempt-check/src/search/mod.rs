@@ -1,59 +1,35 @@
-//! The orders in which states are explored, one file each.
+//! The searches, one family per folder.
+//!
+//! | folder | question |
+//! |---|---|
+//! | [`safety`] | is a violation reachable, in any execution? |
+//! | [`bounded`] | is one reachable within a bound on preemptions, depth-first? |
+//! | [`iterative`] | the same, bucket by bucket: no preemption, one, two, … |
+//! | [`cycles`] | is there an execution without end that violates a liveness property? |
+//! | [`sampling`] | is one found by looking at some executions only? |
+//! | [`shared`] | what several families need: expansion, compact successors, statistics, traces |
+//!
+//! Read [`safety`] first, then [`shared`]; the others build on these two. `preemption_bound.rs` picks one of
+//! [`bounded`] and [`iterative`] for a check.
 
-mod bounded;
-mod bounded_reduced;
-mod bounded_spin;
-mod bounded_stack;
-mod bounded_walk;
-mod breadth;
-mod brief;
-mod chain;
-mod colours;
-pub(crate) mod components;
-mod conclusion;
-mod depth;
-mod depth_bounded;
-mod end;
-mod expansion;
-mod form;
-mod frontier;
-mod in_place;
-mod iterative;
-mod iterative_lossy;
-mod iterative_parallel;
-mod iterative_reduced;
-pub mod lasso;
-mod leads;
-mod ledger;
-mod marks;
-pub mod nested;
-mod nested_graph;
-mod nested_letters;
-mod nested_path;
-pub mod nested_shared;
-mod parallel;
+pub(crate) mod bounded;
+pub(crate) mod cycles;
+pub(crate) mod iterative;
 mod preemption_bound;
-mod random_walk;
-mod retrace;
-mod settle;
-mod shorten;
-mod simplest;
-mod swarm;
-mod tally;
-mod trace;
-mod visited;
-mod visits;
-mod ways;
-mod window;
-mod workers;
+pub(crate) mod safety;
+pub(crate) mod sampling;
+pub(crate) mod shared;
 
-pub(crate) use breadth::breadth_first;
-pub(crate) use depth::depth_first;
-pub(crate) use depth_bounded::iterative_depth;
-pub(crate) use form::Form;
-pub(crate) use parallel::parallel;
+pub use bounded::simplest::{Simplest, simplest};
+pub use cycles::{lasso, nested, nested_shared};
+
+pub(crate) use bounded::simplest::simplify;
 pub(crate) use preemption_bound::{bounded, by_buckets, needs_stack};
-pub(crate) use random_walk::random_walk;
-pub(crate) use simplest::simplify;
-pub use simplest::{Simplest, simplest};
-pub(crate) use swarm::swarm;
+pub(crate) use safety::breadth_first::breadth_first;
+pub(crate) use safety::depth_first::depth_first;
+pub(crate) use safety::parallel::parallel;
+pub(crate) use safety::state_access::StateAccess;
+pub(crate) use sampling::depth_bounded::iterative_depth;
+pub(crate) use sampling::random_walk::random_walk;
+pub(crate) use sampling::swarm::swarm;
+pub(crate) use shared::taken::mark_taken;

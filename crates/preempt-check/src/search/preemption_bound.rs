@@ -1,22 +1,22 @@
 //! Picks the search for a check with a bound on preemptions.
 
-use super::bounded::depth_first;
-use super::bounded_reduced::depth_first_reduced;
-use super::bounded_spin::{Build, depth_first_as_spin};
-use super::conclusion::Conclusion;
-use super::end::End;
-use super::iterative::iterative;
-use super::iterative_lossy::iterative_lossy;
-use super::iterative_parallel::iterative_parallel;
-use super::iterative_reduced::{
+use crate::reduce::{Learned, Signalled};
+use crate::search::bounded::as_spin::{Build, depth_first_as_spin};
+use crate::search::bounded::depth_first::depth_first;
+use crate::search::bounded::least_preemptions::LARGEST_BOUND;
+use crate::search::bounded::reduced::depth_first_reduced;
+use crate::search::bounded::shorten::Shortening;
+use crate::search::bounded::simplest::simplest;
+use crate::search::bounded::visited::{Marked, Replicated, Visited};
+use crate::search::iterative::buckets::iterative;
+use crate::search::iterative::conclusion::Conclusion;
+use crate::search::iterative::lossy::iterative_lossy;
+use crate::search::iterative::lossy_visited::{Bits, Numbered};
+use crate::search::iterative::parallel::iterative_parallel;
+use crate::search::iterative::reduced::{
     Order, Reduced, iterative_reduced, iterative_reduced_parallel, pilot,
 };
-use super::ledger::{Bits, Numbered};
-use super::marks::LARGEST_BOUND;
-use super::shorten::Shortening;
-use super::simplest::simplest;
-use super::visited::{Marked, Replicated, Visited};
-use crate::reduce::{Learned, Signalled};
+use crate::search::shared::end::End;
 use crate::store::{Adaptive, Exact, Store, Tree};
 use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage};
 use preempt_core::{Stop, System, cost};
@@ -158,7 +158,7 @@ fn only_local(options: &Options, bound: u32) -> Option<&'static str> {
 /// How many states a pilot looks at to see whether anybody runs ahead, and what is signalled then,
 const DEEP: u64 = 600;
 /// and by each rule, to compare them: more and more while they are hardly apart.
-pub(super) const LOOKS: [u64; 3] = [500, 1000, 2000];
+pub(crate) const LOOKS: [u64; 3] = [500, 1000, 2000];
 
 /// Chooses a rule by a short search with each. An error is a limit that was reached.
 fn choose<S: System + ?Sized>(

@@ -303,7 +303,7 @@ impl Arena {
     #[inline(always)]
     fn record_at(&self, place: usize) -> (u32, &[u8]) {
         let start = place % (SEGMENT / UNIT) * UNIT + HEADER;
-        // SAFETY: marks come from `push`, which has put a record there: a header that tells its
+        // SAFETY: marks come from `push`, which has put a record there: a header that says its
         // length, and so many bytes.
         unsafe {
             let segment = self.segments.get_unchecked(place / (SEGMENT / UNIT));

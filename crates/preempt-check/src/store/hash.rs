@@ -73,7 +73,7 @@ impl Quick {
         }
     }
 
-    /// Hashes all states of a batch; `each` is told the hashes in order.
+    /// Hashes all states of a batch; `each` gets the hashes in order.
     #[inline]
     pub(crate) fn hash_all(self, bytes: &[u8], batch: &mut [Pending], each: impl FnMut(u64)) {
         match self {
@@ -202,10 +202,10 @@ mod tests {
         }
         let mut batch = [Pending::new(0, 1, 40), Pending::new(0, 2, 9)];
         let bytes: Vec<u8> = (0..40).collect();
-        let mut told = Vec::new();
-        quick.hash_all(&bytes, &mut batch, |hash| told.push(hash));
-        assert_eq!(told, [quick.hash(&bytes[1..]) & !1, quick.hash(&bytes[2..9]) & !1]);
-        assert_eq!(told, batch.map(|pending| pending.hash));
+        let mut given = Vec::new();
+        quick.hash_all(&bytes, &mut batch, |hash| given.push(hash));
+        assert_eq!(given, [quick.hash(&bytes[1..]) & !1, quick.hash(&bytes[2..9]) & !1]);
+        assert_eq!(given, batch.map(|pending| pending.hash));
     }
 
     #[test]

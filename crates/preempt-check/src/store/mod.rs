@@ -21,6 +21,7 @@ mod quads;
 pub(crate) mod shared;
 pub(crate) mod sorted;
 mod tree;
+mod tree_shape;
 mod unfolded;
 
 pub use adaptive::Adaptive;

@@ -18,7 +18,7 @@ pub(crate) struct Sorted {
 }
 
 impl Sorted {
-    /// Sorts a batch by `probe`, which tells the slot of a state and whether its tag is known.
+    /// Sorts a batch by `probe`, which says the slot of a state and whether its tag is known.
     #[inline(always)]
     pub(crate) fn sort(
         &mut self,

@@ -16,6 +16,7 @@
 use super::packed::Packed;
 use super::pairs::{self, Keys, Numbered, Pairs};
 use super::quads::{self, Quads};
+use super::tree_shape::{LONG, word_count, words_before};
 use super::unfolded::Unfolded;
 use super::{Inserted, Pending, StateId, Store, StoreFull};
 
@@ -37,9 +38,6 @@ pub struct Tree {
     /// The state whose successors are being looked for.
     parent: Unfolded,
 }
-
-/// Shorter states have so few pairs that looking up all of them in batches is quicker.
-const LONG: usize = 64;
 
 impl Tree {
     /// A store that may use `limit` bytes.
@@ -237,24 +235,8 @@ fn root_key(words: &[u32]) -> u64 {
     pair_key(words[0], words[1])
 }
 
-/// The words of a state of this length, with zeroes behind to make whole quads, at least two. So there
-/// are words in the quads only, and everywhere else numbers, which take fewer bits.
-#[inline(always)]
-pub(super) fn word_count(length: usize) -> usize {
-    length.div_ceil(16).max(2) * 4
-}
-
 fn class_bytes(classes: &Option<Packed>) -> usize {
     classes.as_ref().map_or(0, Packed::bytes)
-}
-
-/// How many words of zeroes lie before a state of this length. Where the last of its words would be
-/// all of the root's right side, nearly every state had a left side of its own: so that the last two
-/// words lie there, the odd word that makes pairs whole comes first.
-#[inline(always)]
-pub(super) fn words_before(length: usize) -> usize {
-    let words = length.div_ceil(4);
-    usize::from(length <= LONG && words > 4 && (words - 1).is_power_of_two())
 }
 
 /// All classes hash alike: a rehash knows only the keys, and classes are few.

@@ -9,7 +9,7 @@
 
 use super::pairs::{self, Keys, Numbered, Pairs};
 use super::quads::{self, Quad, Quads};
-use super::tree::{word_count, words_before};
+use super::tree_shape::{word_count, words_before};
 use super::{Pending, StateId, StoreFull};
 
 /// A state in its parts.
@@ -175,7 +175,7 @@ impl Unfolded {
         Ok(())
     }
 
-    /// Makes the changes of a level into those of the level above; `number` tells the number of a pair.
+    /// Makes the changes of a level into those of the level above; `number` says the number of a pair.
     #[inline(always)]
     fn pair_up(
         &mut self,
@@ -203,7 +203,7 @@ impl Unfolded {
         Ok(())
     }
 
-    /// Lists the quads of a state that differ; `number` tells the number of a quad.
+    /// Lists the quads of a state that differ; `number` says the number of a quad.
     #[inline(always)]
     fn find_changes(
         &mut self,

@@ -8,7 +8,7 @@
 mod chance;
 
 use chance::Random;
-use preempt_core::{Enabled, Locality, Outcome, ProcessId, Step, System};
+use preempt_core::{Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, System};
 
 /// A move of a process.
 #[derive(Clone, Debug, Default)]
@@ -158,7 +158,9 @@ impl System for Guarded {
     fn is_valid_end(&self, state: &[u8]) -> bool {
         (0..self.processes.len()).all(|p| self.location(state, p).valid_end)
     }
+}
 
+impl Independence for Guarded {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         let process = process.index();
         let at = usize::from(state[self.at(process)]);
@@ -182,6 +184,8 @@ impl System for Guarded {
         false
     }
 }
+
+impl Describe for Guarded {}
 
 /// A random system of two to four processes. Every third has rendezvous, every fourth indivisible
 /// sequences; the others are plain, as most mistakes about bounds show there.

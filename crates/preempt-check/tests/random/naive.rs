@@ -52,7 +52,7 @@ fn arrivals(system: &impl System, state: &[u8], truth: &mut Truth) -> Vec<Vec<u8
     let mut found = Vec::new();
     let (enabled, state) = steps(system, state);
     for step in enabled.steps() {
-        truth.taken.insert(system.transition_key(*step));
+        truth.taken.insert(system.transitions_of(*step).0);
         let mut next = state.clone();
         match system.apply(&mut next, *step) {
             Outcome::Done => {}

@@ -1,7 +1,8 @@
 //! Random small programs: guarded commands over a few bytes, indivisible sequences, assertions.
 
 use preempt_core::{
-    Enabled, Footprint, Locality, ObjectSet, Outcome, ProcessId, Step, System, Unreached,
+    Describe, Enabled, Footprint, Independence, Locality, ObjectSet, Outcome, ProcessId, Step,
+    System, Unreached,
 };
 
 /// A small deterministic random number generator (xorshift64*).
@@ -267,25 +268,12 @@ impl System for Program {
         100 * self.processes.len()
     }
 
-    fn transition_key(&self, step: Step) -> usize {
-        step.process.index() * 100 + step.transition as usize
+    fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
+        (step.process.index() * 100 + step.transition as usize, None)
     }
+}
 
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        let mut list = Vec::new();
-        for (process, transitions) in self.processes.iter().enumerate() {
-            for number in (0..transitions.len()).filter(|number| !taken[process * 100 + number]) {
-                list.push(Unreached {
-                    process: process.to_string(),
-                    file: String::new(),
-                    line: number as u32,
-                    text: String::new(),
-                });
-            }
-        }
-        list
-    }
-
+impl Independence for Program {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         match self.present(state, process) {
             Some(present) if present.is_local() => Locality::Local,
@@ -301,6 +289,23 @@ impl System for Program {
     fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
         let location = state[self.location_at(process.index())];
         self.future[process.index()].get(usize::from(location)).or_else(|| Some(&NOTHING))
+    }
+}
+
+impl Describe for Program {
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        let mut list = Vec::new();
+        for (process, transitions) in self.processes.iter().enumerate() {
+            for number in (0..transitions.len()).filter(|number| !taken[process * 100 + number]) {
+                list.push(Unreached {
+                    process: process.to_string(),
+                    file: String::new(),
+                    line: number as u32,
+                    text: String::new(),
+                });
+            }
+        }
+        list
     }
 }
 

@@ -13,7 +13,9 @@ mod make;
 pub(crate) use make::{KNOWN, known, mutated, random};
 
 use graph::lone_movers;
-use preempt_core::{Enabled, Footprint, Locality, Outcome, ProcessId, Step, System};
+use preempt_core::{
+    Describe, Enabled, Footprint, Independence, Locality, Outcome, ProcessId, Step, System,
+};
 use std::collections::HashMap;
 
 /// What a move does with another process.
@@ -371,6 +373,10 @@ impl System for Program {
     }
 }
 
+impl Independence for Program {}
+
+impl Describe for Program {}
+
 impl System for Signalling {
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         self.program.initial(state)
@@ -395,7 +401,9 @@ impl System for Signalling {
     fn is_valid_end(&self, state: &[u8]) -> bool {
         self.program.is_valid_end(state)
     }
+}
 
+impl Independence for Signalling {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         let alone = self.alone.get(state).is_some_and(|alone| alone[process.index()]);
         match (alone, self.program.is_local(state, process.index())) {
@@ -436,3 +444,5 @@ impl System for Signalling {
         moves.iter().any(|m| matches!(m.contact, Contact::Answer(_)))
     }
 }
+
+impl Describe for Signalling {}

@@ -1,6 +1,6 @@
 //! Random small systems of guarded commands over shared bits, for the tests of liveness.
 
-use preempt_core::{Enabled, Locality, Outcome, ProcessId, Step, System};
+use preempt_core::{Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, System};
 
 /// xorshift64*.
 pub(crate) struct Random(pub(crate) u64);
@@ -70,10 +70,12 @@ impl System for Tiny {
         self.bits
     }
 
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
-        state[index] == 1
+    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
+        Ok(state[index] == 1)
     }
+}
 
+impl Independence for Tiny {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         let at = state[self.bits + process.index()];
         let mut here = self.processes[process.index()].iter().filter(|m| m.from == at);
@@ -84,6 +86,8 @@ impl System for Tiny {
         false
     }
 }
+
+impl Describe for Tiny {}
 
 #[allow(dead_code, reason = "not every test needs small systems")]
 pub(crate) fn tiny(random: &mut Random) -> Tiny {

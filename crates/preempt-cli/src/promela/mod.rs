@@ -67,7 +67,7 @@ pub(crate) fn failed(error: Error) -> Failure {
 }
 
 /// `-D NAME` means `-D NAME=1`, as for a C preprocessor.
-fn defines(list: &[String]) -> Vec<(String, String)> {
+pub(crate) fn defines(list: &[String]) -> Vec<(String, String)> {
     list.iter()
         .map(|define| match define.split_once('=') {
             Some((name, value)) => (name.trim().to_string(), value.to_string()),

@@ -3,7 +3,9 @@
 //! Every state on the way is kept, so that going back and long runs cost nothing extra.
 
 use crate::terminal;
-use preempt_core::{Enabled, Outcome, Step, System, TraceStep, changes_between, classify, tell};
+use preempt_core::{
+    Describe, Enabled, Outcome, Step, System, TraceStep, changes_between, classify, describe_step,
+};
 use preempt_promela::interpret::Interpreter;
 use preempt_report::Cast;
 use preempt_report::lanes::Lanes;
@@ -81,7 +83,7 @@ impl<'a> Execution<'a> {
         let truncations = self.truncations.note(self.system, &self.state, step);
         let before = self.state.clone();
         let outcome = self.system.apply(&mut self.state, step);
-        let mut told = tell(self.system, &before, step, switch);
+        let mut told = describe_step(self.system, &before, step, switch);
         told.changes =
             changes_between(&self.system.variables(&before), &self.system.variables(&self.state));
         self.before.push(before);

@@ -4,7 +4,7 @@ use super::Random;
 use super::execution::Execution;
 use crate::output::print;
 use crate::terminal;
-use preempt_core::{ProcessId, Step, System, replay};
+use preempt_core::{Describe, ProcessId, Step, System, replay};
 use preempt_promela::interpret::Interpreter;
 use std::collections::BTreeSet;
 use std::io::BufRead;

@@ -3,7 +3,8 @@
 //! Level by level, and bucket by bucket within a level. If there is a limit of time, a level hands over
 //! when half of what was left is used up: the next one explores what branches off from the buckets that
 //! are complete. When all have had their turn, the first one goes on where it stopped. So the first
-//! level, which is what sequential consistency allows, gets most of the time, and the others get some.
+//! level, which is what sequential consistency allows, gets most of the time, and the others get some. A level
+//! goes on after all below it are finished is finished before those above it go on.
 
 use super::levels::{Branch, Level};
 use super::{Forward, Pending};
@@ -38,12 +39,11 @@ impl Forward {
         let below = stale.checked_sub(1).map(|below| &self.levels[below]);
         let Some(level) = self.levels.get(stale) else {
             // A new level.
-            return below
-                .is_some_and(|b| b.has_branches_from(0) && (b.complete > 0 || b.exhausted));
+            return below.is_some_and(|b| b.has_branches_from(0) && b.is_base_of(0));
         };
         let over = session.limits.bound.is_some_and(|bound| level.bound > bound);
         let left = !level.is_empty() || below.is_some_and(|b| b.has_branches_from(level.bound));
-        let based = below.is_none_or(|b| b.exhausted || b.complete > level.bound);
+        let based = below.is_none_or(|b| b.is_base_of(level.bound));
         left && based && !over && !level.is_paused
     }
 
@@ -64,14 +64,22 @@ impl Forward {
         let bound = self.level.bound;
         if session.run.rules.weak && self.level.share.is_none() {
             let now = Instant::now();
-            self.level.share = session.deadline().map(|end| now + end.duration_since(now) / 2);
+            let end = session.limits.first_deadline.or(session.limits.deadline);
+            self.level.share = end.map(|end| now + end.duration_since(now) / 2);
         }
+        // Beyond the bound there may be executions with fewer stale choices.
+        self.level.is_lexicographic = self.stale > 0
+            && !self.beyond
+            && self.levels[..self.stale].iter().all(|level| level.exhausted);
         if !self.level.is_open {
             self.level.is_open = true;
             self.level.preempted = std::mem::take(&mut self.level.edges).into_iter();
             let below = self.stale.checked_sub(1).map(|below| &mut self.levels[below]);
             let branches = below.and_then(|below| below.stale.get_mut(bound as usize));
             self.level.branches = branches.map(std::mem::take).unwrap_or_default().into_iter();
+            let preempted = self.level.preempted.as_slice().to_vec();
+            let branches = self.level.branches.as_slice().to_vec();
+            self.expect(preempted.into_iter().chain(branches.iter().map(|branch| branch.node)));
         }
         loop {
             self.drain(session, bound)?;
@@ -89,11 +97,21 @@ impl Forward {
         self.level.is_open = false;
         self.level.bound = bound + 1;
         self.level.complete = bound + 1;
-        let below = self.stale.checked_sub(1).map(|below| &self.levels[below]);
-        let based = below.is_none_or(|b| b.exhausted && !b.has_branches_from(bound + 1));
-        self.level.exhausted = self.level.edges.is_empty() && based;
+        self.find_exhausted();
         self.close_row(session, bound);
         Ok(())
+    }
+
+    /// Finds out which levels have nothing left. A level may have had nothing left of its own while the one
+    /// below it, which had handed over, could still branch into it.
+    fn find_exhausted(&mut self) {
+        std::mem::swap(&mut self.level, &mut self.levels[self.stale]);
+        let mut based = true;
+        for level in &mut self.levels {
+            level.exhausted = based && level.is_empty();
+            based = level.exhausted && !level.has_branches_from(0);
+        }
+        std::mem::swap(&mut self.level, &mut self.levels[self.stale]);
     }
 
     /// Notes what was covered.
@@ -103,20 +121,22 @@ impl Forward {
             session.tally.row(bound);
             self.correct_row(session);
         } else {
-            let graphs = self.graphs_within(session, bound);
-            session.tally.box_row(self.stale as u32, bound, graphs);
+            let all_fewer = self.level.is_lexicographic;
+            let graphs = self.graphs_within(session, bound, all_fewer);
+            session.tally.box_row(self.stale as u32, bound, all_fewer, graphs);
         }
-        let finished = |level: &Level| level.exhausted;
-        let others = self.levels.iter().enumerate().all(|(i, l)| i == self.stale || finished(l));
-        let branches = self.level.has_branches_from(0)
-            || self.levels.iter().any(|level| level.has_branches_from(0));
-        let beyond = self.beyond || self.beyond_stale;
-        session.tally.exhausted = self.level.exhausted && others && !branches && !beyond;
+        let mut levels = self
+            .levels
+            .iter()
+            .enumerate()
+            .map(|(i, l)| if i == self.stale { &self.level } else { l });
+        let finished = levels.all(|level| level.exhausted && !level.has_branches_from(0));
+        session.tally.exhausted = finished && !self.beyond && !self.beyond_stale;
     }
 
     /// Number of complete graphs with at most as many stale choices as this level and at most `bound`
-    /// preemptions.
-    fn graphs_within<P>(&self, session: &Session<'_, P>, bound: u32) -> u64 {
+    /// preemptions. Those with fewer stale choices count whatever their preemptions if `all_fewer`.
+    fn graphs_within<P>(&self, session: &Session<'_, P>, bound: u32, all_fewer: bool) -> u64 {
         let levels = || self.levels[..self.stale].iter().chain([&self.level]);
         let reached = |hash: &u128| {
             levels().any(|level| level.terminals.get(hash).is_some_and(|&cost| cost <= bound))
@@ -124,7 +144,8 @@ impl Forward {
         let tally = &session.tally;
         let within = |(hash, (cost, _)): &(&u128, &(u32, Terminal))| {
             let first = !tally.stale.contains_key(*hash) && *cost <= bound;
-            first || reached(hash)
+            let fewer = all_fewer && tally.stale_of(**hash) < self.stale as u32;
+            fewer || first || reached(hash)
         };
         tally.graphs.iter().filter(within).count() as u64
     }
@@ -177,8 +198,7 @@ impl Forward {
         Branch { node, preempts }: Branch,
         cost: u32,
     ) -> Result<(), Halt> {
-        self.materialise(session, node)?;
-        let Some((_, world)) = self.trail.pop() else { return Ok(()) };
+        let world = self.materialise(session, node)?;
         let last = self.nodes[node as usize].step.thread;
         let mut moves = std::mem::take(&mut self.moves);
         moves.clear();
@@ -186,18 +206,24 @@ impl Forward {
         for thread in world.thread_ids() {
             let free = !goes_on || thread == last;
             if free != preempts {
-                world.stale_moves(thread, &mut moves);
+                world.possible_stale_moves(thread, &mut moves);
             }
         }
         let mut result = Ok(());
         for &step in &moves {
+            // What is known is consistent.
+            if self.is_covered(world.graph_after(step), step.thread, cost)
+                || !world.is_consistent_after(step)
+            {
+                continue;
+            }
             result = self.enter(session, &world, node, step, cost);
             if result.is_err() {
                 break;
             }
         }
         self.moves = moves;
-        self.trail.push((node, world));
+        self.leave(node, world);
         result
     }
 }

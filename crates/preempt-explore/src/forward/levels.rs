@@ -8,6 +8,13 @@
 //! With p < q any other last thread costs at most the one preemption that is left. So statements such as
 //! "all executions with at most 1 stale choice and at most 2 preemptions" are exact. Graphs that need
 //! fewer preemptions with more stale choices are visited again and counted once.
+//!
+//! Once nothing is left of the levels below t, any visit there covers one at level t: costs are compared
+//! lexicographically. What follows from such a graph without a further stale choice is known; and an execution
+//! that needs t stale choices never comes by it, because it would need fewer. Statements are
+//! then stronger: "all executions without a stale choice, and all with 1 and at most 2 preemptions". The next
+//! levels have to wait until nothing is left of such a one: what branches off from a graph that it passed over
+//! belongs to another bucket.
 
 use super::Pending;
 use crate::ThreadId;
@@ -87,6 +94,8 @@ pub(crate) struct Level {
     pub(crate) complete: u32,
     /// Nothing is left, whatever the number of preemptions.
     pub(crate) exhausted: bool,
+    /// Whatever was visited at lower levels, of which nothing is left, is covered.
+    pub(crate) is_lexicographic: bool,
     /// When others get a turn.
     pub(crate) share: Option<Instant>,
     pub(crate) is_paused: bool,
@@ -95,6 +104,11 @@ pub(crate) struct Level {
 }
 
 impl Level {
+    /// Whether this graph was visited, at whatever cost.
+    pub(crate) fn knows(&self, hash: u128) -> bool {
+        self.visited.contains_key(&Graph::of(hash))
+    }
+
     /// Whether a visit of this graph would add nothing.
     pub(crate) fn covers(&self, hash: u128, last: ThreadId, cost: u32) -> bool {
         let Some(visit) = self.visited.get(&Graph::of(hash)) else { return false };
@@ -129,6 +143,11 @@ impl Level {
         if let Some(visit) = self.visited.get_mut(&Graph::of(hash)) {
             visit.all = true;
         }
+    }
+
+    /// Whether all branches into this bucket of the next level are known.
+    pub(crate) fn is_base_of(&self, bucket: u32) -> bool {
+        self.exhausted || self.complete > bucket && !self.is_lexicographic
     }
 
     /// Notes that a node has stale choices with this many preemptions.

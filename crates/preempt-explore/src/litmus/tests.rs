@@ -1,10 +1,10 @@
 //! The table of litmus tests, and random ones.
 
 use super::oracle::{Axiom, allowed, costs};
-use super::{Cost, Litmus, Shape, explored, random_litmus};
+use super::{Cost, Litmus, Shape, explored, explored_in_turns, random_litmus};
 use crate::mutation::{ACTIVE, Mutation};
 use crate::random::Random;
-use crate::{Ending, Halt, Limits};
+use crate::{Ending, Halt, Limits, Row as Covered, Tally};
 use std::collections::{BTreeMap, BTreeSet};
 
 struct Row {
@@ -123,16 +123,36 @@ fn difference(seed: u64, without: Option<Axiom>) -> Option<Result<(), String>> {
     if least(fronts.clone()) != ours {
         return Some(Err(format!("other costs\n{litmus:?}")));
     }
-    // What each bound on both covers.
-    for row in &tally.rows {
-        let within =
-            |costs: &&Vec<Cost>| costs.iter().any(|c| c.0 <= row.stale && c.1 <= row.preemptions);
-        let expected = fronts.values().filter(within).count() as u64;
-        if expected != row.graphs {
-            return Some(Err(format!("{expected} graphs within {row:?}\n{litmus:?}")));
-        }
+    if let Some(message) = wrong_row(&tally, &fronts) {
+        return Some(Err(format!("{message}\n{litmus:?}")));
+    }
+    // Levels that take turns: the same, and the bounds are on both.
+    let turn = 1 + seed as u32 % 7;
+    let (ours, halt, tally) = explored_in_turns(&litmus, Limits::default(), Some(turn));
+    let same = ours.keys().eq(fronts.keys()) && tally.graphs.len() == fronts.len();
+    if (halt, tally.exhausted, same) != (Halt::Done, true, true) {
+        let (found, exhausted) = (ours.len(), tally.exhausted);
+        return Some(Err(format!(
+            "in turns of {turn}: {halt:?}, {found} graphs, exhausted {exhausted}\n{litmus:?}"
+        )));
+    }
+    if let Some(message) = wrong_row(&tally, &fronts) {
+        return Some(Err(format!("in turns of {turn}: {message}\n{litmus:?}")));
     }
     bounded_difference(seed, &litmus, &fronts)
+}
+
+/// A row that does not say what its bounds cover, if there is one.
+fn wrong_row(tally: &Tally, fronts: &BTreeMap<Shape, Vec<Cost>>) -> Option<String> {
+    let expected = |row: &Covered| {
+        let within = |costs: &&Vec<Cost>| match row.all_fewer {
+            true => costs.iter().any(|&cost| cost <= (row.stale, row.preemptions)),
+            false => costs.iter().any(|c| c.0 <= row.stale && c.1 <= row.preemptions),
+        };
+        fronts.values().filter(within).count() as u64
+    };
+    let wrong = tally.rows.iter().find(|row| expected(row) != row.graphs)?;
+    Some(format!("{} graphs within {wrong:?}", expected(wrong)))
 }
 
 /// The same with limits on both.

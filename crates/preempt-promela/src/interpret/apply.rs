@@ -1,8 +1,9 @@
 //! Takes steps.
 
+use super::Interpreter;
 use super::channel;
-use super::evaluate::{Process, View, processes};
-use super::{Interpreter, write_pc};
+use super::evaluate::View;
+use super::process::{Process, processes, write_pc};
 use crate::ir::{
     ArgumentRange, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op, Pattern, PatternRange,
     ProctypeIndex, ValueKind,
@@ -461,7 +462,7 @@ impl<'a> Execution<'a, '_> {
     }
 
     /// Notes when a condition looks at a channel that another process claims for itself. As in Spin
-    /// `nempty` is like a receive and `nfull` like a send; whatever else tells how many messages
+    /// `nempty` is like a receive and `nfull` like a send; whatever else says how many messages
     /// there are is like both.
     fn check_looks(&mut self, me: Process, condition: ExprId) {
         let program = &self.interpreter.program;

@@ -1,7 +1,7 @@
 //! Channels inside the state vector: a length byte and slots, the oldest message first.
 
-use super::evaluate::{View, processes};
-use crate::ir::{ChannelRef, ChannelSlot, ChannelType, FaultId, Program};
+use super::process::{Process, processes};
+use crate::ir::{ChannelSlot, ChannelType, Program};
 
 /// A channel of a state.
 #[derive(Clone, Copy)]
@@ -10,34 +10,6 @@ pub(super) struct Channel<'a> {
     /// Where its length byte is.
     pub(super) at: usize,
     pub(super) id: u32,
-}
-
-/// Finds the channel behind a reference.
-pub(super) fn find<'a>(view: &View<'a>, reference: &ChannelRef) -> Result<Channel<'a>, FaultId> {
-    let program = view.program;
-    match reference {
-        ChannelRef::Global(index) => {
-            Ok(at(program, program.layout.channels[*index as usize], 0, *index + 1))
-        }
-        ChannelRef::Own(index) => {
-            let (mut id, mut base, mut slot) = (program.layout.channels.len() as u32, 0, None);
-            if let Some(me) = view.process {
-                for p in processes(program, view.state).take(me.id) {
-                    id += program.proctypes[p.proctype].frame.channels.len() as u32;
-                }
-                base = me.base;
-                slot = program.proctypes[me.proctype].frame.channels.get(*index as usize).copied();
-            }
-            match slot {
-                Some(slot) => Ok(at(program, slot, base, id + index + 1)),
-                None => Err(FaultId(0)),
-            }
-        }
-        ChannelRef::Dynamic { id, fault } => {
-            let id = view.value(*id)?;
-            by_id(program, view.state, id).ok_or(*fault)
-        }
-    }
 }
 
 /// Finds a channel by its id.
@@ -59,7 +31,7 @@ pub(super) fn by_id<'a>(program: &'a Program, state: &[u8], id: i32) -> Option<C
 
 /// How many channels there are.
 pub(super) fn count(program: &Program, state: &[u8]) -> usize {
-    let own = |p: super::evaluate::Process| program.proctypes[p.proctype].frame.channels.len();
+    let own = |p: Process| program.proctypes[p.proctype].frame.channels.len();
     program.layout.channels.len() + processes(program, state).map(own).sum::<usize>()
 }
 
@@ -69,7 +41,7 @@ pub(super) fn any_message(program: &Program, state: &[u8]) -> bool {
         .any(|id| by_id(program, state, id as i32).is_some_and(|channel| channel.length(state) > 0))
 }
 
-fn at(program: &Program, slot: ChannelSlot, base: usize, id: u32) -> Channel<'_> {
+pub(super) fn at(program: &Program, slot: ChannelSlot, base: usize, id: u32) -> Channel<'_> {
     let kind = &program.layout.channel_types[slot.channel_type as usize];
     Channel { kind, at: base + slot.offset as usize, id }
 }

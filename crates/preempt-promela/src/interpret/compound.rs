@@ -6,7 +6,8 @@
 //! [asks for that](preempt_core::Cancellation).
 
 use super::apply::{Broken, Execution};
-use super::evaluate::{Process, View};
+use super::evaluate::View;
+use super::process::Process;
 use crate::ir::{Block, BlockGuard, FaultId};
 
 /// So many rounds pass between two looks at the request to give up.

@@ -2,7 +2,8 @@
 
 use super::Interpreter;
 use super::channel::Channel;
-use super::evaluate::{Process, View, processes};
+use super::evaluate::View;
+use super::process::{Process, processes};
 use crate::ir::{
     BlockGuard, BlockOption, ChannelRef, Condition, FaultId, Move, MoveId, MoveKind, PatternRange,
     Safety,
@@ -43,7 +44,7 @@ impl Interpreter {
         }
     }
 
-    /// Adds the enabled steps of one process; `timeout` tells that nobody can move without one.
+    /// Adds the enabled steps of one process; `timeout` says that nobody can move without one.
     pub fn enabled_of(
         &self,
         state: &[u8],
@@ -70,7 +71,7 @@ impl Interpreter {
             if group > 0 && step.escape != group {
                 break;
             }
-            // A guard that cannot be evaluated must not go unnoticed: taking it tells.
+            // A guard that cannot be evaluated must not go unnoticed: taking it says.
             match view.standing(step, moved).unwrap_or(Standing::Enabled) {
                 Standing::Disabled => {}
                 Standing::Enabled => {

@@ -7,8 +7,8 @@
 //! Invariant: if moves of other processes enable a move, it waits for an object that one of them
 //! signals, or it is a rendezvous whose partner arrived where it can answer.
 
-use super::footprint::{Objects, PROCESSES, Precision, Touch, may_answer};
-use super::touch::Usage;
+use super::objects::{Objects, PROCESSES, Precision, Touch, may_answer};
+use super::usage::Usage;
 use crate::ir::{ControlState, Move, Program};
 use preempt_core::{ObjectSet, Step};
 

@@ -1,42 +1,11 @@
 //! The value of expressions in a state.
 
 use super::channel::{self, Channel};
-use super::read_pc;
+use super::process::{Process, processes};
 use crate::ir::{
-    BinaryOp, ChannelTest, Expr, ExprId, FaultId, Index, Pattern, PatternRange, Place, Program,
-    Space, UnaryOp,
+    BinaryOp, ChannelRef, ChannelTest, Expr, ExprId, FaultId, Index, Pattern, PatternRange, Place,
+    Program, Space, UnaryOp,
 };
-
-/// A live process of a state.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Process {
-    pub(super) id: usize,
-    /// Where its frame starts.
-    pub(super) base: usize,
-    pub(super) proctype: usize,
-    pub(super) pc: u16,
-}
-
-impl Process {
-    pub(super) fn find(program: &Program, state: &[u8], id: usize) -> Option<Process> {
-        processes(program, state).nth(id)
-    }
-}
-
-/// The live processes, oldest first.
-pub(super) fn processes<'a>(
-    program: &'a Program,
-    state: &'a [u8],
-) -> impl Iterator<Item = Process> + 'a {
-    let mut base = program.layout.globals_end as usize;
-    (0..usize::from(state[1])).map(move |id| {
-        let proctype = usize::from(state[base]);
-        let pc = read_pc(state, base + 1, program.layout.pc_width);
-        let process = Process { id, base, proctype, pc };
-        base += program.proctypes[proctype].frame.length as usize;
-        process
-    })
-}
 
 /// A state as one process (or nobody) sees it.
 #[derive(Clone, Copy)]
@@ -222,11 +191,32 @@ impl<'a> View<'a> {
     }
 
     /// The channel behind a reference.
-    pub(super) fn channel(
-        &self,
-        reference: &crate::ir::ChannelRef,
-    ) -> Result<Channel<'a>, FaultId> {
-        channel::find(self, reference)
+    pub(super) fn channel(&self, reference: &ChannelRef) -> Result<Channel<'a>, FaultId> {
+        let program = self.program;
+        match reference {
+            ChannelRef::Global(index) => {
+                Ok(channel::at(program, program.layout.channels[*index as usize], 0, *index + 1))
+            }
+            ChannelRef::Own(index) => {
+                let (mut id, mut base, mut slot) = (program.layout.channels.len() as u32, 0, None);
+                if let Some(me) = self.process {
+                    for p in processes(program, self.state).take(me.id) {
+                        id += program.proctypes[p.proctype].frame.channels.len() as u32;
+                    }
+                    base = me.base;
+                    slot =
+                        program.proctypes[me.proctype].frame.channels.get(*index as usize).copied();
+                }
+                match slot {
+                    Some(slot) => Ok(channel::at(program, slot, base, id + index + 1)),
+                    None => Err(FaultId(0)),
+                }
+            }
+            ChannelRef::Dynamic { id, fault } => {
+                let id = self.value(*id)?;
+                channel::by_id(program, self.state, id).ok_or(*fault)
+            }
+        }
     }
 
     /// The position of the message that a receive would take.

@@ -10,23 +10,23 @@ mod enabled;
 mod enabling;
 mod evaluate;
 mod footprint;
+mod objects;
+mod process;
 mod show;
+mod system;
 mod touch;
 pub mod trail;
+mod usage;
 
-use crate::ir::{
-    ControlState, EndlessSequences, FaultId, MoveId, Pc, Proctype, Program, ValueKind,
-};
+use crate::ir::{ControlState, EndlessSequences, FaultId, MoveId, Pc, Proctype, Program};
 pub use apply::Truncation;
-use apply::Witness;
-use evaluate::{Process, View};
+use evaluate::View;
 use footprint::Footprints;
-use preempt_core::{
-    Cancellation, Change, Enabled, Fault, Footprint, Label, Locality, ObjectSet, Outcome,
-    ProcessId, Step, System, Unreached, Value,
-};
+use preempt_core::{Cancellation, Footprint, ObjectSet, ProcessId};
+use process::Process;
 use std::sync::Arc;
-pub use touch::{Ends, Found, Touched, Touches, Usage, touches};
+pub use touch::{Ends, Touched, Touches, touches};
+pub use usage::{Found, Usage};
 
 /// A model that can be explored.
 pub struct Interpreter {
@@ -159,157 +159,4 @@ impl Interpreter {
     fn move_of(&self, transition: u32) -> Option<&crate::ir::Move> {
         self.program.moves.get(MoveId(transition).0 as usize)
     }
-}
-
-impl System for Interpreter {
-    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
-        self.write_initial(state)
-    }
-
-    fn process_count(&self, state: &[u8]) -> usize {
-        usize::from(state[1])
-    }
-
-    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
-        self.list_enabled(state, enabled);
-    }
-
-    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
-        self.take(state, step, &mut Witness::default())
-    }
-
-    fn is_transient(&self, state: &[u8]) -> bool {
-        state[0] != 0
-    }
-
-    fn transition_count(&self) -> usize {
-        self.program.moves.len()
-    }
-
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.list_unreached(taken)
-    }
-
-    fn is_valid_end(&self, state: &[u8]) -> bool {
-        (0..self.process_count(state))
-            .all(|p| self.state_of(state, p).is_some_and(|control| control.is_end))
-            && !(self.empties_channels && channel::any_message(&self.program, state))
-            && self.may_trace_end(state)
-    }
-
-    fn has_label(&self, state: &[u8], label: Label) -> bool {
-        (0..self.process_count(state)).any(|p| {
-            self.state_of(state, p).is_some_and(|control| match label {
-                Label::Accept => control.is_accept,
-                Label::Progress => control.is_progress,
-            })
-        })
-    }
-
-    fn proposition_count(&self) -> usize {
-        self.program.propositions.len()
-    }
-
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
-        self.program
-            .propositions
-            .get(index)
-            .is_some_and(|e| self.evaluate(state, *e).is_some_and(|value| value != 0))
-    }
-
-    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
-        let expr = *self.program.propositions.get(index)?;
-        View::outside(&self.program, state).value(expr).err().map(|fault| fault.0)
-    }
-
-    fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
-        self.judge_locality(state, process.index())
-    }
-
-    fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
-        match Process::find(&self.program, state, process.index()) {
-            Some(process) => self.footprints.is_visible(process.proctype, process.pc),
-            None => true,
-        }
-    }
-
-    fn may_stay_inside(&self, state: &[u8], process: ProcessId) -> bool {
-        Process::find(&self.program, state, process.index())
-            .is_some_and(|found| self.endless.may_begin(found.proctype, Pc(found.pc)))
-    }
-
-    fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
-        let process = Process::find(&self.program, state, process.index())?;
-        self.footprints.present(process.proctype, process.pc)
-    }
-
-    fn footprint(&self, _state: &[u8], step: Step) -> Option<&Footprint> {
-        self.footprints.step(step)
-    }
-
-    fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
-        let process = Process::find(&self.program, state, process.index())?;
-        self.footprints.future(process.proctype, process.pc)
-    }
-
-    fn signals(&self, state: &[u8], process: ProcessId) -> Option<&ObjectSet> {
-        let process = Process::find(&self.program, state, process.index())?;
-        self.footprints.enabling.signals(process.proctype, process.pc)
-    }
-
-    fn waits_for(&self, _state: &[u8], step: Step, signalled: Option<&ObjectSet>) -> bool {
-        self.footprints.enabling.waits_for(step, signalled)
-    }
-
-    fn may_answer(&self, state: &[u8], process: ProcessId) -> bool {
-        Process::find(&self.program, state, process.index())
-            .is_none_or(|process| self.footprints.enabling.may_answer(process.proctype, process.pc))
-    }
-
-    fn observed(&self) -> Option<&ObjectSet> {
-        self.footprints.observed()
-    }
-
-    fn fault(&self, number: u32) -> Fault {
-        self.tell_fault(number)
-    }
-
-    fn process_name(&self, state: &[u8], process: ProcessId) -> String {
-        match self.control_state(state, process) {
-            Some((proctype, _)) => format!("{}({})", proctype.name, process),
-            None => format!("process {process}"),
-        }
-    }
-
-    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
-        self.describe_step(state, step)
-    }
-
-    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
-        self.tell_position(state, process.index())
-    }
-
-    fn output(&self, state: &[u8], step: Step) -> String {
-        self.printed(state, step)
-    }
-
-    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
-        self.list_variables(state)
-    }
-
-    fn changed_variables(&self, before: &[u8], after: &[u8]) -> Option<Vec<Change>> {
-        self.list_changes(before, after)
-    }
-}
-
-/// Reads a control state of the given width.
-fn read_pc(state: &[u8], at: usize, width: u32) -> u16 {
-    let kind = ValueKind::Unsigned(if width == 2 { 16 } else { 8 });
-    kind.load(state, at) as u16
-}
-
-/// Writes a control state.
-fn write_pc(state: &mut [u8], at: usize, width: u32, pc: u16) {
-    let kind = ValueKind::Unsigned(if width == 2 { 16 } else { 8 });
-    kind.store(state, at, i32::from(pc));
 }

@@ -3,7 +3,7 @@
 use super::Interpreter;
 use super::apply::{Truncation, Witness};
 use super::channel::{self, Channel};
-use super::evaluate::processes;
+use super::process::processes;
 use crate::ir::{Move, MoveKind, Named, NamedValue, Op, Statement};
 use crate::syntax::span::Span;
 use preempt_core::{Change, Fault, FaultKind, Step, Stop, Unreached, Value};
@@ -36,7 +36,7 @@ impl Interpreter {
     }
 
     /// Where a process stands, and what it may do next.
-    pub(super) fn tell_position(
+    pub(super) fn position_of(
         &self,
         state: &[u8],
         process: usize,
@@ -107,7 +107,7 @@ impl Interpreter {
         (file, line, text)
     }
 
-    pub(super) fn tell_fault(&self, number: u32) -> Fault {
+    pub(super) fn describe_fault(&self, number: u32) -> Fault {
         match self.program.faults.get(number as usize) {
             Some(entry) => {
                 let (file, line) = self.place(entry.span);

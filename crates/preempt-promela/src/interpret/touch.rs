@@ -1,11 +1,12 @@
 //! What the moves of a process touch in one state: finer than what they touch at one control state,
-//! because the state tells which element of an array it is, and which channel a variable means.
+//! because the state says which element of an array it is, and which channel a variable means.
 //!
 //! Invariant: if in a state neither of two processes writes to what the other touches, they can move in
 //! either order with the same result, and by moving neither changes which moves the other has.
 
-use super::footprint::{Objects, Precision};
-use crate::ir::{BlockGuard, ChannelRef, ChannelSlot, Move, MoveKind, Place, Program};
+use super::objects::{Objects, Precision};
+use super::usage::Found;
+use crate::ir::{BlockGuard, ChannelRef, ChannelSlot, Move, MoveKind, Program};
 use preempt_core::ObjectSet;
 use std::collections::HashMap;
 
@@ -39,45 +40,8 @@ pub struct Touched {
     pub reads: u64,
     /// Objects that are written.
     pub writes: u64,
-    /// More, which a state tells.
+    /// More, which a state says.
     pub found: Vec<Found>,
-}
-
-/// Something that a state tells.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Found {
-    /// The global cell at a place, and whether it is written, not only read.
-    Cell(Place, bool),
-    /// What is used of a channel.
-    Channel(ChannelRef, Usage),
-}
-
-/// What is used of a channel. Its ends are two objects, and whether they have to do with each other
-/// depends on how many messages there are: a send and a receive can be swapped if there is one and room
-/// for another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Usage {
-    /// A message is added at the tail. Looks at the head if there is no room.
-    Send,
-    /// A message is taken from the head. Looks at the tail if there is none.
-    Receive,
-    /// The first message is looked at. Looks at the tail if there is none.
-    First,
-    /// Whether there is none: looks at the tail if so, and at the head if there is one at most.
-    IsEmpty,
-    /// Whether there is no room: looks at the head if so, and at the tail if there is room for one at
-    /// most.
-    IsFull,
-    /// Looks at both ends.
-    Length,
-    /// Writes to both ends.
-    Everything,
-}
-
-impl Usage {
-    pub(super) fn writes(self) -> bool {
-        matches!(self, Usage::Send | Usage::Receive | Usage::Everything)
-    }
 }
 
 /// What the control states of a program touch.

@@ -3,7 +3,7 @@
 //! Spin numbers the statements of all process types and claims in the order of the text
 //! ([`Move::number`](crate::ir::Move)). A rendezvous is two lines, sender first. Lines with a negative
 //! depth say something about the rest: `-1` begins the cycle, `-2` names the claim that runs as
-//! process 0 (so that all others count from 1), `-4` tells that statements are merged.
+//! process 0 (so that all others count from 1), `-4` says that statements are merged.
 //!
 //! Moves of a claim are left out when a trail is written, and passed over when one is read: our
 //! automata are not Spin's, and what the processes do is the execution.
@@ -12,7 +12,7 @@ use super::Interpreter;
 use preempt_core::{Enabled, Outcome, ProcessId, Step, System};
 use std::fmt;
 
-/// An execution that a trail tells.
+/// An execution that a trail describes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trail {
     /// Its steps.
@@ -47,7 +47,7 @@ pub fn is_trail(text: &str) -> bool {
     lines.next().is_some_and(|line| line_of(line).is_some())
 }
 
-/// Whether the execution that a trail tells was found beside a claim.
+/// Whether the execution that a trail describes was found beside a claim.
 pub fn has_claim(text: &str) -> bool {
     text.lines().any(|line| line_of(line.trim()).is_some_and(|(depth, ..)| depth == -2))
 }
@@ -86,7 +86,7 @@ impl Interpreter {
         text
     }
 
-    /// Reads a trail of Spin: finds the steps that it tells, one by one.
+    /// Reads a trail of Spin: finds the steps that it describes, one by one.
     pub fn read_trail(&self, text: &str) -> Result<Trail, TrailError> {
         let mut trail = Trail::default();
         let (mut state, mut enabled) = (Vec::new(), Enabled::new());

@@ -2,7 +2,7 @@
 //!
 //! A model may come from anywhere, and an `#include` in it may name any file that the user can read.
 //! A message that quotes a line of a password file would carry it into logs and reports. So what is
-//! wrong inside a file that does not look like a model is told at its `#include`, without a word of it.
+//! wrong inside a file that does not look like a model is reported at its `#include`, without a word of it.
 
 use super::codes;
 use super::diagnostic::Diagnostic;

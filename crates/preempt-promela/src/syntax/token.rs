@@ -38,7 +38,7 @@ pub(crate) struct Token {
     pub(crate) span: Span,
     /// First on its line: a `#` here starts a directive.
     pub(crate) starts_line: bool,
-    /// Preceded by white space: tells `#define f(x)` from `#define f (x)`.
+    /// Preceded by white space: says `#define f(x)` from `#define f (x)`.
     pub(crate) after_space: bool,
     /// A macro's name met inside its own expansion: never expanded again.
     pub(crate) frozen: bool,

@@ -167,12 +167,13 @@ impl Search<'_> {
         let mut targets = Vec::new();
         for transition in &automaton.states[claim as usize].transitions {
             let possible = match transition.proposition {
-                Some(p) => self.system.proposition(state, p as usize),
+                Some(p) => self.system.proposition(state, p as usize) == Ok(true),
                 None => targets.is_empty(),
             };
             if possible {
                 for (p, _) in &transition.asserts {
-                    self.counts.errors += u64::from(!self.system.proposition(state, *p as usize));
+                    self.counts.errors +=
+                        u64::from(self.system.proposition(state, *p as usize) != Ok(true));
                 }
                 targets.push(transition.target);
             }

@@ -1,7 +1,7 @@
 //! The laid-out graph as SVG: boxes, curves, and words that do not depend on colour.
 
 use super::layout::Places;
-use super::{GraphEdge, StateGraph};
+use super::{GraphEdge, Picture, StateGraph};
 use crate::{fit, xml};
 use std::fmt::Write;
 
@@ -60,13 +60,51 @@ pub(super) fn draw(graph: &StateGraph, places: &Places) -> String {
     out
 }
 
-fn edge_path(out: &mut String, edge: &GraphEdge, places: &Places, labels: &mut Labels) {
-    let [(x1, y1), (x2, y2), (x3, y3), (x4, y4)] = curve(edge, places);
-    let text = fit::cut(&fit::clean(&edge.label), 28, "…");
+/// Where everything goes, for those who draw it themselves.
+pub(super) fn picture(graph: &StateGraph, places: &Places) -> Picture {
+    let mut labels = Labels::default();
+    let sides = |((x, y), (w, h)): (&(f64, f64), &(f64, f64))| [x - w / 2.0, y - h / 2.0, *w, *h];
+    let curves: Vec<_> = graph.edges.iter().map(|edge| curve(edge, places)).collect();
+    let texts = graph.edges.iter().map(short_label).zip(graph.edges.iter().zip(&curves));
+    let labels: Vec<(f64, f64)> =
+        texts.map(|(text, (edge, curve))| label_place(edge, *curve, &text, &mut labels)).collect();
+    // Curves swing out, and labels reach beyond curves.
+    let reach = curves.iter().flatten().map(|point| point.0);
+    let ends = labels
+        .iter()
+        .zip(&graph.edges)
+        .map(|(place, edge)| place.0 + fit::width(&short_label(edge)) as f64 * 3.3);
+    Picture {
+        width: reach.chain(ends).fold(places.width, f64::max) + 8.0,
+        height: places.height,
+        boxes: places.centre.iter().zip(&places.size).map(sides).collect(),
+        curves,
+        labels,
+    }
+}
+
+fn short_label(edge: &GraphEdge) -> String {
+    fit::cut(&fit::clean(&edge.label), 28, "…")
+}
+
+fn label_place(
+    edge: &GraphEdge,
+    [(x1, y1), (x2, y2), (x3, y3), (x4, y4)]: [(f64, f64); 4],
+    text: &str,
+    labels: &mut Labels,
+) -> (f64, f64) {
     let (lx, ly) =
-        labels.place(&text, |t| (bezier([x1, x2, x3, x4], t), bezier([y1, y2, y3, y4], t)));
+        labels.place(text, |t| (bezier([x1, x2, x3, x4], t), bezier([y1, y2, y3, y4], t)));
     // Beside a loop, not inside the box it belongs to.
-    let lx = if edge.from == edge.to { lx + fit::width(&text) as f64 * 3.3 } else { lx };
+    let lx = if edge.from == edge.to { lx + fit::width(text) as f64 * 3.3 } else { lx };
+    (lx, ly)
+}
+
+fn edge_path(out: &mut String, edge: &GraphEdge, places: &Places, labels: &mut Labels) {
+    let points = curve(edge, places);
+    let [(x1, y1), (x2, y2), (x3, y3), (x4, y4)] = points;
+    let text = short_label(edge);
+    let (lx, ly) = label_place(edge, points, &text, labels);
     let class = if edge.on_trace { "edge trace" } else { "edge" };
     // Writing to a string cannot fail.
     let _ = writeln!(

@@ -37,7 +37,7 @@ impl Layout {
         let mut changes = 0;
         let mut lane = 0;
         for step in &trace.steps {
-            let texts = super::change_texts(&step.changes, &step.process);
+            let texts = super::cell::change_texts(&step.changes, &step.process);
             let text = texts.iter().map(|t| fit::width(t) + 2).sum();
             changes = changes.max(text);
             let statement = match step.partner {

@@ -2,7 +2,7 @@
 // for errors, and takes pictures.
 //
 //   node test.mjs CHROMIUM FOLDER      FOLDER holds peterson.html, lock.html, serve.html,
-//                                      protocol.html, long.html, evil.html; pictures go there too
+//                                      protocol.html, reads.html, long.html, evil.html; pictures go there too
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -50,6 +50,26 @@ async function open(name, hash, options = {}) {
 
 const here = (page) => page.locator(".row.here .number").textContent();
 const text = (page, selector) => page.locator(selector).first().innerText();
+
+/** What was read from where: an arrow per load, a stale one marked, and the same in words. */
+async function readsFrom() {
+  const page = await open("reads");
+  assert.equal(await page.locator(".reads-svg .read").count(), 2);
+  assert.equal(await page.locator(".reads-svg .read.stale").count(), 1);
+  const label = await page.locator(".reads-svg").getAttribute("aria-label");
+  assert.match(label, /step 3 reads what step 2 stored; step 4 reads the initial value, stale: step 1 stored a newer value/);
+  assert.match(await page.locator("#step-4").getAttribute("aria-label"), /reads the initial value, stale/);
+  // The arrow begins in the row of the store and ends in the row of the load.
+  const arrow = await page.locator(".reads-svg .read:not(.stale) path").boundingBox();
+  const [store, load] = await Promise.all(["#step-2", "#step-3"].map((id) => page.locator(id).boundingBox()));
+  assert.ok(arrow.y >= store.y && arrow.y <= store.y + store.height, "begins at the store");
+  assert.ok(arrow.y + arrow.height >= load.y && arrow.y + arrow.height <= load.y + load.height, "ends at the load");
+  await picture(page, "reads");
+  await page.close();
+  const other = await open("lock");
+  assert.equal(await other.locator(".reads-svg").count(), 0);
+  await other.close();
+}
 
 async function claimOnTop() {
   const page = await open("peterson");
@@ -236,7 +256,7 @@ async function hundredThousand() {
 }
 
 try {
-  for (const scenario of [claimOnTop, stepping, links, searching, messages, cycle, otherReaders, hostile, hundredThousand]) {
+  for (const scenario of [claimOnTop, readsFrom, stepping, links, searching, messages, cycle, otherReaders, hostile, hundredThousand]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }

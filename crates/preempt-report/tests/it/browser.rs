@@ -16,6 +16,7 @@ fn write_pages() {
     write("lock", &examples::check_then_set(), &[source("lock.pml", examples::CHECK_THEN_SET)]);
     write("serve", &examples::lasso(), &[source("serve.pml", examples::LASSO)]);
     write("protocol", &examples::protocol(), &[source("protocol.pml", examples::PROTOCOL)]);
+    write("reads", &examples::message_passing(), &[]);
     write("crowd", &examples::crowd(9), &[]);
     write("bound", &examples::within_bound(), &[]);
     let lines: String = (1..=40).map(|n| format!("line {n} of the long model\n")).collect();

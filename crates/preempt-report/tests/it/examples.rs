@@ -1,8 +1,8 @@
 //! Executions written by hand, so that what is shown can be checked by reading.
 
 use preempt_core::{
-    BoundRow, Change, Claim, Position, ProcessId, Statistics, Step, Stop, Switch, Trace, TraceStep,
-    Unreached, Value, Verdict, Violation, ViolationKind,
+    BoundRow, Change, Claim, Position, ProcessId, ReadsFrom, Statistics, Step, Stop, Switch, Trace,
+    TraceStep, Unreached, Value, Verdict, Violation, ViolationKind,
 };
 use preempt_report::Source;
 
@@ -179,6 +179,28 @@ pub(crate) fn check_then_set() -> Claim {
         ViolationKind::Assertion,
         "assertion violated: inside == 1",
         ("lock.pml", 11),
+    )
+}
+
+/// A flag is seen, but not the data that was stored before it: the second load is stale.
+pub(crate) fn message_passing() -> Claim {
+    let mut story = Story::new("mp.rs", &[("data", int(0)), ("flag", int(0))]);
+    story
+        .step((1, "writer"), 4, "data.store(1)", GOES_ON, &[("data", int(1))])
+        .step((1, "writer"), 5, "flag.store(1)", GOES_ON, &[("flag", int(1))])
+        .step((2, "reader"), 9, "flag.load -> 1", FORCED, &[])
+        .step((2, "reader"), 10, "data.load -> 0", GOES_ON, &[]);
+    story.trace.reads = vec![
+        ReadsFrom { step: 2, from: Some(1), missed: None },
+        ReadsFrom { step: 3, from: None, missed: Some(0) },
+    ];
+    violated(
+        story.trace,
+        "no execution fails",
+        "the data is not there",
+        ViolationKind::Assertion,
+        "the data is not there",
+        ("mp.rs", 10),
     )
 }
 

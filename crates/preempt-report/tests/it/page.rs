@@ -38,6 +38,17 @@ fn nothing_from_the_model_becomes_markup() {
     assert_eq!(text.matches("id=\"data\"").count(), 1);
 }
 
+/// Under weak memory the page has what was read from where, and draws it.
+#[test]
+fn reads_from_is_in_the_page() {
+    let claim = examples::message_passing();
+    let text = page(&Page { title: "mp.rs", claim: &claim, trace: None, sources: &[] });
+    assert!(text.contains(r#""reads":[[2,1,-1],[3,-1,0]]"#), "step, source, newer write");
+    assert!(text.contains("reads-svg") && text.contains("What was read from where"));
+    let text = page(&Page { claim: &examples::protocol(), title: "p", trace: None, sources: &[] });
+    assert!(text.contains(r#""reads":[]"#), "nothing to draw");
+}
+
 #[test]
 fn the_page_loads_nothing() {
     let claim = examples::protocol();

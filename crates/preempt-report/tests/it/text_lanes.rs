@@ -141,7 +141,8 @@ impl Random {
 }
 
 /// Random executions of two to five processes that meet each other in either direction: in every row
-/// the sender's text stands in the sender's lane and the receiver's in the receiver's.
+/// the sender's text stands in the sender's lane and the receiver's in the receiver's. Where the two are
+/// mixed up, case 1 shows it.
 #[test]
 fn handshakes_show_each_side_in_its_own_lane() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);

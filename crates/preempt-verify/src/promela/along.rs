@@ -8,7 +8,8 @@
 //! as an end, nor as an infinite execution.
 
 use preempt_core::{
-    Change, Enabled, Fault, Label, Outcome, ProcessId, Step, System, Unreached, Value,
+    Change, Describe, Enabled, Fault, Independence, Label, Outcome, ProcessId, Step, System,
+    Unreached, Value,
 };
 use preempt_promela::interpret::Interpreter;
 
@@ -100,8 +101,8 @@ impl System for Along<'_> {
         next == CUT_OFF || self.model.is_transient(model)
     }
 
-    fn is_settled(&self, state: &[u8]) -> bool {
-        self.model.is_settled(Self::model(state))
+    fn is_normalized(&self, state: &[u8]) -> bool {
+        self.model.is_normalized(Self::model(state))
     }
 
     fn depth_of(&self, step: Step) -> u32 {
@@ -112,17 +113,8 @@ impl System for Along<'_> {
         self.model.transition_count()
     }
 
-    fn transition_key(&self, step: Step) -> usize {
-        self.model.transition_key(step)
-    }
-
-    fn partner_key(&self, step: Step) -> Option<usize> {
-        self.model.partner_key(step)
-    }
-
-    /// One execution does not reach everything.
-    fn unreached(&self, _taken: &[bool]) -> Vec<Unreached> {
-        Vec::new()
+    fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
+        self.model.transitions_of(step)
     }
 
     fn is_valid_end(&self, state: &[u8]) -> bool {
@@ -137,16 +129,17 @@ impl System for Along<'_> {
         self.model.proposition_count()
     }
 
-    fn proposition(&self, state: &[u8], index: usize) -> bool {
+    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
         self.model.proposition(Self::model(state), index)
     }
+}
 
-    fn proposition_fault(&self, state: &[u8], index: usize) -> Option<u32> {
-        self.model.proposition_fault(Self::model(state), index)
-    }
+impl Independence for Along<'_> {}
 
-    fn proposition_value(&self, state: &[u8], index: usize) -> Option<bool> {
-        self.model.proposition_value(Self::model(state), index)
+impl Describe for Along<'_> {
+    /// One execution does not reach everything.
+    fn unreached(&self, _taken: &[bool]) -> Vec<Unreached> {
+        Vec::new()
     }
 
     fn fault(&self, number: u32) -> Fault {

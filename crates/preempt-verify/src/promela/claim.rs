@@ -1,7 +1,7 @@
 //! Never claims as properties.
 
 use preempt_check::property::{Property, PropertyMove};
-use preempt_core::{Fault, System};
+use preempt_core::{Describe, Fault};
 use preempt_ltl::{Cube, Edge};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Automaton;
@@ -69,7 +69,7 @@ impl Property for NeverClaim<'_> {
 
 /// The claim as a Büchi automaton over its own propositions, and which of the system's these are.
 /// `None` where it says more than an automaton can: assertions, or too many propositions. `literals`
-/// tells which propositions say the same.
+/// says which propositions say the same.
 pub(crate) fn as_buchi(
     automaton: &Automaton,
     literals: &[(usize, bool)],

@@ -1,11 +1,80 @@
 //! Formulas of Promela over numbered propositions.
 
-use preempt_ltl::Formula;
-use preempt_promela::model;
+use super::literals::literals;
+use crate::Error;
+use crate::error::Refusal;
+use preempt_ltl::{Automaton, Formula, translate};
+use preempt_promela::ir::Program;
+use preempt_promela::model::{self, Model};
+use preempt_promela::syntax::formula_too_large;
+
+/// The automaton that looks for violations of an `ltl` block.
+pub struct Violating {
+    /// Accepts the executions that violate the formula.
+    pub automaton: Automaton,
+    /// For each proposition of the automaton, its number in the program.
+    pub propositions: Vec<usize>,
+    /// The propositions in words.
+    pub names: Vec<String>,
+}
+
+/// The automaton for an `ltl` block of a model, for people to look at.
+pub fn violating(model: &Model, program: &Program, index: usize) -> Result<Violating, Error> {
+    let block = &model.formulas[index];
+    let (formula, propositions) = numbered(model, program, index);
+    let automaton = translate(&formula.not())
+        .map_err(|error| Refusal::of(formula_too_large(block, &error.to_string()), model))?;
+    let literals = literals(program);
+    let mut spans = Vec::new();
+    collect_spans(&block.formula, &mut spans);
+    let uses = &program.formulas[index].propositions;
+    let leaves: Vec<_> = uses.iter().map(|p| literals[*p as usize]).zip(spans).collect();
+    let name = |proposition: &usize| {
+        let known = leaves.iter().filter(|((number, _), _)| number == proposition);
+        // A leaf that means the proposition itself, or one that means its opposite.
+        let leaf = known.max_by_key(|((_, sign), _)| *sign);
+        leaf.map_or_else(String::new, |((_, sign), span)| {
+            let text = model.sources.text(*span);
+            if *sign { text } else { format!("!({text})") }
+        })
+    };
+    let names = propositions.iter().map(name).collect();
+    Ok(Violating { automaton, propositions, names })
+}
+
+/// An `ltl` block over numbered propositions, and their numbers in the program.
+pub(super) fn numbered(model: &Model, program: &Program, index: usize) -> (Formula, Vec<usize>) {
+    let literals = literals(program);
+    let uses = &program.formulas[index].propositions;
+    let mut leaves = uses.iter().map(|p| literals[*p as usize]);
+    let mut propositions = Vec::new();
+    let formula = convert(&model.formulas[index].formula, &mut leaves, &mut propositions);
+    (formula, propositions)
+}
+
+/// Where the state expressions of a formula stand, from left to right.
+fn collect_spans(formula: &model::Formula, spans: &mut Vec<preempt_promela::syntax::span::Span>) {
+    use model::Formula as F;
+    match formula {
+        F::Prop(expression) => spans.push(expression.span),
+        F::Const(_) => {}
+        F::Not(a) | F::Next(a) | F::Always(a) | F::Eventually(a) => collect_spans(a, spans),
+        F::And(a, b)
+        | F::Or(a, b)
+        | F::Implies(a, b)
+        | F::Equivalent(a, b)
+        | F::Until(a, b)
+        | F::WeakUntil(a, b)
+        | F::Release(a, b) => {
+            collect_spans(a, spans);
+            collect_spans(b, spans);
+        }
+    }
+}
 
 /// The formula over numbered propositions; `leaves` gives the system's number and the sign of each
 /// state expression from left to right, `known` collects those in use.
-pub(super) fn convert(
+fn convert(
     formula: &model::Formula,
     leaves: &mut dyn Iterator<Item = (usize, bool)>,
     known: &mut Vec<usize>,

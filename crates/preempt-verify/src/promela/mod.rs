@@ -12,6 +12,7 @@ mod selection;
 mod truncations;
 
 pub use check::{Checked, Checker};
+pub use formula::{Violating, violating};
 pub use selection::{Property, Selection, select};
 pub use truncations::{Truncations, along as truncations_along};
 

@@ -2,7 +2,7 @@
 
 use super::Property;
 use super::claim::{NeverClaim, as_buchi};
-use super::formula::convert;
+use super::formula::numbered;
 use super::literals::literals;
 use crate::endless::{self, Sequences};
 use crate::engine::Engine;
@@ -231,11 +231,7 @@ impl Job<'_> {
     fn check_formula(&self, engine: Engine<'_>, index: usize) -> Result<Claim, Error> {
         let block = &self.model.formulas[index];
         let program = self.interpreter.program();
-        let literals = literals(program);
-        let uses = &program.formulas[index].propositions;
-        let mut leaves = uses.iter().map(|p| literals[*p as usize]);
-        let mut propositions = Vec::new();
-        let formula = convert(&block.formula, &mut leaves, &mut propositions);
+        let (formula, propositions) = numbered(self.model, program, index);
         let too_large = |error: preempt_ltl::Error| {
             Refusal::of(formula_too_large(block, &error.to_string()), self.model)
         };

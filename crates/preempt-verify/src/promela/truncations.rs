@@ -1,13 +1,13 @@
-//! Values that did not fit where they were stored, told once per place in the source.
+//! Values that did not fit where they were stored, reported once per place in the source.
 
 use preempt_core::{Enabled, ProcessId, Step, System};
 use preempt_promela::interpret::Interpreter;
 use std::collections::BTreeSet;
 
-/// The places told so far.
+/// The places reported so far.
 #[derive(Default)]
 pub struct Truncations {
-    told: BTreeSet<(String, u32)>,
+    reported: BTreeSet<(String, u32)>,
 }
 
 impl Truncations {
@@ -15,7 +15,7 @@ impl Truncations {
     pub fn note(&mut self, system: &Interpreter, state: &[u8], step: Step) -> Vec<String> {
         let found = system.truncations(state, step).into_iter();
         found
-            .filter(|t| self.told.insert((t.file.clone(), t.line)))
+            .filter(|t| self.reported.insert((t.file.clone(), t.line)))
             .map(|t| format!("warning[P0084]: {}:{}: {t}", t.file, t.line))
             .collect()
     }

@@ -100,7 +100,8 @@ impl<T: ?Sized> Arc<T> {
         std::sync::Arc::ptr_eq(&this.inner, &other.inner)
     }
 
-    /// Number of strong references.
+    /// Number of strong references. Always the newest number: std's is a relaxed load, whose result may in
+    /// theory be older.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
         this.look();
@@ -315,7 +316,8 @@ impl<T: ?Sized> Weak<T> {
         Some(Arc { inner: ManuallyDrop::new(inner), tag: ManuallyDrop::new(tag.clone()) })
     }
 
-    /// Number of strong references.
+    /// Number of strong references. Always the newest number: std's is a relaxed load, whose result may in
+    /// theory be older.
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         if let Some(tag) = &self.tag {

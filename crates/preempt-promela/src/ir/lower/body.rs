@@ -1,13 +1,15 @@
 //! Builds the element graph of a body, statement by statement in the order of the text.
 
+mod escapes;
+mod loops;
+
 use super::element::{
-    ATOMIC, Action, Element, Graph, IN_D_STEP, Id, Jump, Kind, LAST_OF_ATOMIC, Sequence,
-    SequenceId, constant, skip,
+    Action, Element, Graph, IN_D_STEP, Id, Jump, Kind, Sequence, SequenceId, constant, skip,
 };
 use super::{LowerError, Lowering};
 use crate::model::{
-    Base, BinaryOp, Branch, Expr, ExprKind, Initializer, LocalId, Place, ReceiveArgument, Selector,
-    Stmt, StmtKind, Type,
+    Base, BinaryOp, Branch, Expr, ExprKind, Initializer, LocalId, Place, Selector, Stmt, StmtKind,
+    Type,
 };
 use crate::syntax::span::Span;
 
@@ -278,14 +280,6 @@ impl<'l, 'm> Builder<'l, 'm> {
         })
     }
 
-    fn enter_loop(&mut self) -> u32 {
-        let exit = self.loop_count;
-        self.loop_count += 1;
-        self.exits.push(None);
-        self.loops.push(exit);
-        exit
-    }
-
     fn options(&mut self, branches: &[Branch]) -> Result<Vec<SequenceId>, LowerError> {
         let mut options = Vec::new();
         for branch in branches {
@@ -338,200 +332,6 @@ impl<'l, 'm> Builder<'l, 'm> {
     fn assign(&mut self, place: &Place, value: Expr, source: Source<'_>) {
         let node = self.basic(Action::Assign(place.clone(), value), source);
         self.add(node);
-    }
-
-    /// `x = from; do :: else -> break :: x <= to -> body; x = x + 1 od`
-    fn for_loop(
-        &mut self,
-        variable: &Place,
-        from: Expr,
-        to: Expr,
-        body: &[Stmt],
-        source: Source<'_>,
-    ) -> Result<Node, LowerError> {
-        let span = source.span;
-        let exit = self.enter_loop();
-        self.assign(variable, from, source);
-        self.open.push(Open::default());
-        self.at_start = false;
-        let guard = compare(variable, BinaryOp::LessEqual, to, span);
-        let node = self.basic(Action::Condition(guard), source);
-        self.add(node);
-        self.end_loop(variable, body, exit, source)
-    }
-
-    /// `n = 0; do :: else -> break :: n < len(c) -> c?x; c!x; body; n = n + 1 od`
-    fn for_channel(
-        &mut self,
-        variables: &[Place],
-        channel: &Place,
-        body: &[Stmt],
-        source: Source<'_>,
-    ) -> Result<Node, LowerError> {
-        let span = source.span;
-        let Some(process) = self.process else {
-            return Err(LowerError { message: "`for` outside of a process".into(), span });
-        };
-        let known = self.lowering.model.proctypes[process].locals.len();
-        let counter = Place {
-            base: Base::Local(LocalId((known + self.counters) as u32)),
-            path: Vec::new(),
-            ty: Type::Byte,
-            span,
-        };
-        self.counters += 1;
-        let exit = self.enter_loop();
-        self.assign(&counter, Expr { kind: ExprKind::Const(0), span }, source);
-        self.open.push(Open::default());
-        self.at_start = false;
-        let length = Expr { kind: ExprKind::Len(channel.clone()), span };
-        let guard = compare(&counter, BinaryOp::Less, length, span);
-        let node = self.basic(Action::Condition(guard), source);
-        self.add(node);
-        let receive = Action::Receive {
-            channel: channel.clone(),
-            random: false,
-            copy: false,
-            arguments: variables.iter().map(|v| ReceiveArgument::Store(v.clone())).collect(),
-        };
-        let node = self.basic(receive, source);
-        self.add(node);
-        let send = Action::Send {
-            channel: channel.clone(),
-            sorted: false,
-            values: variables.iter().map(|v| read(v, span)).collect(),
-        };
-        let node = self.basic(send, source);
-        self.add(node);
-        self.end_loop(&counter, body, exit, source)
-    }
-
-    /// The rest of a `for`: its body, the step of the counter, and the way out.
-    fn end_loop(
-        &mut self,
-        counter: &Place,
-        body: &[Stmt],
-        exit: u32,
-        source: Source<'_>,
-    ) -> Result<Node, LowerError> {
-        let span = source.span;
-        self.statements(body)?;
-        let node = self.basic(step_by(counter, BinaryOp::Add, span), source);
-        self.add(node);
-        let main = self.close(span)?;
-        self.open.push(Open::default());
-        let node = self.node(Kind::Else, span, "else".into());
-        self.add(node);
-        let node = self.node(Kind::Goto(Jump::Break(exit)), span, "break".into());
-        self.add(node);
-        let leave = self.close(span)?;
-        let mut node = self.node(Kind::Do, span, "for".into());
-        node.options = vec![leave, main];
-        node.exit = Some(exit);
-        Ok(node)
-    }
-
-    /// `x = from; do :: break :: x < to -> x = x + 1 od`, or one option per value where Spin sees
-    /// that there are few.
-    fn select(
-        &mut self,
-        variable: &Place,
-        from: &Expr,
-        to: &Expr,
-        source: Source<'_>,
-    ) -> Result<Node, LowerError> {
-        let span = source.span;
-        let bounds = self.literal(from).zip(self.literal(to));
-        if let Some((low, high)) = bounds
-            && high.saturating_sub(low) <= 32
-        {
-            let mut options = Vec::new();
-            for value in low..=high {
-                self.open.push(Open::default());
-                self.at_start = false;
-                self.assign(variable, Expr { kind: ExprKind::Const(value), span }, source);
-                options.push(self.close(span)?);
-            }
-            let mut node = self.node(Kind::If, span, "select".into());
-            node.options = options;
-            return Ok(node);
-        }
-        self.assign(variable, from.clone(), source);
-        self.open.push(Open::default());
-        self.at_start = false;
-        let guard = compare(variable, BinaryOp::Less, to.clone(), span);
-        let node = self.basic(Action::Condition(guard), source);
-        self.add(node);
-        let exit = self.enter_loop();
-        let node = self.basic(step_by(variable, BinaryOp::Add, span), source);
-        self.add(node);
-        let main = self.close(span)?;
-        self.open.push(Open::default());
-        let node = self.node(Kind::Goto(Jump::Break(exit)), span, "break".into());
-        self.add(node);
-        let leave = self.close(span)?;
-        let mut node = self.node(Kind::Do, span, "select".into());
-        node.options = if bounds.is_some() { vec![main, leave] } else { vec![leave, main] };
-        node.exit = Some(exit);
-        Ok(node)
-    }
-
-    /// The value of a number that stands without parentheses.
-    fn literal(&self, e: &Expr) -> Option<i32> {
-        let value = constant(e).filter(|value| *value >= 0)?;
-        let sources = &self.lowering.model.sources;
-        let parenthesised = |span: Span| {
-            let text = sources.files.get(span.file.0 as usize).map_or("", |f| f.text.as_str());
-            let before = text.get(..span.start as usize).unwrap_or("");
-            let own = text.get(span.start as usize..).unwrap_or("");
-            before.trim_end().ends_with('(') || own.starts_with('(')
-        };
-        let outside = sources.use_site(e.span);
-        (!parenthesised(e.span) && !parenthesised(outside)).then_some(value)
-    }
-
-    fn unless(&mut self, stmt: &Stmt, main: &Stmt, escape: &Stmt) -> Result<Node, LowerError> {
-        let mut main_node = self.parse(main)?;
-        main_node.labels.extend(stmt.labels.iter().map(|l| (l.name.clone(), l.span.expansion)));
-        // A `break` in the escape of a loop means the loop around it.
-        let inner_loop = main_node.exit.and_then(|_| self.loops.pop());
-        let escape_node = self.parse(escape)?;
-        self.loops.extend(inner_loop);
-        let escape_sequence = match (&escape_node.kind, escape_node.labels.is_empty()) {
-            (Kind::Block, true) => escape_node.inner,
-            _ => {
-                self.open.push(Open::default());
-                self.add(escape_node);
-                Some(self.close(escape.span)?)
-            }
-        };
-        let labelled_block = !main_node.labels.is_empty()
-            && matches!(main_node.kind, Kind::Block | Kind::Atomic | Kind::DStep);
-        let mut wrapper = None;
-        let main_sequence = match main_node.kind {
-            Kind::Block if main_node.labels.is_empty() => main_node.inner,
-            _ if labelled_block => {
-                wrapper = Some((main_node.kind.clone(), main_node.labels));
-                main_node.inner
-            }
-            _ => {
-                self.open.push(Open::default());
-                self.add(main_node);
-                Some(self.close(main.span)?)
-            }
-        };
-        let mut node = self.node(Kind::Unless, stmt.span, "unless".into());
-        node.options.extend(main_sequence);
-        node.options.extend(escape_sequence);
-        let Some((kind, labels)) = wrapper else { return Ok(node) };
-        // `L: { … } unless { … }`: the label belongs to the whole.
-        self.open.push(Open::default());
-        self.add(node);
-        let inner = self.close(stmt.span)?;
-        let mut node = self.node(kind, stmt.span, "{".into());
-        node.inner = Some(inner);
-        node.labels = labels;
-        Ok(node)
     }
 
     fn element(&mut self, kind: Kind, span: Span, text: String) -> Id {
@@ -596,21 +396,6 @@ impl<'l, 'm> Builder<'l, 'm> {
         }
     }
 
-    fn add_unless(&mut self, node: Node) {
-        let id = self.element(Kind::Unless, node.span, node.text);
-        let join = self.element(Kind::Join, node.span, String::new());
-        for option in &node.options {
-            self.append_to(*option, join);
-        }
-        if let [main, escape] = node.options[..] {
-            self.attach_escape(main, escape);
-        }
-        self.elements[id].options = node.options;
-        self.elements[id].labels = node.labels;
-        self.append(id);
-        self.append(join);
-    }
-
     fn append_to(&mut self, sequence: SequenceId, id: Id) {
         let last = self.sequences[sequence].last;
         self.elements[last].next = Some(id);
@@ -639,104 +424,6 @@ impl<'l, 'm> Builder<'l, 'm> {
             None => open.first = Some(id),
         }
         open.last = Some(id);
-    }
-
-    fn attach_escape(&mut self, sequence: SequenceId, escape: SequenceId) {
-        let Sequence { first, extent, .. } = self.sequences[sequence];
-        let mut at = Some(first);
-        let mut budget = self.elements.len();
-        while let Some(id) = at {
-            self.escape_element(id, escape);
-            if id == extent || budget == 0 {
-                break;
-            }
-            budget -= 1;
-            at = self.elements[id].next;
-        }
-    }
-
-    fn escape_element(&mut self, id: Id, escape: SequenceId) {
-        if self.elements[id].escapes.contains(&escape) {
-            return;
-        }
-        for inner in self.elements[id].escapes.clone() {
-            self.attach_escape(inner, escape);
-        }
-        self.elements[id].escapes.insert(0, escape);
-        let element = &self.elements[id];
-        match element.kind {
-            Kind::Unless => {
-                let main = element.options[0];
-                self.attach_escape(main, escape);
-            }
-            Kind::If | Kind::Do => {
-                for option in element.options.clone() {
-                    self.attach_escape(option, escape);
-                }
-            }
-            Kind::DStep => {
-                if let Some(inner) = element.inner {
-                    let first = self.sequences[inner].first;
-                    self.escape_element(first, escape);
-                }
-            }
-            Kind::Atomic | Kind::Block => {
-                if let Some(inner) = element.inner {
-                    self.attach_escape(inner, escape);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn make_atomic(&mut self, sequence: SequenceId, added: u8) {
-        self.walk_atomic(sequence, added);
-        let last = self.sequences[sequence].last;
-        let element = &mut self.elements[last];
-        match element.kind {
-            Kind::Block | Kind::Atomic => {
-                if let Some(inner) = element.inner {
-                    self.make_atomic(inner, added);
-                }
-            }
-            Kind::Unless => {
-                let main = element.options[0];
-                self.make_atomic(main, added);
-            }
-            _ => {
-                element.status &= !ATOMIC;
-                element.status |= LAST_OF_ATOMIC;
-            }
-        }
-    }
-
-    fn walk_atomic(&mut self, sequence: SequenceId, added: u8) {
-        let Sequence { first, last, .. } = self.sequences[sequence];
-        let mut at = Some(first);
-        let mut budget = self.elements.len();
-        while let Some(id) = at {
-            let element = &mut self.elements[id];
-            element.status |= ATOMIC | added;
-            let inside = match element.kind {
-                Kind::Atomic | Kind::Block => true,
-                Kind::DStep => added != 0,
-                _ => false,
-            };
-            if inside {
-                element.kind = Kind::Block;
-                if let Some(inner) = element.inner {
-                    self.walk_atomic(inner, added);
-                }
-            }
-            for option in self.elements[id].options.clone() {
-                self.walk_atomic(option, added);
-            }
-            if id == last || budget == 0 {
-                break;
-            }
-            budget -= 1;
-            at = self.elements[id].next;
-        }
     }
 
     fn resolve_jumps(&mut self) -> Result<(), LowerError> {
@@ -770,8 +457,16 @@ fn is_special(label: &str) -> bool {
     ["accept", "end", "progress"].iter().any(|prefix| label.starts_with(prefix))
 }
 
-fn read(place: &Place, span: Span) -> Expr {
-    Expr { kind: ExprKind::Read(place.clone()), span }
+/// Lays out a body.
+pub(super) fn build(
+    lowering: &Lowering<'_>,
+    process: Option<usize>,
+    body: &[Stmt],
+    end: Span,
+) -> Result<Graph, LowerError> {
+    let mut graph = Builder::new(lowering, process).build(body, end)?;
+    graph.tie_ends();
+    Ok(graph)
 }
 
 fn step_by(place: &Place, op: BinaryOp, span: Span) -> Action {
@@ -780,7 +475,6 @@ fn step_by(place: &Place, op: BinaryOp, span: Span) -> Action {
     Action::Assign(place.clone(), Expr { kind: value, span })
 }
 
-fn compare(place: &Place, op: BinaryOp, with: Expr, span: Span) -> Expr {
-    let kind = ExprKind::Binary(op, Box::new(read(place, span)), Box::new(with));
-    Expr { kind, span }
+fn read(place: &Place, span: Span) -> Expr {
+    Expr { kind: ExprKind::Read(place.clone()), span }
 }

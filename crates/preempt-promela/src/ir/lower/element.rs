@@ -5,9 +5,7 @@
 //! 1 in the order in which their statements are complete; inner ones come first. Control states
 //! are elements, so this numbering and linking fixes which states exist.
 
-use super::body::Builder;
-use super::{LowerError, Lowering};
-use crate::model::{Expr, Place, ReceiveArgument, Stmt};
+use crate::model::{Expr, Place, ReceiveArgument};
 use crate::syntax::span::{ExpansionId, Span};
 
 /// Index of an element; its number is one more.
@@ -122,18 +120,6 @@ pub(super) struct Graph {
     pub(super) counters: usize,
 }
 
-/// Lays out a body.
-pub(super) fn build(
-    lowering: &Lowering<'_>,
-    process: Option<usize>,
-    body: &[Stmt],
-    end: Span,
-) -> Result<Graph, LowerError> {
-    let mut graph = Builder::new(lowering, process).build(body, end)?;
-    graph.tie_ends();
-    Ok(graph)
-}
-
 impl Graph {
     pub(super) fn len(&self) -> usize {
         self.elements.len() + 1
@@ -163,7 +149,7 @@ impl Graph {
     }
 
     /// The last element of a block leads where the block leads.
-    fn tie_ends(&mut self) {
+    pub(super) fn tie_ends(&mut self) {
         for id in (0..self.elements.len()).rev() {
             if let Some(inner) = self.elements[id].inner {
                 let last = self.sequences[inner].last;

@@ -97,7 +97,7 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
     let mut lowering = Lowering::new(model, options);
     let mut bodies = Vec::new();
     for (index, proctype) in model.proctypes.iter().enumerate() {
-        bodies.push(element::build(&lowering, Some(index), &proctype.body, proctype.end_span)?);
+        bodies.push(body::build(&lowering, Some(index), &proctype.body, proctype.end_span)?);
     }
     let mut claims = Vec::new();
     for claim in &model.claims {
@@ -107,10 +107,10 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
                 span: local.span,
             });
         }
-        claims.push(element::build(&lowering, None, &claim.body, claim.end_span)?);
+        claims.push(body::build(&lowering, None, &claim.body, claim.end_span)?);
     }
     let trace = match &model.trace {
-        Some(trace) => Some(element::build(&lowering, None, &trace.body, trace.end_span)?),
+        Some(trace) => Some(body::build(&lowering, None, &trace.body, trace.end_span)?),
         None => None,
     };
     lowering.first_numbers = first_numbers(model, &bodies, &claims, trace.as_ref());

@@ -5,9 +5,9 @@ use super::super::codes;
 use super::super::diagnostic::Diagnostic;
 use super::super::span::Span;
 use super::super::suggest;
-use super::expression::evaluate;
+use super::constant::{MAXIMAL_MESSAGE, evaluate};
 use super::scope::Usage;
-use super::types::Way;
+use super::types::Transfer;
 use super::{Checked, Checker};
 use crate::model::{
     Base, ChannelInit, ExprKind, GlobalId, Initializer, LocalId, Mtype, Type, Typedef, TypedefId,
@@ -16,9 +16,6 @@ use crate::model::{
 
 /// Structures with more elements than this are refused.
 const MAXIMAL_FIELDS: usize = 100_000;
-/// Messages with more fields than this, structures flattened, are refused.
-pub(super) const MAXIMAL_MESSAGE: usize = 1_000;
-
 impl Checker<'_> {
     pub(super) fn mtype_set(&mut self, set: ast::MtypeSet) {
         let kind = set.kind.map(|k| k.name.to_string());
@@ -351,7 +348,7 @@ impl Checker<'_> {
                 let mut list = Vec::new();
                 for value in values.iter().take(length as usize) {
                     let value = self.expression(value).ok()?;
-                    self.check_fit(ty, &value, Way::Assigned).ok()?;
+                    self.check_fit(ty, &value, Transfer::Assigned).ok()?;
                     list.push(value);
                 }
                 Some(Initializer::List(list))
@@ -361,7 +358,7 @@ impl Checker<'_> {
                 if let Type::Struct(_) = ty {
                     return self.ignore_initializer(value.span);
                 }
-                self.check_fit(ty, &value, Way::Assigned).ok()?;
+                self.check_fit(ty, &value, Transfer::Assigned).ok()?;
                 Some(Initializer::Expr(value))
             }
         }

@@ -5,11 +5,9 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, count, given};
 use super::super::suggest;
 use super::place::{Use, shape_of};
-use super::types::Way;
+use super::types::Transfer;
 use super::{Checked, Checker};
-use crate::model::{
-    Base, BinaryOp, Expr, ExprKind, Model, ProctypeId, ReceiveArgument, Type, UnaryOp,
-};
+use crate::model::{Base, BinaryOp, Expr, ExprKind, ProctypeId, ReceiveArgument, Type, UnaryOp};
 
 impl Checker<'_> {
     /// An expression that computes one value.
@@ -231,7 +229,7 @@ impl Checker<'_> {
         }
         let parameters = self.parameters(proctype);
         for (ty, value) in parameters.iter().zip(&values) {
-            self.check_fit(ty, value, Way::Passed)?;
+            self.check_fit(ty, value, Transfer::Passed)?;
         }
         let priority = match priority {
             Some(value) => Some(self.constant_within(value, 0, 255, "a priority")? as u32),
@@ -318,7 +316,7 @@ impl Checker<'_> {
         Ok(place)
     }
 
-    /// The arguments of a receive or poll, one per message field where the channel tells.
+    /// The arguments of a receive or poll, one per message field where the channel says.
     pub(super) fn arguments(
         &mut self,
         channel: &crate::model::Place,
@@ -379,49 +377,4 @@ fn is_comparison(operator: BinaryOp) -> bool {
             | BinaryOp::Greater
             | BinaryOp::GreaterEqual
     )
-}
-
-/// The value of a constant expression.
-pub(super) fn evaluate(expression: &Expr, model: &Model) -> Option<i32> {
-    match &expression.kind {
-        ExprKind::Const(value) => Some(*value),
-        ExprKind::Mtype(index) => model.mtypes.get(*index as usize).map(|m| i32::from(m.value)),
-        ExprKind::Unary(operator, operand) => {
-            let value = evaluate(operand, model)?;
-            Some(match operator {
-                UnaryOp::Negate => value.wrapping_neg(),
-                UnaryOp::Not => i32::from(value == 0),
-                UnaryOp::Complement => !value,
-            })
-        }
-        ExprKind::Binary(operator, left, right) => {
-            let a = evaluate(left, model)?;
-            let b = evaluate(right, model)?;
-            Some(match operator {
-                BinaryOp::Add => a.wrapping_add(b),
-                BinaryOp::Subtract => a.wrapping_sub(b),
-                BinaryOp::Multiply => a.wrapping_mul(b),
-                BinaryOp::Divide => a.checked_div(b)?,
-                BinaryOp::Remainder => a.checked_rem(b)?,
-                BinaryOp::ShiftLeft => a.wrapping_shl(b as u32),
-                BinaryOp::ShiftRight => a.wrapping_shr(b as u32),
-                BinaryOp::BitAnd => a & b,
-                BinaryOp::BitOr => a | b,
-                BinaryOp::BitXor => a ^ b,
-                BinaryOp::And => i32::from(a != 0 && b != 0),
-                BinaryOp::Or => i32::from(a != 0 || b != 0),
-                BinaryOp::Equal => i32::from(a == b),
-                BinaryOp::NotEqual => i32::from(a != b),
-                BinaryOp::Less => i32::from(a < b),
-                BinaryOp::LessEqual => i32::from(a <= b),
-                BinaryOp::Greater => i32::from(a > b),
-                BinaryOp::GreaterEqual => i32::from(a >= b),
-            })
-        }
-        ExprKind::Conditional(condition, then, otherwise) => {
-            let branch = if evaluate(condition, model)? != 0 { then } else { otherwise };
-            evaluate(branch, model)
-        }
-        _ => None,
-    }
 }

@@ -4,6 +4,7 @@
 //! used. Never claims and formulas wait until everything is declared. Wrong parts are reported and
 //! left out; the model is only handed on when nothing was wrong.
 
+mod constant;
 mod declare;
 mod expression;
 mod formula;

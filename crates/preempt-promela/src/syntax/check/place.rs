@@ -5,8 +5,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, count};
 use super::super::span::Span;
 use super::super::suggest;
-use super::declare::MAXIMAL_MESSAGE;
-use super::expression::evaluate;
+use super::constant::{MAXIMAL_MESSAGE, evaluate};
 use super::scope::Usage;
 use super::{Checked, Checker};
 use crate::model::{Base, Expr, ExprKind, Initializer, Place, Selector, Type, Variable};
@@ -202,7 +201,7 @@ impl Checker<'_> {
         Err(self.error(codes::NOT_A_CHANNEL, reference.span, "this is no channel"))
     }
 
-    /// The values a message of this channel has, if its declaration tells.
+    /// The values a message of this channel has, if its declaration says.
     pub(super) fn message_fields(&self, channel: &Place) -> Option<Vec<Type>> {
         let variable = self.variable_of(channel)?;
         let Some(Initializer::Channel(init)) = &variable.init else { return None };

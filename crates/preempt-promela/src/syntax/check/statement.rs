@@ -5,7 +5,7 @@ use super::super::codes;
 use super::super::diagnostic::{Diagnostic, count};
 use super::super::suggest;
 use super::place::{Use, shape_of};
-use super::types::Way;
+use super::types::Transfer;
 use super::{Checked, Checker};
 use crate::model::{Branch, ExprKind, LabelName, Place, Selector, Stmt, StmtKind, Type};
 
@@ -61,8 +61,8 @@ impl Checker<'_> {
                 let value = self.expression(value);
                 let (place, value) = (place?, value?);
                 let is_field = place.path.iter().any(|s| matches!(s, Selector::Field(..)));
-                let way = if is_field { Way::InField } else { Way::Assigned };
-                self.check_fit(&place.ty, &value, way)?;
+                let transfer = if is_field { Transfer::InField } else { Transfer::Assigned };
+                self.check_fit(&place.ty, &value, transfer)?;
                 StmtKind::Assign(place, value)
             }
             ast::StmtKind::Increment(target) => StmtKind::Increment(self.counter(target)?),
@@ -207,7 +207,7 @@ impl Checker<'_> {
             let last = values.last().map_or(place.span, |v| v.span);
             self.check_message_length(&place, fields.len(), flat.len(), last, "sent")?;
             for (field, value) in fields.iter().zip(&flat) {
-                self.check_fit(field, value, Way::Sent)?;
+                self.check_fit(field, value, Transfer::Sent)?;
             }
         }
         Ok(StmtKind::Send { channel: place, sorted, values: flat })

@@ -3,7 +3,7 @@
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, count, given};
 use super::super::span::Span;
-use super::expression::evaluate;
+use super::constant::evaluate;
 use super::scope::Usage;
 use super::{Checked, Checker};
 use crate::model::{Branch, Expr, ExprKind, Initializer, StmtKind, Type, Variable};

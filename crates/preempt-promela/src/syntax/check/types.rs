@@ -6,13 +6,13 @@
 use super::super::codes;
 use super::super::diagnostic::{Diagnostic, count};
 use super::super::span::Span;
-use super::expression::evaluate;
+use super::constant::evaluate;
 use super::{Checked, Checker};
 use crate::model::{Base, Expr, ExprKind, Place, ReceiveArgument, Type};
 
 /// How a value gets where it goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Transfer {
     Assigned,
     /// To a field of a structure, where Spin lets everything pass.
     InField,
@@ -30,7 +30,7 @@ enum Nature {
 
 impl Checker<'_> {
     /// Warns, or complains where Spin does, when a value does not fit the type it goes to.
-    pub(super) fn check_fit(&mut self, ty: &Type, value: &Expr, way: Way) -> Checked<()> {
+    pub(super) fn check_fit(&mut self, ty: &Type, value: &Expr, transfer: Transfer) -> Checked<()> {
         self.warn_if_truncated(ty, value);
         let is_constant = matches!(value.kind, ExprKind::Const(_) | ExprKind::Mtype(_));
         match (ty, self.nature(value)) {
@@ -40,10 +40,10 @@ impl Checker<'_> {
                     set(&given),
                     set(wanted)
                 );
-                let refused = match way {
-                    Way::Assigned => is_constant && wanted.is_some(),
-                    Way::Passed => is_constant,
-                    Way::Sent | Way::InField => false,
+                let refused = match transfer {
+                    Transfer::Assigned => is_constant && wanted.is_some(),
+                    Transfer::Passed => is_constant,
+                    Transfer::Sent | Transfer::InField => false,
                 };
                 if refused {
                     return Err(self.error(codes::WRONG_SET, value.span, message));
@@ -51,7 +51,7 @@ impl Checker<'_> {
                 self.warn(codes::WRONG_SET, value.span, message);
             }
             (Type::Chan, Nature::Number | Nature::Symbol(_))
-                if is_constant && way == Way::Assigned =>
+                if is_constant && transfer == Transfer::Assigned =>
             {
                 return Err(self.error(
                     codes::NUMBER_AS_CHANNEL,
@@ -59,10 +59,12 @@ impl Checker<'_> {
                     "a number cannot be assigned to a channel",
                 ));
             }
-            (Type::Chan, Nature::Number | Nature::Symbol(_)) if way != Way::Assigned => {
+            (Type::Chan, Nature::Number | Nature::Symbol(_)) if transfer != Transfer::Assigned => {
                 self.warn(codes::TYPE_CLASH, value.span, "a number where a channel is wanted");
             }
-            (wanted, Nature::Channel) if *wanted != Type::Chan && way != Way::Assigned => {
+            (wanted, Nature::Channel)
+                if *wanted != Type::Chan && transfer != Transfer::Assigned =>
+            {
                 self.warn(codes::TYPE_CLASH, value.span, "a channel where a number is wanted");
             }
             _ => {}

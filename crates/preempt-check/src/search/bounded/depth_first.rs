@@ -1,0 +1,127 @@
+//! Depth-first search of all executions with at most so many preemptions.
+//!
+//! Paper: [HF] Fig. 3, and §3.1 as an option
+//!
+//! Differs from the paper: visits are judged by the sharper rule of `least_preemptions.rs`, and a visit runs
+//! only what earlier visits at the same count did not. If all steps of the last mover lead back to
+//! the path, §3.1 lets the others go on for free; that reaches states beyond the bound, so it is off
+//! unless asked for.
+//!
+//! Invariant: the states visited are exactly those of executions within the bound.
+
+use super::stack::{Frame, Label, Phase, Stack};
+use super::visited::Visited;
+use super::walk::{Rule, walk};
+use crate::{Budget, Finding, Options};
+use preempt_core::{Enabled, ProcessId, System};
+
+/// Searches up to `bound`; `free_cycles` is the rule of §3.1.
+#[doc(alias = "HF Fig. 3")]
+pub(crate) fn depth_first<S: System + ?Sized, V: Visited>(
+    system: &S,
+    visited: V,
+    bound: u32,
+    free_cycles: bool,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let mut rule = Figure3 { bound, free_cycles, cut: false };
+    let finding = walk(system, visited, &mut rule, options, budget);
+    Finding { bound: rule.cut.then_some(bound), ..finding }
+}
+
+struct Figure3 {
+    bound: u32,
+    free_cycles: bool,
+    /// The bound kept a step from being taken.
+    cut: bool,
+}
+
+impl<S: System + ?Sized> Rule<S> for Figure3 {
+    fn enter<V: Visited>(&mut self, _: &S, visited: &mut V, stack: &mut Stack, enabled: &Enabled) {
+        let Some(frame) = stack.frame() else { return };
+        let own = frame.mover.map_or(&[][..], |mover| enabled.of(mover));
+        if own.is_empty() {
+            run_everybody(visited, stack, enabled, frame);
+            return;
+        }
+        stack.plan(own, frame.count, Label::Moves);
+        stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, Label::Moves);
+        if self.free_cycles {
+            if let Some(frame) = stack.top() {
+                frame.phase = Phase::Mover;
+            }
+        } else {
+            self.cut |= run_others(visited, stack, enabled, frame, self.bound);
+        }
+    }
+
+    fn wants_resume(&self, frame: &Frame) -> bool {
+        frame.phase == Phase::Mover
+    }
+
+    fn resume<V: Visited>(
+        &mut self,
+        _: &S,
+        visited: &mut V,
+        stack: &mut Stack,
+        enabled: &Enabled,
+    ) -> bool {
+        let Some(frame) = stack.frame() else { return false };
+        if let Some(frame) = stack.top() {
+            frame.phase = Phase::Rest;
+        }
+        if frame.left_the_path {
+            self.cut |= run_others(visited, stack, enabled, frame, self.bound);
+        } else {
+            run_everybody(visited, stack, enabled, frame);
+        }
+        true
+    }
+}
+
+/// Nobody is preempted: everybody goes on at the same count, except those who do so anyway.
+pub(crate) fn run_everybody<V: Visited>(
+    visited: &mut V,
+    stack: &mut Stack,
+    enabled: &Enabled,
+    frame: Frame,
+) {
+    let key = frame.key;
+    visited.set_free(key);
+    for (process, steps) in enabled.by_process() {
+        // The last mover is among the movers, and had its turn if it has steps.
+        if !visited.has_mover(key, process) && frame.mover != Some(process) {
+            stack.plan(steps, frame.count, Label::Moves);
+        }
+    }
+}
+
+/// The last mover is preempted: the others go on at one preemption more. Only the first visit at a
+/// count needs to do this. Says whether the bound keeps a step from being taken.
+pub(crate) fn run_others<V: Visited>(
+    visited: &V,
+    stack: &mut Stack,
+    enabled: &Enabled,
+    frame: Frame,
+    bound: u32,
+) -> bool {
+    let mut cut = false;
+    if !frame.first {
+        return cut;
+    }
+    for (process, steps) in enabled.by_process() {
+        if visited.has_mover(frame.key, process)
+            || frame.mover == Some(process)
+            || process == ProcessId::PROPERTY
+        {
+            continue;
+        }
+        if frame.count < bound {
+            stack.plan(steps, frame.count + 1, Label::Moves);
+        } else {
+            cut = true;
+        }
+    }
+    cut
+}

@@ -1,0 +1,561 @@
+//! Cycles through accepting states, by nested depth-first search.
+//!
+//! Paper: [S19] sections 4 and 5: ample sets chosen at the source product state (scheme V1).
+//!
+//! A first search (blue) explores everything; when it leaves an accepting state, a second one (red)
+//! looks for a way back to the path of the first. A cycle is seen early: an edge between a cyan state and
+//! the top, one of them accepting, closes one (`colours.rs`).
+//!
+//! **Reduction.** The choice between an ample set and all steps is made once, when the first search
+//! enters a state, and stored in one bit that the second search obeys. It is refused as soon as *any*
+//! ample successor is on the path (the state itself included): every cycle of the reduced graph has an
+//! edge back to the path, so one of its states is expanded in full. That is C3' of the paper.
+//!
+//! A state is expanded once by the first search, and once more by the second if that comes by; its
+//! successors wait on the path (`nested_path.rs`).
+//!
+//! Differs from the paper: the product is any [`System`]; [`Scheme::IntermediateState`] is V0, which
+//! loses violations and exists to show that Spin does.
+
+use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED, WHITE};
+use super::path::{Path, UNHASHED};
+use crate::search::shared::taken::mark_taken;
+use crate::store::{StateId, Store};
+use crate::{Budget, Counterexample, Finding, Progress};
+use preempt_core::engine::{Request, Sink, Successors};
+use preempt_core::{
+    Enabled, Label, Locality, Outcome, ProcessId, Step, Stop, System, ViolationKind,
+};
+
+/// Where ample sets are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheme {
+    /// Every step is explored.
+    Full,
+    /// V1: at the source product state; with the least locality that an ample step must have.
+    SourceState(Locality),
+    /// V0: after the automaton has moved, as Spin does. **Unsound**, for study.
+    IntermediateState,
+}
+
+/// What to look for, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct NestedOptions {
+    /// Reduction.
+    pub scheme: Scheme,
+    /// What a cycle found is called.
+    pub kind: ViolationKind,
+    /// Report violated assertions on the way.
+    pub assertions: bool,
+    /// Report states without steps that are no valid ends.
+    pub deadlocks: bool,
+    /// Stop after this many violations; 0 counts all.
+    pub max_errors: u64,
+    /// Cut executions at this depth.
+    pub depth: Option<u64>,
+}
+
+/// From this bit on: which automaton moves keep their ample set. V1 decides for all alike.
+const AMPLE_SHIFT: u32 = FREE;
+const AMPLE_BITS: u32 = 5;
+const ALL_AMPLE: u8 = (1 << AMPLE_BITS) - 1;
+
+/// Searches for an accepting cycle. `target` says automaton moves apart (for V0 only).
+#[doc(alias = "S19 scheme V1")]
+pub fn nested<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    budget: &mut Budget,
+    options: NestedOptions,
+    target: fn(Step) -> u32,
+) -> Finding {
+    let mut search = Nested {
+        system,
+        store,
+        budget,
+        options,
+        target,
+        colours: Vec::new(),
+        path: Path::default(),
+        red_path: Path::default(),
+        finding: Finding::default(),
+        enabled: Enabled::new(),
+        successors: Successors::default(),
+        state: Vec::new(),
+        scratch: Vec::new(),
+        taken: vec![false; system.transition_count()],
+    };
+    if let Err(stop) = search.blue() {
+        search.finding.stop = Some(stop);
+    }
+    search.finish()
+}
+
+struct Nested<'a, 'b, S: System + ?Sized, T: Store> {
+    system: &'a S,
+    store: &'a mut T,
+    budget: &'a mut Budget<'b>,
+    options: NestedOptions,
+    target: fn(Step) -> u32,
+    colours: Vec<u8>,
+    path: Path,
+    red_path: Path,
+    finding: Finding,
+    enabled: Enabled,
+    /// Those of the state that is being expanded.
+    successors: Successors,
+    state: Vec<u8>,
+    scratch: Vec<u8>,
+    taken: Vec<bool>,
+}
+
+/// Which of the two searches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    First,
+    Second,
+}
+
+/// Where a step leads.
+enum Arrival {
+    /// Into an indivisible sequence; the state is at hand.
+    Inside,
+    /// To a state that is stored.
+    Known(StateId),
+    /// To a state that is not, with this hash; it is at hand.
+    Unknown(u64),
+}
+
+impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
+    fn blue(&mut self) -> Result<(), Stop> {
+        self.state.clear();
+        let outcome = self.system.initial(&mut self.state);
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+            self.report(|system, steps| Counterexample::from_fault(system, steps, fault), &[])?;
+            if let Outcome::Broken(_) = outcome {
+                return Ok(());
+            }
+        }
+        self.normalize();
+        let hash = self.store.hash(&self.state);
+        self.visit(0, hash)?;
+        while let Some(frame) = self.path.frames.last() {
+            let depth = frame.depth;
+            match self.path.advance() {
+                Some(at) => self.follow(at, depth)?,
+                None => self.leave()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings `self.state` into its final form, which also ends an interrupted sequence.
+    fn normalize(&mut self) {
+        if !self.system.is_normalized(&self.state) {
+            self.enabled.clear();
+            self.system.enabled(&mut self.state, &mut self.enabled);
+        }
+    }
+
+    /// Looks at a successor of the last state of a path.
+    fn arrive(&mut self, which: Which, at: usize) -> Arrival {
+        let path = match which {
+            Which::First => &self.path,
+            Which::Second => &self.red_path,
+        };
+        let (bytes, hash) = (path.target(at), path.hashes[at]);
+        if hash != UNHASHED {
+            if let Some(id) = self.store.lookup_hashed(hash, bytes) {
+                return Arrival::Known(id);
+            }
+            self.state.clear();
+            self.state.extend_from_slice(bytes);
+            return Arrival::Unknown(hash);
+        }
+        self.state.clear();
+        self.state.extend_from_slice(bytes);
+        self.normalize();
+        if self.system.is_transient(&self.state) {
+            return Arrival::Inside;
+        }
+        let hash = self.store.hash(&self.state);
+        let known = self.store.lookup_hashed(hash, &self.state);
+        known.map_or(Arrival::Unknown(hash), Arrival::Known)
+    }
+
+    /// Takes a step of the first search.
+    fn follow(&mut self, at: usize, depth: u64) -> Result<(), Stop> {
+        let (step, outcome) = self.path.step(at);
+        self.mark_taken(step);
+        match outcome {
+            Outcome::Done => {}
+            Outcome::Violated(fault) => self.report_fault(fault)?,
+            Outcome::Broken(fault) => return self.report_fault(fault),
+        }
+        let depth = depth + u64::from(self.system.depth_of(step));
+        match self.arrive(Which::First, at) {
+            Arrival::Unknown(hash) => self.visit(depth, hash),
+            Arrival::Inside => {
+                self.finding.statistics.atomic_steps += 1;
+                if self.path.repeats(&self.state) { Ok(()) } else { self.visit(depth, UNHASHED) }
+            }
+            Arrival::Known(known) => {
+                self.finding.statistics.matched += 1;
+                let colour = self.colours[known.index()] & COLOUR;
+                let Some(source) = self.path.last_stored() else { return Ok(()) };
+                source.all_red &= colour == RED;
+                let from_accepting = source.accepting;
+                if colour == CYAN && (from_accepting || self.is_accepting_on_path(known)) {
+                    return self.report_cycle(known, &[]);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn is_accepting_on_path(&self, id: StateId) -> bool {
+        self.colours[id.index()] & ACCEPTING != 0
+    }
+
+    /// Puts `self.state`, which has this hash if it is to be stored, on the path.
+    fn visit(&mut self, depth: u64, hash: u64) -> Result<(), Stop> {
+        if self.options.depth.is_some_and(|limit| depth > limit) {
+            self.finding.stop = Some(Stop::Depth);
+            return Ok(());
+        }
+        let numbers = &mut self.finding.statistics;
+        numbers.depth = numbers.depth.max(depth);
+        if self.system.is_transient(&self.state) {
+            self.path.push(None, false, &self.state, depth);
+            self.expand(Which::First);
+            return self.poll(depth);
+        }
+        let inserted = self.store.insert_hashed(hash, &self.state);
+        let id = inserted.map_err(|_| Stop::Memory)?.id;
+        numbers.state_bytes = numbers.state_bytes.max(self.state.len() as u64);
+        if self.colours.len() <= id.index() {
+            self.colours.resize(id.index() + 1, WHITE);
+        }
+        let accepting = self.system.has_label(&self.state, Label::Accept);
+        self.path.push(Some(id), accepting, &self.state, depth);
+        self.expand(Which::First);
+        if self.options.deadlocks
+            && self.path.last_successors().is_empty()
+            && !self.system.is_valid_end(&self.state)
+        {
+            self.report(|_, steps| Counterexample::invalid_end(steps), &[])?;
+        }
+        self.colours[id.index()] = CYAN | if accepting { ACCEPTING } else { 0 };
+        if self.options.scheme != Scheme::Full {
+            let ample = self.choose();
+            self.colours[id.index()] |= ample << AMPLE_SHIFT;
+            self.keep(Which::First, ample);
+        }
+        self.poll(depth)
+    }
+
+    /// Looks at the limits; also inside indivisible sequences, which may be long.
+    fn poll(&mut self, depth: u64) -> Result<(), Stop> {
+        let (states, queue) = (self.store.len() as u64, self.path.frames.len() as u64);
+        let transitions = states + self.finding.statistics.matched;
+        let (store, path, colours) = (&self.store, &self.path, &self.colours);
+        let stop = self.budget.poll(|| Progress {
+            states,
+            transitions,
+            depth,
+            queue,
+            memory: store.bytes() + path.bytes() + colours.capacity(),
+            ..Progress::default()
+        });
+        stop.map_or(Ok(()), Err)
+    }
+
+    /// Adds the successors of `self.state`, the last state of the path.
+    fn expand(&mut self, which: Which) {
+        let path = match which {
+            Which::First => &mut self.path,
+            Which::Second => &mut self.red_path,
+        };
+        let first = path.last_successors().end;
+        let sink = Sink::Copies(&mut self.state, &mut self.successors);
+        self.system.successors(Request::All, sink);
+        path.push_successors(&self.successors);
+        self.successors.clear();
+        // Most of the time goes into waiting for the store: let all successors wait together.
+        for at in first..path.last_successors().end {
+            let bytes = path.target(at);
+            let is_final = self.system.is_normalized(bytes) && !self.system.is_transient(bytes);
+            let hash = if is_final { self.store.hash(bytes) } else { UNHASHED };
+            self.store.prefetch(hash);
+            path.hashes.push(hash);
+        }
+        for &hash in &path.hashes[first..] {
+            self.store.prefetch_state(hash);
+        }
+    }
+
+    /// The first process whose present steps may be explored alone, and the places of these steps.
+    fn candidate(&self, which: Which) -> Option<(ProcessId, std::ops::Range<usize>)> {
+        let least = match self.options.scheme {
+            Scheme::Full => return None,
+            Scheme::SourceState(least) => least,
+            Scheme::IntermediateState => Locality::Safe,
+        };
+        let path = match which {
+            Which::First => &self.path,
+            Which::Second => &self.red_path,
+        };
+        let all = path.last_successors();
+        let mut at = all.start;
+        while at < all.end {
+            let process = path.step(at).0.process;
+            let same = |other: &usize| path.step(*other).0.process == process;
+            let end = at + (at..all.end).take_while(same).count();
+            if (at, end) == (all.start, all.end) {
+                return None;
+            }
+            if self.system.locality(&self.state, process) >= least
+                && !self.system.is_visible(&self.state, process)
+            {
+                return Some((process, at..end));
+            }
+            at = end;
+        }
+        None
+    }
+
+    /// Which automaton moves keep the ample set of the candidate: a bit each, in order.
+    fn choose(&mut self) -> u8 {
+        let Some((_, steps)) = self.candidate(Which::First) else { return 0 };
+        let mut refused: u8 = 0;
+        let mut number = 0;
+        for at in steps.clone() {
+            let target = |at: usize| (self.target)(self.path.step(at).0);
+            number += u32::from(at > steps.start && target(at) != target(at - 1));
+            if !self.leads_to_path(at) {
+                continue;
+            }
+            match self.options.scheme {
+                Scheme::IntermediateState => refused |= target_bit(number),
+                _ => return 0,
+            }
+        }
+        ALL_AMPLE & !refused
+    }
+
+    /// Whether a step ends on the path of the first search (or inside an indivisible sequence, whose
+    /// end is not known yet).
+    fn leads_to_path(&mut self, at: usize) -> bool {
+        if let Outcome::Broken(_) = self.path.step(at).1 {
+            return true;
+        }
+        let (bytes, hash) = (self.path.target(at), self.path.hashes[at]);
+        let known = if hash != UNHASHED {
+            self.store.lookup_hashed(hash, bytes)
+        } else if self.system.is_normalized(bytes) {
+            return true;
+        } else {
+            self.scratch.clear();
+            self.scratch.extend_from_slice(bytes);
+            self.enabled.clear();
+            self.system.enabled(&mut self.scratch, &mut self.enabled);
+            if self.system.is_transient(&self.scratch) {
+                return true;
+            }
+            self.store.lookup(&self.scratch)
+        };
+        known.is_some_and(|id| self.colours[id.index()] & COLOUR == CYAN)
+    }
+
+    /// Drops the successors of the last state that its choice leaves out: per automaton move those
+    /// of everybody but the candidate.
+    fn keep(&mut self, which: Which, ample: u8) {
+        if ample == 0 {
+            return;
+        }
+        let Some((process, steps)) = self.candidate(which) else { return };
+        let target = self.target;
+        let path = match which {
+            Which::First => &mut self.path,
+            Which::Second => &mut self.red_path,
+        };
+        if ample == ALL_AMPLE {
+            path.retain_last(|step| step.process == process || step.process == ProcessId::PROPERTY);
+            return;
+        }
+        let mut number = 0;
+        let mut reduced = Vec::new();
+        for at in steps.clone() {
+            let to = target(path.step(at).0);
+            number += u32::from(at > steps.start && to != target(path.step(at - 1).0));
+            if ample & target_bit(number) != 0 {
+                reduced.push(to);
+            }
+        }
+        path.retain_last(|step| {
+            step.process == process
+                || step.process == ProcessId::PROPERTY
+                || !reduced.contains(&target(step))
+        });
+    }
+
+    /// Leaves the last state of the path of the first search.
+    fn leave(&mut self) -> Result<(), Stop> {
+        let Some(frame) = self.path.frames.last() else { return Ok(()) };
+        let (id, accepting, all_red) = (frame.id, frame.accepting, frame.all_red);
+        let Some(id) = id else {
+            self.path.pop();
+            return Ok(());
+        };
+        let colour = if all_red {
+            RED
+        } else if accepting {
+            self.red(id)?;
+            RED
+        } else {
+            BLUE
+        };
+        self.paint(id, colour);
+        self.path.pop();
+        if let Some(parent) = self.path.last_stored() {
+            parent.all_red &= colour == RED;
+        }
+        Ok(())
+    }
+
+    fn paint(&mut self, id: StateId, colour: u8) {
+        let known = &mut self.colours[id.index()];
+        *known = *known & !COLOUR | colour;
+    }
+
+    /// The second search, from an accepting state that the first one is about to leave.
+    fn red(&mut self, seed: StateId) -> Result<(), Stop> {
+        self.path.rewind_last();
+        self.red_path.clear();
+        self.state.clear();
+        self.state.extend_from_slice(self.path.last_state());
+        self.push_red(Some(seed));
+        while !self.red_path.frames.is_empty() {
+            let Some(at) = self.red_path.advance() else {
+                self.red_path.pop();
+                continue;
+            };
+            if let Outcome::Broken(_) = self.red_path.step(at).1 {
+                continue;
+            }
+            let id = match self.arrive(Which::Second, at) {
+                Arrival::Known(id) => id,
+                Arrival::Inside => {
+                    if !self.red_path.repeats(&self.state) {
+                        self.push_red(None);
+                        self.poll(0)?;
+                    }
+                    continue;
+                }
+                // Cut off by the depth limit, the first search may not have stored it.
+                Arrival::Unknown(_) => continue,
+            };
+            self.finding.statistics.matched += 1;
+            match self.colours[id.index()] & COLOUR {
+                CYAN => {
+                    let steps: Vec<Step> = self.red_path.taken().collect();
+                    return self.report_cycle(id, &steps);
+                }
+                BLUE => {
+                    self.paint(id, RED);
+                    self.state.clear();
+                    self.state.extend_from_slice(self.red_path.target(at));
+                    self.normalize();
+                    self.push_red(Some(id));
+                    let (store, path) = (&self.store, &self.red_path);
+                    let poll =
+                        || Progress { memory: store.bytes() + path.bytes(), ..Progress::default() };
+                    if let Some(stop) = self.budget.poll(poll) {
+                        return Err(stop);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts `self.state` on the path of the second search.
+    fn push_red(&mut self, id: Option<StateId>) {
+        self.red_path.push(id, false, &self.state, 0);
+        self.expand(Which::Second);
+        if let Some(id) = id {
+            let ample = self.colours[id.index()] >> AMPLE_SHIFT;
+            self.keep(Which::Second, ample);
+        }
+    }
+
+    fn mark_taken(&mut self, step: Step) {
+        mark_taken(self.system, &mut self.taken, step);
+    }
+
+    fn report_fault(&mut self, fault: u32) -> Result<(), Stop> {
+        let found = Counterexample::from_fault(self.system, Vec::new(), fault);
+        if found.kind == ViolationKind::Assertion && !self.options.assertions {
+            return Ok(());
+        }
+        self.report(|_, steps| Counterexample { steps, ..found }, &[])
+    }
+
+    /// The path of the first search, then `rest`, closes a cycle at the cyan state `at`.
+    fn report_cycle(&mut self, at: StateId, rest: &[Step]) -> Result<(), Stop> {
+        let start = self.path.frames.iter().position(|frame| frame.id == Some(at));
+        let kind = self.options.kind;
+        self.report(
+            |_, steps| Counterexample {
+                steps,
+                kind,
+                fault: None,
+                message: String::new(),
+                cycle_start: start,
+            },
+            rest,
+        )
+    }
+
+    fn report(
+        &mut self,
+        make: impl FnOnce(&S, Vec<Step>) -> Counterexample,
+        rest: &[Step],
+    ) -> Result<(), Stop> {
+        self.finding.statistics.errors += 1;
+        if self.finding.counterexample.is_none() {
+            let mut steps: Vec<Step> = self.path.taken().collect();
+            steps.extend_from_slice(rest);
+            self.finding.counterexample = Some(make(self.system, steps));
+        }
+        let enough = self.options.max_errors;
+        if enough != 0 && self.finding.statistics.errors >= enough {
+            return Err(Stop::Fault);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Finding {
+        let numbers = &mut self.finding.statistics;
+        numbers.states = self.store.len() as u64;
+        numbers.transitions = numbers.states + numbers.matched;
+        let arrays = self.colours.capacity() + self.path.bytes() + self.red_path.bytes();
+        let memory = self.store.bytes() + arrays;
+        numbers.memory_bytes = memory.max(self.budget.peak_memory()) as u64;
+        numbers.bytes_per_state = self.store.bytes() as f64 / (numbers.states.max(1) as f64);
+        numbers.seconds = self.budget.elapsed().as_secs_f64();
+        if self.finding.counterexample.is_some() {
+            self.finding.stop = None;
+        } else if self.finding.stop.is_none() && !self.store.is_exact() {
+            self.finding.stop = Some(Stop::LossyStore);
+        }
+        self.finding.unreached = self.system.unreached(&self.taken);
+        self.finding
+    }
+}
+
+/// The bit of the `number`th automaton move; moves beyond the last bit share it.
+fn target_bit(number: u32) -> u8 {
+    1 << number.min(AMPLE_BITS - 1)
+}

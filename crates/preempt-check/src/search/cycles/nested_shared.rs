@@ -1,0 +1,420 @@
+//! The nested search of `nested.rs` where product states share their system states.
+//!
+//! Paper: [S19] sections 4 to 6 and Remark 1.
+//!
+//! The system's part is stored and expanded once (`nested_graph.rs`), the automaton's moves are read
+//! from a table (`nested_letters.rs`); what remains per product state are eight bytes and a few loads
+//! per edge. Colours and the early detection of cycles are those of `nested.rs`.
+//!
+//! **Where the automaton reads.** Without reduction it reads the letter of the state that a step leaves,
+//! as Spin does and counts. With reduction it reads that of the state a step
+//! arrives at: a product state is then (q, s) where s has already read the letter of q. In SI normal form
+//! a property state remembers the last letter it read. Read on leaving, that may be another letter than
+//! that of q, so that q occurs with each of the letters that it was entered from; read on arrival, it is
+//! always the letter of q. The ample set is a function of (q, s), which is the *intermediate* state of
+//! the paper's product, so this is scheme V0 in the paper's words: unsound for other automata, sound for
+//! those in SI normal form by Remark 1. The argument of Theorem 1 in these terms: when an ample step is
+//! moved to the front of an accepting path from (q, s), the letters become a, a, b, … instead of a, b, …,
+//! and s, whose incoming letter is a, moves by a to itself or to its twin, which goes on like s
+//! (Lemma 1); where the step stood before, one repetition of a letter is left out, likewise.
+//!
+//! Steps that nobody can notice are not stored (`nested_graph.rs`).
+//!
+//! **Proviso** as in `nested.rs`: no ample successor may be on the path of the first search.
+//!
+//! What this search cannot tell it leaves to `nested`: failing steps, automata that assert, a count of
+//! all errors, limits of depth.
+
+use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED};
+use super::graph::{Graph, Halt, Node};
+use super::letters::Letters;
+use super::nested::{NestedOptions, Scheme};
+use crate::property::{Property, Stutter, joined, stuttering};
+use crate::{Budget, Counterexample, Finding, Progress};
+use preempt_core::{Step, Stop, System};
+
+/// When the automaton reads the letter of a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reading {
+    /// When a step leaves it.
+    Departure,
+    /// When a step arrives there.
+    Arrival,
+}
+
+/// Searches for an accepting cycle of the product; `None` when [`nested`](super::nested::nested) must
+/// be asked. What is found are steps of the [`Product`](crate::property::Product).
+///
+/// [`Scheme::SourceState`] is sound for automata in SI normal form only.
+#[doc(alias = "S19 Remark 1")]
+pub fn nested_shared<S: System + ?Sized>(
+    system: &S,
+    property: &dyn Property,
+    stutter: Stutter,
+    budget: &mut Budget,
+    options: NestedOptions,
+) -> Option<Finding> {
+    let least = match options.scheme {
+        Scheme::Full => None,
+        Scheme::SourceState(least) => Some(least),
+        Scheme::IntermediateState => return None,
+    };
+    if options.max_errors != 1 || options.depth.is_some() || options.deadlocks {
+        return None;
+    }
+    let mut search = Shared {
+        letters: Letters::new(property)?,
+        graph: Graph::new(system, stutter, least, budget.memory_limit()),
+        reading: if least.is_some() { Reading::Arrival } else { Reading::Departure },
+        budget,
+        options,
+        path: Vec::new(),
+        red_path: Vec::new(),
+        finding: Finding::default(),
+    };
+    match search.blue() {
+        Ok(()) => {}
+        Err(Halt::Stop(stop)) => search.finding.stop = Some(stop),
+        Err(Halt::Unsuited) => return None,
+    }
+    Some(search.finish(system))
+}
+
+/// Expanded by its ample set only.
+const AMPLE: u8 = 1 << FREE;
+
+/// A product state on a path, and what is left of its successors.
+#[derive(Clone, Copy)]
+struct Frame {
+    state: u32,
+    automaton: u32,
+    node: Node,
+    /// The edge that is being followed, and the end of the edges.
+    edge: u32,
+    edges_end: u32,
+    /// The next move of the automaton, and where the moves that go with the edge are.
+    next_move: u32,
+    moves_start: u32,
+    moves_end: u32,
+    accepting: bool,
+    all_red: bool,
+}
+
+struct Shared<'a, 'b, S: System + ?Sized> {
+    letters: Letters<'a>,
+    graph: Graph<'a, S>,
+    reading: Reading,
+    budget: &'a mut Budget<'b>,
+    options: NestedOptions,
+    path: Vec<Frame>,
+    red_path: Vec<Frame>,
+    finding: Finding,
+}
+
+impl<S: System + ?Sized> Shared<'_, '_, S> {
+    fn blue(&mut self) -> Result<(), Halt> {
+        let state = self.graph.initial(&mut self.letters)?;
+        let start = self.letters.initial();
+        if self.reading == Reading::Departure {
+            self.visit(state, start)?;
+            return self.search();
+        }
+        let letter = self.graph.letter(state);
+        for at in self.letters.moves(start, letter) {
+            let automaton = self.letters.target(at);
+            if self.graph.find(state, automaton).is_none() {
+                self.visit(state, automaton)?;
+                self.search()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Explores everything behind the path.
+    fn search(&mut self) -> Result<(), Halt> {
+        while let Some(frame) = self.path.last_mut() {
+            let from_accepting = frame.accepting;
+            let found = advance(frame, &self.graph, &mut self.letters, self.reading);
+            let Some((state, automaton)) = found else {
+                self.leave()?;
+                continue;
+            };
+            let Some((node, marks)) = self.graph.find(state, automaton) else {
+                self.visit(state, automaton)?;
+                continue;
+            };
+            self.finding.statistics.matched += 1;
+            frame.all_red &= marks & COLOUR == RED;
+            if marks & COLOUR == CYAN && (from_accepting || marks & ACCEPTING != 0) {
+                return self.report(node);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a product state and puts it on the path.
+    fn visit(&mut self, state: u32, automaton: u32) -> Result<(), Halt> {
+        let accepting = self.letters.is_accepting(automaton);
+        let mut marks = CYAN | if accepting { ACCEPTING } else { 0 };
+        let node = self.graph.add(state, automaton, marks)?;
+        self.finding.statistics.states += 1;
+        let blocked = self.reading == Reading::Departure
+            && self.letters.moves(automaton, self.graph.letter(state)).is_empty();
+        let mut frame = Frame {
+            state,
+            automaton,
+            node,
+            edge: 0,
+            edges_end: 0,
+            next_move: 0,
+            moves_start: 0,
+            moves_end: 0,
+            accepting,
+            all_red: true,
+        };
+        if !blocked {
+            if self.is_ample(state, automaton)? {
+                marks |= AMPLE;
+                self.graph.update_marks(node, |_| marks);
+            } else {
+                self.graph.all(state, &mut self.letters)?;
+            }
+            self.enter(&mut frame, marks);
+        }
+        self.path.push(frame);
+        let numbers = &mut self.finding.statistics;
+        numbers.depth = numbers.depth.max(2 * self.path.len() as u64 - 2);
+        let (states, transitions) = (numbers.states, numbers.states + numbers.matched);
+        let (depth, queue) = (2 * self.path.len() as u64, self.path.len() as u64);
+        let (graph, paths) = (&self.graph, self.path.capacity() + self.red_path.capacity());
+        let stop = self.budget.poll(|| {
+            let memory = graph.bytes() + paths * size_of::<Frame>();
+            Progress { states, transitions, depth, queue, memory, ..Progress::default() }
+        });
+        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+    }
+
+    /// Whether there is an ample set, and no product successor by it is on the path.
+    fn is_ample(&mut self, state: u32, automaton: u32) -> Result<bool, Halt> {
+        if self.options.scheme == Scheme::Full {
+            return Ok(false);
+        }
+        let edges = self.graph.ample(state, &mut self.letters)?;
+        if edges.is_empty() {
+            return Ok(false);
+        }
+        for edge in edges {
+            let target = self.graph.target(edge);
+            let read = if self.reading == Reading::Arrival { target } else { state };
+            for at in self.letters.moves(automaton, self.graph.letter(read)) {
+                let found = self.graph.find(target, self.letters.target(at));
+                if found.is_some_and(|(_, marks)| marks & COLOUR == CYAN) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Starts with the successors of an expanded product state.
+    fn enter(&mut self, frame: &mut Frame, marks: u8) {
+        let edges = self.graph.known(frame.state, marks & AMPLE != 0);
+        if edges.len() > 1 {
+            self.graph.prefetch(edges.clone());
+        }
+        (frame.edge, frame.edges_end) = (edges.start, edges.end);
+        if self.reading == Reading::Departure {
+            let moves = self.letters.moves(frame.automaton, self.graph.letter(frame.state));
+            (frame.moves_start, frame.moves_end) = (moves.start, moves.end);
+        }
+        begin_edge(frame, &self.graph, &mut self.letters, self.reading);
+    }
+
+    /// Leaves the last state of the path.
+    fn leave(&mut self) -> Result<(), Halt> {
+        let Some(&frame) = self.path.last() else { return Ok(()) };
+        let colour = if frame.all_red {
+            RED
+        } else if frame.accepting {
+            self.red(frame)?;
+            RED
+        } else {
+            BLUE
+        };
+        self.graph.update_marks(frame.node, |marks| marks & !COLOUR | colour);
+        self.path.pop();
+        if let Some(parent) = self.path.last_mut() {
+            parent.all_red &= colour == RED;
+        }
+        Ok(())
+    }
+
+    /// The second search, from an accepting state that the first one is about to leave.
+    fn red(&mut self, mut seed: Frame) -> Result<(), Halt> {
+        self.red_path.clear();
+        let Some((_, marks)) = self.graph.find(seed.state, seed.automaton) else { return Ok(()) };
+        self.enter(&mut seed, marks);
+        self.red_path.push(seed);
+        while let Some(frame) = self.red_path.last_mut() {
+            let found = advance(frame, &self.graph, &mut self.letters, self.reading);
+            let Some((state, automaton)) = found else {
+                self.red_path.pop();
+                continue;
+            };
+            // The first search has been everywhere behind the seed.
+            let Some((node, marks)) = self.graph.find(state, automaton) else { continue };
+            self.finding.statistics.matched += 1;
+            match marks & COLOUR {
+                CYAN => return self.report(node),
+                BLUE => {
+                    self.graph.update_marks(node, |marks| marks & !COLOUR | RED);
+                    let mut frame = Frame { state, automaton, node, ..seed };
+                    self.enter(&mut frame, marks);
+                    self.red_path.push(frame);
+                    if let Some(stop) = self.budget.poll(Progress::default) {
+                        return Err(Halt::Stop(stop));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The two paths close a cycle at this state of the first.
+    fn report(&mut self, at: Node) -> Result<(), Halt> {
+        // The second path begins where the first ends.
+        let mut states: Vec<(u32, u32)> =
+            self.path.iter().map(|frame| (frame.state, frame.automaton)).collect();
+        states.extend(self.red_path.iter().skip(1).map(|frame| (frame.state, frame.automaton)));
+        let Some(start) = self.path.iter().position(|frame| frame.node == at) else {
+            return Err(Halt::Unsuited);
+        };
+        let mut story = Story { steps: Vec::new(), real: states[0].1 };
+        let closing = [states[states.len() - 1], states[start]];
+        for pair in states[..=start].windows(2) {
+            self.append(&mut story, pair)?;
+        }
+        if self.reading == Reading::Departure {
+            let cycle_start = story.steps.len();
+            for pair in states[start..].windows(2) {
+                self.append(&mut story, pair)?;
+            }
+            self.append(&mut story, &closing)?;
+            return self.conclude(story.steps, cycle_start);
+        }
+        // The product's automaton is one step behind: its cycle begins after the first edge. What was
+        // passed on the way into the cycle may differ from what is passed on the way back: then the
+        // second round is the cycle.
+        let mut cycle: Vec<(u32, u32)> = states[start..].to_vec();
+        cycle.push(states[start]);
+        loop {
+            let before = story.real;
+            self.append(&mut story, &cycle[..2])?;
+            let cycle_start = story.steps.len();
+            for pair in cycle[1..].windows(2) {
+                self.append(&mut story, pair)?;
+            }
+            if story.real == before {
+                self.append(&mut story, &cycle[..2])?;
+                return self.conclude(story.steps, cycle_start);
+            }
+        }
+    }
+
+    /// Adds the steps from one product state to the next, as steps of the product.
+    fn append(&mut self, story: &mut Story, pair: &[(u32, u32)]) -> Result<(), Halt> {
+        let [(from, _), (to, automaton)] = [pair[0], pair[1]];
+        let on_the_way = match self.reading {
+            Reading::Departure => automaton,
+            Reading::Arrival => story.real,
+        };
+        story.real = automaton;
+        let name = self.letters.name(on_the_way);
+        let Some(passage) = self.graph.steps_between(from, to)? else {
+            story.steps.push(stuttering(name));
+            return Ok(());
+        };
+        story.steps.extend(passage.path.into_iter().map(|step| joined(step, name)));
+        for step in passage.passed {
+            story.steps.push(joined(step, self.letters.name(story.real)));
+            let again = self.letters.moves(story.real, self.graph.letter(to)).next();
+            story.real = self.letters.target(again.ok_or(Halt::Unsuited)?);
+        }
+        Ok(())
+    }
+
+    fn conclude(&mut self, steps: Vec<Step>, cycle_start: usize) -> Result<(), Halt> {
+        self.finding.statistics.errors = 1;
+        self.finding.counterexample = Some(Counterexample {
+            steps,
+            kind: self.options.kind,
+            fault: None,
+            message: String::new(),
+            cycle_start: Some(cycle_start),
+        });
+        Err(Halt::Stop(Stop::Fault))
+    }
+
+    fn finish(mut self, system: &S) -> Finding {
+        let numbers = &mut self.finding.statistics;
+        numbers.transitions = numbers.states + numbers.matched;
+        numbers.atomic_steps = self.graph.atomic_steps;
+        numbers.state_bytes = self.graph.state_bytes() as u64;
+        let frames = self.path.capacity() + self.red_path.capacity();
+        let memory = self.graph.bytes() + frames * size_of::<Frame>();
+        numbers.memory_bytes = memory.max(self.budget.peak_memory()) as u64;
+        numbers.bytes_per_state = self.graph.bytes() as f64 / numbers.states.max(1) as f64;
+        numbers.seconds = self.budget.elapsed().as_secs_f64();
+        if self.finding.counterexample.is_some() {
+            self.finding.stop = None;
+        }
+        self.finding.unreached = system.unreached(&self.graph.taken);
+        self.finding.cut = self.letters.is_cut();
+        self.finding
+    }
+}
+
+/// Steps of the product, and the automaton's state after reading every letter on the way.
+struct Story {
+    steps: Vec<Step>,
+    real: u32,
+}
+
+/// The moves that go with the present edge.
+#[inline(always)]
+fn begin_edge<S: System + ?Sized>(
+    frame: &mut Frame,
+    graph: &Graph<'_, S>,
+    letters: &mut Letters<'_>,
+    reading: Reading,
+) {
+    if frame.edge < frame.edges_end {
+        if reading == Reading::Arrival {
+            let letter = graph.letter(graph.target(frame.edge));
+            let moves = letters.moves(frame.automaton, letter);
+            (frame.moves_start, frame.moves_end) = (moves.start, moves.end);
+        }
+        frame.next_move = frame.moves_start;
+    }
+}
+
+/// The next successor.
+#[inline(always)]
+fn advance<S: System + ?Sized>(
+    frame: &mut Frame,
+    graph: &Graph<'_, S>,
+    letters: &mut Letters<'_>,
+    reading: Reading,
+) -> Option<(u32, u32)> {
+    while frame.edge < frame.edges_end {
+        if frame.next_move < frame.moves_end {
+            let to = letters.target(frame.next_move);
+            frame.next_move += 1;
+            return Some((graph.target(frame.edge), to));
+        }
+        frame.edge += 1;
+        begin_edge(frame, graph, letters, reading);
+    }
+    None
+}

@@ -1,0 +1,158 @@
+//! Taking the edges that were found: new visits, merged visits, faults.
+
+use super::Bucketed;
+use crate::Counterexample;
+use crate::search::bounded::least_preemptions::{Visit, fits_record};
+use crate::search::iterative::outgoing::{Edge, When};
+use crate::search::iterative::visit_log::{
+    AGAIN, Entry, LATE, MERGED, NO_PARENT, NOBODY, Past, TRANSPARENT, UNKNOWN_PROCESS, packed,
+};
+use crate::search::shared::end::End;
+use crate::store::{StateId, Store, pages};
+use preempt_core::{ProcessId, Step, Stop, System};
+
+impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
+    /// Runs what the visits of the batch are for.
+    pub(super) fn act(&mut self) -> Result<(), End> {
+        if self.reduce {
+            let tasks = std::mem::take(&mut self.tasks);
+            let result = tasks.iter().try_for_each(|task| self.act_reduced(task));
+            self.tasks = tasks;
+            return result;
+        }
+        let outgoing = std::mem::take(&mut self.outgoing.list);
+        let result = outgoing.iter().try_for_each(|edge| self.follow(*edge, None).map(|_| ()));
+        self.outgoing.list = outgoing;
+        result
+    }
+
+    /// Takes one edge. Where it arrives, `label` was the last mover, if it is transparent, or else who really
+    /// was. Says whether some visit to that state is yet to be expanded.
+    #[inline(always)]
+    pub(super) fn follow(
+        &mut self,
+        edge: Edge,
+        label: Option<Option<ProcessId>>,
+    ) -> Result<bool, End> {
+        let Some(arrival) = edge.arrival() else { return self.follow_fault(edge) };
+        match edge.when {
+            When::Now => self.transitions += 1,
+            When::Later => self.next.transitions += 1,
+            When::Sooner => {
+                self.transitions += 1;
+                self.next.transitions -= 1;
+            }
+        }
+        let before = || self.log[edge.visit as usize].mover();
+        let mover = label.unwrap_or_else(|| edge.mover().or_else(before));
+        let state = match self.reduce {
+            false => self.expander.arrivals[arrival].inserted.id,
+            true => self.stored(edge, arrival)?,
+        };
+        let by = match edge.process {
+            _ if self.reduce => None,
+            ProcessId::PROPERTY => mover,
+            process => Some(process),
+        };
+        let entry = Entry {
+            state,
+            parent: edge.visit,
+            mover: mover.map_or(NOBODY, |mover| mover.0),
+            by: packed(by),
+            flags: if label.is_some() { TRANSPARENT } else { 0 },
+        };
+        self.arrive(entry, edge.when)
+    }
+
+    #[cold]
+    pub(super) fn follow_fault(&mut self, edge: Edge) -> Result<bool, End> {
+        if let Some((fault, path)) = self.outgoing.fault(edge) {
+            match edge.when {
+                When::Later => self.next.faults.push((edge.visit, edge.process, fault)),
+                _ => self.fault(fault, Some(edge.visit), &path)?,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Notes an arrival; says whether some visit to the state is yet to be expanded.
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, mut entry: Entry, when: When) -> Result<bool, End> {
+        let count = self.bucket + u32::from(when == When::Later);
+        match self.least.visit(entry.state, count, entry.mover()) {
+            Visit::Covered => return Ok(!self.least.get(entry.state).is_expanded()),
+            Visit::First => {}
+            Visit::Again => {
+                let record = self.least.get(entry.state);
+                let is_small = entry.mover().is_some_and(fits_record);
+                let is_merged = !self.reduce && is_small && !record.is_expanded();
+                let is_late = record.is_deferred() && self.looks_ahead();
+                entry.flags |=
+                    AGAIN | if is_merged { MERGED } else { 0 } | if is_late { LATE } else { 0 };
+            }
+        }
+        match when {
+            When::Later => pages::push(&mut self.next.visits, entry),
+            _ => self.enter(entry)?,
+        }
+        Ok(true)
+    }
+
+    /// Adds a visit to the present bucket.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, entry: Entry) -> Result<(), End> {
+        match entry.is(AGAIN) {
+            true => self.revisits += 1,
+            false => self.states += 1,
+        }
+        if self.log.len() >= NO_PARENT as usize {
+            return Err(End::Limit(Stop::Memory));
+        }
+        pages::push(&mut self.log, entry);
+        Ok(())
+    }
+
+    /// Notes that the state is expanded; once, if it is an invalid end, that, too.
+    #[inline(always)]
+    pub(super) fn set_expanded(
+        &mut self,
+        visit: u32,
+        state: StateId,
+        invalid_end: bool,
+    ) -> Result<(), End> {
+        if invalid_end && !self.least.get(state).is_expanded() {
+            let (system, store) = (self.system, &*self.store);
+            let past = Past { system, store, least: &self.least, log: &self.log };
+            self.outgoing
+                .counters
+                .error(|| Counterexample::invalid_end(past.steps_to(visit, UNKNOWN_PROCESS)));
+            self.enough()?;
+        }
+        self.least.set_expanded(state);
+        Ok(())
+    }
+
+    pub(super) fn enough(&self) -> Result<(), End> {
+        if self.outgoing.counters.is_enough() { Err(End::Enough) } else { Ok(()) }
+    }
+
+    /// Takes note of a fault at the end of `path` behind a visit.
+    pub(super) fn fault(
+        &mut self,
+        fault: u32,
+        visit: Option<u32>,
+        path: &[Step],
+    ) -> Result<(), End> {
+        let (system, store) = (self.system, &*self.store);
+        if self.outgoing.counters.reports(system, fault) {
+            let past = Past { system, store, least: &self.least, log: &self.log };
+            self.outgoing.counters.error(|| {
+                let by = packed(path.first().map(|step| step.process));
+                let mut steps = visit.map_or(Vec::new(), |at| past.steps_to(at, by));
+                steps.extend_from_slice(path);
+                Counterexample::from_fault(system, steps, fault)
+            });
+        }
+        self.enough()
+    }
+}

@@ -1,0 +1,217 @@
+//! Looking at a state: whose steps are taken at a visit, and who has to wait.
+
+use super::{Bucketed, Kept, Others, Turn, Who, when};
+use crate::search::bounded::least_preemptions::StateRecord;
+use crate::search::iterative::outgoing::When;
+use crate::search::iterative::visit_log::{Entry, MERGED};
+use crate::search::shared::end::End;
+use crate::store::{StateId, Store, pages};
+use preempt_core::engine::ProcessSelection;
+use preempt_core::{ProcessId, System};
+
+impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
+    /// Finds the edges out of the state of a visit, and has those stored that will be needed.
+    pub(super) fn look_at(&mut self, visit: u32) -> Result<(), End> {
+        let entry = self.log[visit as usize];
+        if entry.is(MERGED) {
+            return Ok(());
+        }
+        let tail = self.begin(visit, entry.state);
+        let record = self.least.get(entry.state);
+        let (steps, turn) = self.expand_for(entry, record)?;
+        let counters = &mut self.outgoing.counters;
+        counters.state_bytes = counters.state_bytes.max(self.state.len());
+        let invalid_end = steps == 0
+            && !record.is_expanded()
+            && counters.reports_deadlocks()
+            && !self.system.is_valid_end(&self.state);
+        if self.reduce {
+            self.add_task(visit, tail.0, turn, invalid_end);
+            return Ok(());
+        }
+        self.set_expanded(visit, entry.state, invalid_end)?;
+        let rest = self.put_off(visit, entry.state, turn);
+        let is_uniform = rest == Some(When::Now) || turn.who == Who::Movers(Others::Rest);
+        let all_go_now = is_uniform && record.has_movers(turn.merged);
+        if !all_go_now {
+            let least = &self.least;
+            self.outgoing.decide(tail.0, |process| when(least, entry, turn, rest, process));
+        }
+        if turn.merged != 0 && self.outgoing.moves(ProcessId::PROPERTY) {
+            let is_merged = |one| turn.is_mover(one) && Some(one) != turn.mover;
+            self.outgoing.repeat_property(tail.0, is_merged);
+        }
+        self.hash_near(entry.state, tail.1)
+    }
+
+    /// As [`Self::look_at`], for those who had to wait.
+    pub(super) fn look_at_others(&mut self, kept: Kept) -> Result<(), End> {
+        let entry = self.log[kept.visit as usize];
+        let record = self.least.get(entry.state);
+        if record.is_free() {
+            return Ok(());
+        }
+        self.least.set_free(entry.state);
+        let tail = self.begin(kept.visit, entry.state);
+        let (system, outgoing) = (self.system, &mut self.outgoing);
+        let rest = ProcessSelection { first: None, also: 0, without: record.small_movers() };
+        let steps = match system.is_compiled() {
+            true => {
+                Some(self.expander.expand_selection(system, &mut self.state, rest, outgoing)?)
+            }
+            false => None,
+        };
+        let turn = Turn { mover: None, merged: 0, who: Who::Others };
+        let least = &self.least;
+        let has_turn = |process| when(least, entry, turn, Some(When::Now), process);
+        if steps.is_none() || (steps == Some(0) && kept.others == Others::Move) {
+            self.enabled.clear();
+            system.enabled(&mut self.state, &mut self.enabled);
+            self.selected.clear();
+            for (process, steps) in self.enabled.by_process() {
+                if has_turn(process).is_some() {
+                    self.selected.extend_from_slice(steps);
+                }
+            }
+            self.expander.expand_selected(system, &self.state, &self.selected, outgoing)?;
+        }
+        if self.reduce {
+            self.add_task(kept.visit, tail.0, turn, false);
+            return Ok(());
+        }
+        self.outgoing.decide(tail.0, has_turn);
+        self.hash_near(entry.state, tail.1)
+    }
+
+    /// Loads a state to expand it; says where its edges and arrivals will begin.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, visit: u32, state: StateId) -> (usize, usize) {
+        self.looked_at += 1;
+        self.store.load_parent(state, &mut self.state);
+        self.outgoing.begin(visit);
+        (self.outgoing.list.len(), self.expander.arrivals.len())
+    }
+
+    /// Where the store makes use of the state before: hashes the arrivals from `first` on.
+    #[inline(always)]
+    pub(super) fn hash_near(&mut self, state: StateId, first: usize) -> Result<(), End> {
+        if self.store.hashes_near() {
+            let bytes = &self.expander.successors.data;
+            self.store.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
+        }
+        Ok(())
+    }
+
+    /// When those go on who did not move last, if they are to; that is noted.
+    #[inline(always)]
+    pub(super) fn put_off(&mut self, visit: u32, state: StateId, turn: Turn) -> Option<When> {
+        let record = self.least.get(state);
+        let others = match turn.who {
+            Who::Others => return Some(When::Now),
+            Who::Everybody => {
+                let is_done = record.is_free() && turn.mover.is_some();
+                self.least.set_free(state);
+                if !self.looks_ahead() || !record.is_deferred() {
+                    return (!is_done).then_some(When::Now);
+                }
+                self.next.ahead -= u64::from(!record.is_free());
+                return (!is_done).then_some(When::Sooner);
+            }
+            Who::Movers(others) => others,
+        };
+        if others == Others::Rest || record.is_free() || !self.least.defer(state) {
+            return None;
+        }
+        if self.looks_ahead() {
+            self.next.ahead += 1;
+            return Some(When::Later);
+        }
+        pages::push(&mut self.next.kept, Kept { visit, others });
+        None
+    }
+
+    /// Expands `self.state` at a visit: at least the steps that are to be run. Gives the number of steps,
+    /// and whose turn it is.
+    pub(super) fn expand_for(
+        &mut self,
+        entry: Entry,
+        record: StateRecord,
+    ) -> Result<(usize, Turn), End> {
+        let is_first = !self.reduce && !record.is_expanded();
+        let merged = if is_first { record.small_movers() } else { 0 };
+        let is_whole = self.looks_ahead() && (is_first || self.reduce);
+        let (system, outgoing) = (self.system, &mut self.outgoing);
+        let Some(mover) = entry.mover() else {
+            let steps = self.expander.expand(system, &mut self.state, outgoing)?;
+            return Ok((steps, Turn { mover: None, merged, who: Who::Everybody }));
+        };
+        let is_compiled = system.is_compiled();
+        if is_compiled && !self.reduce && !is_whole {
+            if record.is_free() && !is_first {
+                // Everybody else was run, so that only the mover is of interest.
+                let own = self.expander.expand_process(system, &mut self.state, mover, outgoing)?;
+                if let Some(steps) = own {
+                    return Ok((steps, self.turn_after(mover, merged, Others::Rest)));
+                }
+            } else {
+                let without = record.small_movers();
+                let movers = ProcessSelection { first: Some(mover), also: merged, without };
+                let steps =
+                    self.expander.expand_selection(system, &mut self.state, movers, outgoing)?;
+                // Only if nobody here has steps, all must be looked at to know whether anybody has.
+                if steps > 0 {
+                    return Ok((steps, self.turn_after(mover, merged, Others::Unknown)));
+                }
+            }
+        }
+        if is_whole || is_compiled && !(self.reduce && self.bucket == self.last) {
+            let steps = self.expander.expand(system, &mut self.state, &mut self.outgoing)?;
+            let others = if self.outgoing.others_move(mover) { Others::Move } else { Others::Rest };
+            return Ok((steps, self.turn_after(mover, merged, others)));
+        }
+        let others = self.select(mover, merged);
+        let (state, selected) = (&self.state, &self.selected);
+        let steps = self.expander.expand_selected(system, state, selected, &mut self.outgoing)?;
+        Ok((steps, self.turn_after(mover, merged, others)))
+    }
+
+    /// Whose turn it is, if all last movers were looked at.
+    #[inline(always)]
+    pub(super) fn turn_after(&self, mover: ProcessId, merged: u64, others: Others) -> Turn {
+        let who = match self.outgoing.moves(mover) && self.outgoing.all_move(merged) {
+            true => Who::Movers(others),
+            false => Who::Everybody,
+        };
+        Turn { mover: Some(mover), merged, who }
+    }
+
+    /// Whether the bound keeps somebody from moving after this visit.
+    pub(super) fn somebody_waits(&mut self, kept: Kept) -> bool {
+        let entry = self.log[kept.visit as usize];
+        self.store.load(entry.state, &mut self.state);
+        entry.mover().is_some_and(|mover| self.select(mover, 0) == Others::Move)
+    }
+
+    /// Selects the steps of `self.state` that may be run: everybody's, if one of the last movers cannot go
+    /// on.
+    pub(super) fn select(&mut self, mover: ProcessId, merged: u64) -> Others {
+        self.enabled.clear();
+        self.system.enabled(&mut self.state, &mut self.enabled);
+        self.selected.clear();
+        let moves = |process: ProcessId| !self.enabled.of(process).is_empty();
+        let mut small = (0..64u16).filter(|process| merged >> process & 1 != 0).map(ProcessId);
+        let all_move = moves(mover) && small.all(moves);
+        let mut others = Others::Rest;
+        for (process, steps) in self.enabled.by_process() {
+            let is_merged = process.0 < 64 && merged >> process.0 & 1 != 0;
+            let other = process != mover && process != ProcessId::PROPERTY;
+            if other {
+                others = Others::Move;
+            }
+            if !other || is_merged || !all_move || self.reduce && self.is_transparent(process) {
+                self.selected.extend_from_slice(steps);
+            }
+        }
+        others
+    }
+}

@@ -1,0 +1,120 @@
+//! With reduction, the steps of a process that touch nothing but its own data are *transparent*: they are
+//! taken at once, alone, and the last mover stays who it was.
+//!
+//! That neither loses nor adds an execution at any bound (unlike the credit of [HF] Fig. 5, which adds
+//! some): such a step can be moved to right behind the step of its process before it, where it costs no
+//! switch.
+//!
+//! Invariant: a transparent step is taken alone only if one of its successors has a visit that is expanded
+//! later than this one, so no process is put off for ever.
+
+use super::{Bucketed, Task, Turn, Who, when};
+use crate::search::iterative::outgoing::{Edge, When};
+use crate::search::iterative::visit_log::Entry;
+use crate::search::shared::end::End;
+use crate::store::{Pending, StateId, Store};
+use preempt_core::{Locality, ProcessId, System};
+
+impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
+    /// With reduction: what a visit is for is known when it is acted on.
+    pub(super) fn add_task(&mut self, visit: u32, first: usize, turn: Turn, invalid_end: bool) {
+        self.want_some(self.log[visit as usize], first, turn);
+        let outgoing = (first as u32, self.outgoing.list.len() as u32);
+        self.tasks.push(Task { visit, outgoing, turn, invalid_end });
+    }
+
+    /// Runs what a visit adds, after trying to get by with a process whose steps nobody notices.
+    pub(super) fn act_reduced(&mut self, task: &Task) -> Result<(), End> {
+        let entry = self.log[task.visit as usize];
+        if task.turn.who != Who::Others {
+            self.set_expanded(task.visit, entry.state, task.invalid_end)?;
+            if self.run_transparent(task)? {
+                return Ok(());
+            }
+        }
+        let rest = self.put_off(task.visit, entry.state, task.turn);
+        for at in task.outgoing.0..task.outgoing.1 {
+            let mut edge = self.outgoing.list[at as usize];
+            if let Some(when) = when(&self.least, entry, task.turn, rest, edge.process) {
+                edge.when = when;
+                self.follow(edge, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the steps of one process that touches nothing shared, and no others, if there is one
+    /// with a successor that is yet to be expanded.
+    fn run_transparent(&mut self, task: &Task) -> Result<bool, End> {
+        let mover = task.turn.mover.filter(|_| task.turn.who != Who::Everybody);
+        let (mut at, end) = (task.outgoing.0 as usize, task.outgoing.1 as usize);
+        while at < end {
+            let Edge { process, transparent, .. } = self.outgoing.list[at];
+            let mut open = false;
+            while at < end && self.outgoing.list[at].process == process {
+                if transparent {
+                    let edge = self.outgoing.list[at];
+                    open |= self.follow(edge, Some(mover))?;
+                }
+                at += 1;
+            }
+            if open {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// With reduction, wants those arrivals from `first` on stored that are certain to be needed.
+    fn want_some(&mut self, entry: Entry, first: usize, turn: Turn) {
+        let (alone, rest) = match turn.who {
+            Who::Others => (None, true),
+            Who::Everybody => (self.find_transparent(first), true),
+            Who::Movers(_) => (self.find_transparent(first), self.looks_ahead()),
+        };
+        let rest = rest.then_some(When::Now);
+        for edge in &mut self.outgoing.list[first..] {
+            let wanted = match alone {
+                Some(alone) => edge.process == alone,
+                None => when(&self.least, entry, turn, rest, edge.process).is_some(),
+            };
+            if wanted && let Some(arrival) = edge.arrival() {
+                let arrival = self.expander.arrivals[arrival];
+                edge.set_pending(self.pending.len());
+                self.pending.push(Pending::new(0, arrival.start, arrival.end));
+            }
+        }
+    }
+
+    /// Whether nobody else notices the present steps of a process.
+    pub(super) fn is_transparent(&self, process: ProcessId) -> bool {
+        self.system.locality(&self.state, process) == Locality::Local
+            && !(self.observed && self.system.is_visible(&self.state, process))
+    }
+
+    /// Marks the edges from `first` on that touch nothing shared; gives the first process that has
+    /// such.
+    fn find_transparent(&mut self, first: usize) -> Option<ProcessId> {
+        let mut found = None;
+        let (system, state, observed) = (self.system, &self.state, self.observed);
+        for edges in self.outgoing.list[first..].chunk_by_mut(|a, b| a.process == b.process) {
+            let process = edges[0].process;
+            if system.locality(state, process) == Locality::Local
+                && !(observed && system.is_visible(state, process))
+            {
+                edges.iter_mut().for_each(|edge| edge.transparent = true);
+                found = found.or(Some(process));
+            }
+        }
+        found
+    }
+
+    /// With reduction: the number of the state where a way arrives, which is stored if it is not yet.
+    pub(super) fn stored(&mut self, edge: Edge, arrival: usize) -> Result<StateId, End> {
+        if let Some(pending) = edge.pending() {
+            return Ok(self.pending[pending].inserted.id);
+        }
+        let Pending { start, end, .. } = self.expander.arrivals[arrival];
+        Ok(self.store.insert(&self.expander.successors.data[start..end])?.id)
+    }
+}

@@ -1,0 +1,26 @@
+//! Iterative context bounding ([MQ07]): all executions without a preemption, then those with one, then two, …
+//!
+//! 1. `buckets.rs`: Algorithm 1 over stored states, one bucket of visits per count.
+//! 2. `outgoing.rs`: the steps out of a state, each with who may take it for free; `visit_log.rs`: every visit with its
+//!    parent, from which `retrace.rs` finds an execution again.
+//! 3. `parallel.rs`: the same on several threads, with `mailboxes.rs` between them and `local_steps.rs` for what
+//!    is not worth a letter; `steps_between.rs` for the way to a violation.
+//! 4. `lossy.rs` with `lossy_visited.rs`: where the store does not keep the states.
+//! 5. `reduced/`: with a partial-order reduction that is sound under the bound.
+//! 6. `conclusion.rs`: the numbers of a finished or stopped search, as a finding.
+//!
+//! Invariant of the family: when a bucket is finished, every state that can be reached with so many preemptions has
+//! been reached, so a violation found later needs more.
+
+pub(crate) mod buckets;
+pub(crate) mod conclusion;
+pub(crate) mod local_steps;
+pub(crate) mod lossy;
+pub(crate) mod lossy_visited;
+pub(crate) mod mailboxes;
+pub(crate) mod outgoing;
+pub(crate) mod parallel;
+pub(crate) mod reduced;
+pub(crate) mod retrace;
+pub(crate) mod steps_between;
+pub(crate) mod visit_log;

@@ -1,0 +1,192 @@
+//! A short search ahead of the real one: what is signalled ahead, and how fast states grow with the depth.
+//!
+//! To learn what is signalled it goes deep. To compare rules it goes layer by layer, all counts up to the bound
+//! together: of two rules the one with fewer states down to the same depth is likely to have fewer in all.
+//!
+//! Invariant: a layer is counted only when all visits of the layer before were expanded.
+
+use super::explorer::{At, Explorer, Visits};
+use super::last_bound;
+use super::shard::{Became, Reached, Shard};
+use crate::reduce::Signalled;
+use crate::search::shared::end::End;
+use crate::store::{Exact, Store};
+use crate::{Budget, Options, Progress};
+use preempt_core::{Outcome, Step, Stop, System};
+use std::collections::VecDeque;
+
+/// What a pilot saw.
+#[derive(Debug)]
+pub(crate) struct Pilot {
+    /// What was signalled ahead.
+    pub(crate) signalled: Signalled,
+    /// Whether anybody ran ahead by more than steps that touch nothing shared.
+    pub(crate) ran_ahead: bool,
+    /// New states by depth, as far as layers are complete.
+    layers: Vec<u64>,
+    /// Whether everything within the bound was explored.
+    is_complete: bool,
+}
+
+impl Pilot {
+    /// How many states there are for each hundred by another rule.
+    pub(crate) fn percent_of(&self, other: &Pilot) -> u64 {
+        let (own, others) = self.compare(other);
+        100 * own / others.max(1)
+    }
+
+    /// How many states there are in all layers, and in all layers of `other`, down to the depth that both have.
+    pub(super) fn compare(&self, other: &Pilot) -> (u64, u64) {
+        let depth = match (self.is_complete, other.is_complete) {
+            (true, false) => other.layers.len(),
+            (false, true) => self.layers.len(),
+            _ => self.layers.len().min(other.layers.len()),
+        };
+        let sum = |layers: &[u64]| layers.iter().take(depth).sum();
+        (sum(&self.layers), sum(&other.layers))
+    }
+}
+
+/// In which order a pilot explores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Order {
+    Deep,
+    Layers,
+}
+
+/// Explores up to `states` states by a rule.
+pub(crate) fn pilot<S: System + ?Sized>(
+    system: &S,
+    (order, states): (Order, u64),
+    options: &Options,
+    signalled: Signalled,
+    budget: &mut Budget,
+) -> Result<Pilot, Stop> {
+    let mut store = Exact::new(budget.memory_limit());
+    let mut explorer = Explorer::new(system, options, signalled);
+    let mut visits = Layers {
+        shard: Shard::new(&mut store, 1),
+        last: last_bound(options),
+        order,
+        queue: VecDeque::new(),
+        depths: Vec::new(),
+        layers: Vec::new(),
+    };
+    let result = visits.run(system, &mut explorer, states, budget);
+    let is_complete = match result {
+        Ok(is_complete) => is_complete,
+        Err(End::Limit(stop)) => return Err(stop),
+        Err(End::Enough) => false,
+    };
+    let mut layers = visits.layers;
+    if let (false, Some(item)) = (is_complete, visits.queue.front()) {
+        layers.truncate(visits.depths[item.number as usize] as usize + 1);
+    }
+    let ran_ahead = explorer.runs > 0;
+    Ok(Pilot { signalled: explorer.ahead.signalled, ran_ahead, layers, is_complete })
+}
+
+/// A visit to expand, or one whose waiting processes get their turn.
+#[derive(Clone, Copy)]
+struct Item {
+    number: u32,
+    others: bool,
+}
+
+struct Layers<'s, T> {
+    shard: Shard<'s, T>,
+    last: u32,
+    order: Order,
+    queue: VecDeque<Item>,
+    /// Of each visit.
+    depths: Vec<u32>,
+    layers: Vec<u64>,
+}
+
+impl<T: Store> Layers<'_, T> {
+    /// Says whether everything was explored.
+    fn run<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        explorer: &mut Explorer<'_, S>,
+        states: u64,
+        budget: &mut Budget,
+    ) -> Result<bool, End> {
+        let mut initial = Vec::new();
+        if let Outcome::Broken(_) = system.initial(&mut initial) {
+            return Ok(true);
+        }
+        let hash = self.hash(&initial);
+        self.arrive(hash, &initial, Reached::INITIALLY)?;
+        while !self.queue.is_empty() {
+            if self.shard.states >= states {
+                return Ok(false);
+            }
+            let memory = self.shard.bytes() + explorer.bytes();
+            let progress = Progress { states: self.shard.states, memory, ..Progress::default() };
+            if let Some(stop) = budget.poll(|| progress) {
+                return Err(End::Limit(stop));
+            }
+            let next = match self.order {
+                Order::Deep => self.queue.pop_back(),
+                Order::Layers => self.queue.pop_front(),
+            };
+            let Some(item) = next else { break };
+            let visit = self.shard.log[item.number as usize];
+            let needed = match item.others {
+                false => self.shard.visited.begin(visit.state, visit.count.into(), visit.mover()),
+                true => self.shard.is_current(item.number),
+            };
+            if !needed {
+                continue;
+            }
+            self.shard.store.load(visit.state, &mut explorer.state);
+            let at = At { number: item.number, count: visit.count, mover: visit.mover() };
+            match item.others {
+                false => explorer.expand(at, self)?,
+                true => explorer.expand_others(at, self)?,
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<T: Store> Visits for Layers<'_, T> {
+    fn hash(&self, state: &[u8]) -> u64 {
+        self.shard.store.hash(state)
+    }
+
+    fn arrive(&mut self, hash: u64, state: &[u8], reached: Reached) -> Result<bool, End> {
+        let before = self.shard.states;
+        let became = self.shard.arrive(hash, state, reached)?;
+        if let Became::Visit(number) = became {
+            let depth = self.depths.get(reached.parent as usize).map_or(0, |depth| depth + 1);
+            self.depths.push(depth);
+            if self.layers.len() <= depth as usize {
+                self.layers.resize(depth as usize + 1, 0);
+            }
+            self.layers[depth as usize] += self.shard.states - before;
+            self.queue.push_back(Item { number, others: false });
+        }
+        Ok(became != Became::Closed)
+    }
+
+    fn forget_mover(&mut self, visit: u32) {
+        let visit = self.shard.log[visit as usize];
+        self.shard.visited.set_nobody(visit.state, visit.count.into());
+    }
+
+    fn wait(&mut self, visit: u32) {
+        if u32::from(self.shard.log[visit as usize].count) < self.last {
+            self.queue.push_back(Item { number: visit, others: true });
+        }
+    }
+
+    fn fault(&mut self, _visit: u32, _path: &[Step], _fault: u32) -> Result<(), End> {
+        Ok(())
+    }
+
+    fn invalid_end(&mut self, _visit: u32) -> Result<(), End> {
+        Ok(())
+    }
+}

@@ -1,0 +1,355 @@
+//! Breadth-first search in batches.
+//!
+//! Successors are collected until there are about a hundred, and their slots in the store are
+//! fetched into the cache while more are computed: 1.3 to 2 times faster than one at a time.
+//! States are numbered in the order of insertion, so the queue is the store itself: the states
+//! from `head` on wait. Stores that cannot give states back quickly get a queue of their own.
+//!
+//! With reduction, a selection is accepted if it leads to a state that waits or is new. Invariant:
+//! every state expanded by a selection has a successor with a higher number in it, so following
+//! these successors every step that was left for later is taken in the end.
+
+use crate::reduce::{EVERYTHING, Selector};
+use crate::search::shared::expansion::{Expander, Watch};
+use crate::search::shared::frontier::{Frontier, Links, Sleepers};
+use crate::search::shared::statistics::Counters;
+use crate::search::shared::trace;
+use crate::store::{StateId, Store, StoreFull};
+use crate::{Budget, Counterexample, Finding, Options, Progress, Reduction};
+use preempt_core::{Outcome, Step, Stop, System};
+
+/// How many states ahead the bytes of one are fetched.
+const AHEAD: usize = 8;
+/// Successors per batch.
+const BATCH: usize = 96;
+
+/// Searches all executions breadth-first.
+pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    let mut search = BreadthFirst {
+        system,
+        frontier: Frontier::new(!store.loads_fast()),
+        links: Links::new(!store.is_exact()),
+        // Where a lossy store takes one state for another, it should not matter more than once.
+        sleepers: Sleepers::new(store.is_exact() && options.reduction == Reduction::None),
+        store,
+        depth_limit: options.depth.unwrap_or(u64::MAX),
+        events: Events { system, counters: Counters::new(system, options), at: 0, first: None },
+        levels: vec![0],
+        head: 0,
+        selector: Selector::new(options),
+        expander: Expander::new().run_sequences(),
+        state: Vec::new(),
+        tries: Vec::new(),
+        states: Vec::new(),
+    };
+    if let Err(StoreFull) = search.explore(budget) {
+        search.events.counters.stop = Some(Stop::Memory);
+    }
+    search.finish()
+}
+
+struct BreadthFirst<'a, S: System + ?Sized, T> {
+    system: &'a S,
+    store: &'a mut T,
+    frontier: Frontier,
+    links: Links,
+    sleepers: Sleepers,
+    depth_limit: u64,
+    events: Events<'a, S>,
+    /// The number of the first state of each level.
+    levels: Vec<usize>,
+    /// The next state to expand.
+    head: usize,
+    selector: Selector,
+    expander: Expander,
+    state: Vec<u8>,
+    /// The states of the batch whose selection must still pass the proviso.
+    tries: Vec<Try>,
+    /// Their bytes.
+    states: Vec<u8>,
+}
+
+/// A state, its present selection, and where its successors are among the pending.
+#[derive(Clone, Copy)]
+struct Try {
+    number: usize,
+    pick: u16,
+    state: (usize, usize),
+    pending: (usize, usize),
+}
+
+/// Counts what happens during expansions and remembers where the first error was.
+struct Events<'a, S: ?Sized> {
+    system: &'a S,
+    counters: Counters,
+    /// The state that is being expanded.
+    at: usize,
+    first: Option<(usize, Vec<Step>)>,
+}
+
+impl<S: System + ?Sized> Events<'_, S> {
+    fn error(&mut self, path: &[Step], example: impl FnOnce() -> Counterexample) {
+        if self.counters.is_enough() {
+            return;
+        }
+        if self.first.is_none() {
+            self.first = Some((self.at, path.to_vec()));
+        }
+        self.counters.error(example);
+    }
+}
+
+impl<S: System + ?Sized> Watch for Events<'_, S> {
+    #[inline(always)]
+    fn step(&mut self, step: Step, transient: bool) {
+        self.counters.take(self.system, step);
+        self.counters.atomic_steps += u64::from(transient);
+    }
+
+    fn fault(&mut self, path: &[Step], fault: u32) {
+        if self.counters.reports(self.system, fault) {
+            let system = self.system;
+            self.error(path, || Counterexample::from_fault(system, Vec::new(), fault));
+        }
+    }
+}
+
+impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
+    fn explore(&mut self, budget: &mut Budget) -> Result<(), StoreFull> {
+        let outcome = self.system.initial(&mut self.state);
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+            self.events.fault(&[], fault);
+            if matches!(outcome, Outcome::Broken(_)) || self.events.counters.is_enough() {
+                return Ok(());
+            }
+        }
+        self.events.counters.state_bytes = self.state.len();
+        self.store.insert(&self.state)?;
+        self.frontier.push(&self.state);
+        self.links.push(0, 0);
+        self.sleepers.begin();
+        let mut level_end = 0;
+        loop {
+            if self.head == level_end {
+                if level_end == self.store.len() {
+                    return Ok(());
+                }
+                level_end = self.store.len();
+                if self.head > 0 {
+                    self.levels.push(self.head);
+                }
+                self.events.counters.depth = self.levels.len() as u64 - 1;
+                self.frontier.advance();
+                self.sleepers.advance();
+                if self.levels.len() as u64 >= self.depth_limit {
+                    self.events.counters.stop = Some(Stop::Depth);
+                    return Ok(());
+                }
+            }
+            match self.selector.reduces() {
+                false => self.batch(level_end)?,
+                true => self.reduced_batch(level_end)?,
+            }
+            if self.events.counters.is_enough() {
+                return Ok(());
+            }
+            let stop = budget.check_every(16, || Progress {
+                states: self.store.len() as u64,
+                transitions: self.store.len() as u64 + self.events.counters.matched,
+                depth: self.levels.len() as u64,
+                queue: (self.store.len() - self.head) as u64,
+                memory: self.store.bytes()
+                    + self.frontier.bytes()
+                    + self.links.bytes()
+                    + self.sleepers.bytes()
+                    + self.expander.bytes(),
+                ..Progress::default()
+            });
+            if stop.is_some() {
+                self.events.counters.stop = stop;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Expands states of the present level until there are enough successors; inserts these.
+    fn batch(&mut self, level_end: usize) -> Result<(), StoreFull> {
+        self.expander.clear();
+        let at_once = self.links.is_used() || self.store.hashes_near();
+        while self.head < level_end && self.expander.arrivals.len() < BATCH {
+            self.next_state();
+            let first = self.expander.arrivals.len();
+            if self.expand()? == 0 {
+                self.check_end();
+            }
+            if at_once {
+                self.collect(first)?;
+            }
+        }
+        // Bytes that were just written one by one are slow to read in words: hash them later.
+        if !at_once {
+            self.collect(0)?;
+        }
+        self.insert()
+    }
+
+    /// Adds the successors of `self.state`; says how many steps it has.
+    #[inline(always)]
+    fn expand(&mut self) -> Result<usize, StoreFull> {
+        let (system, state) = (self.system, &mut self.state);
+        if !self.sleepers.are_used() {
+            return self.expander.expand(system, state, &mut self.events);
+        }
+        let sleep_set = self.sleepers.pop();
+        let (steps, slept) =
+            self.expander.expand_awake(system, state, sleep_set, &mut self.events)?;
+        self.events.counters.matched += slept as u64;
+        Ok(steps)
+    }
+
+    /// As [`Self::batch`], with a selection of each state's steps.
+    fn reduced_batch(&mut self, level_end: usize) -> Result<(), StoreFull> {
+        self.expander.clear();
+        self.tries.clear();
+        self.states.clear();
+        while self.head < level_end && self.expander.arrivals.len() < BATCH {
+            self.next_state();
+            let number = self.head - 1;
+            let start = self.states.len();
+            self.states.extend_from_slice(&self.state);
+            let state = (start, self.states.len());
+            let (pick, pending) = self.expand_selection(0)?;
+            self.tries.push(Try { number, pick, state, pending });
+        }
+        self.insert()?;
+        loop {
+            let pending = &self.expander.arrivals;
+            self.tries.retain(|attempt| {
+                let accepted =
+                    pending[attempt.pending.0..attempt.pending.1].iter().any(|arrival| {
+                        let inserted = arrival.inserted;
+                        let waits =
+                            inserted.id != StateId::UNKNOWN && inserted.id.index() > attempt.number;
+                        inserted.new || waits
+                    });
+                attempt.pick != EVERYTHING && !accepted
+            });
+            if self.tries.is_empty() {
+                return Ok(());
+            }
+            self.expander.clear();
+            for at in 0..self.tries.len() {
+                let Try { number, pick, state: (start, end), .. } = self.tries[at];
+                self.events.at = number;
+                self.state.clear();
+                self.state.extend_from_slice(&self.states[start..end]);
+                let (pick, pending) = self.expand_selection(pick + 1)?;
+                self.tries[at].pick = pick;
+                self.tries[at].pending = pending;
+            }
+            self.insert()?;
+        }
+    }
+
+    /// Expands `self.state` by its first selection numbered `from` or more.
+    fn expand_selection(&mut self, from: u16) -> Result<(u16, (usize, usize)), StoreFull> {
+        self.expander.enabled.clear();
+        self.system.enabled(&mut self.state, &mut self.expander.enabled);
+        if self.expander.enabled.is_empty() {
+            self.check_end();
+        }
+        let pick = self.selector.next(self.system, &self.state, &self.expander.enabled, from);
+        let first = self.expander.arrivals.len();
+        let steps = self.selector.selected();
+        self.expander.expand_selected(self.system, &self.state, steps, &mut self.events)?;
+        self.collect(first)?;
+        Ok((pick, (first, self.expander.arrivals.len())))
+    }
+
+    /// Replaces `self.state` by the state at the head of the queue.
+    #[inline]
+    fn next_state(&mut self) {
+        if !self.frontier.pop(&mut self.state) {
+            let ahead = self.head + AHEAD;
+            if ahead < self.store.len() {
+                self.store.prefetch_id(StateId(ahead as u32));
+            }
+            self.store.load_parent(StateId(self.head as u32), &mut self.state);
+        }
+        self.events.at = self.head;
+        self.head += 1;
+    }
+
+    /// Hashes the arrivals from `first` on, and fetches what their insertion will need.
+    #[inline]
+    fn collect(&mut self, first: usize) -> Result<(), StoreFull> {
+        let bytes = &self.expander.successors.data;
+        let arrivals = &mut self.expander.arrivals[first..];
+        self.links.note_owner(self.events.at, arrivals.len());
+        self.store.hash_successors(StateId(self.events.at as u32), bytes, arrivals)
+    }
+
+    fn insert(&mut self) -> Result<(), StoreFull> {
+        let before = self.store.len();
+        let arrivals = &mut self.expander.arrivals;
+        self.store.insert_batch(&self.expander.successors.data, arrivals)?;
+        let new = self.store.len() - before;
+        self.events.counters.matched += (arrivals.len() - new) as u64;
+        self.sleepers.push(arrivals, &self.expander.sleep_sets);
+        if new > 0 {
+            self.keep();
+        }
+        self.links.forget_owners();
+        Ok(())
+    }
+
+    /// Queues and links the new states of the batch, where the store does not do it.
+    fn keep(&mut self) {
+        let arrivals = &self.expander.arrivals;
+        let lengths = arrivals.iter().map(|arrival| arrival.end - arrival.start);
+        let longest = &mut self.events.counters.state_bytes;
+        *longest = lengths.fold(*longest, usize::max);
+        if !self.frontier.is_used() && !self.links.is_used() {
+            return;
+        }
+        for (at, arrival) in arrivals.iter().enumerate().filter(|(_, a)| a.inserted.new) {
+            self.frontier.push(&self.expander.successors.data[arrival.start..arrival.end]);
+            self.links.push(self.links.owner(at), arrival.hash);
+        }
+    }
+
+    fn check_end(&mut self) {
+        if self.events.counters.reports_deadlocks() && !self.system.is_valid_end(&self.state) {
+            self.events.error(&[], || Counterexample::invalid_end(Vec::new()));
+        }
+    }
+
+    fn finish(mut self) -> Finding {
+        let mut notes = Vec::new();
+        if let Some((at, path)) = self.events.first.take()
+            && let Some(found) = &mut self.events.counters.first
+        {
+            let steps = match self.links.is_used() {
+                true => trace::along_links(self.system, &self.links, &*self.store, at, &path),
+                false => trace::through_levels(self.system, &*self.store, &self.levels, at, &path),
+            };
+            match steps {
+                Some(steps) => found.steps = steps,
+                None => {
+                    // Only a lossy store can confuse two states on the way.
+                    notes.push("a violation was met, but no execution to it could be restored from the lossy store".to_owned());
+                    self.events.counters.first = None;
+                    self.events.counters.stop = Some(Stop::LossyStore);
+                }
+            }
+        }
+        let mut finding = self.events.counters.finish(self.system, self.store.len() as u64);
+        finding.notes = notes;
+        finding
+    }
+}

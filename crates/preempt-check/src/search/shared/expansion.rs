@@ -1,0 +1,355 @@
+//! The stored successors of a state, with indivisible sequences run to their ends.
+//!
+//! Breadth-first searches store every state they keep, so a transient successor is not kept but
+//! explored on the spot, depth-first, until the sequence ends or is interrupted. Arrivals refer to
+//! one buffer of bytes that many expansions share.
+
+use crate::store::{Exact, Pending, Store, StoreFull};
+use preempt_core::engine::{
+    Answer, ProcessSelection, Request, Sink, SleepSet, SuccessorHeader, Successors,
+};
+use preempt_core::{Enabled, Outcome, ProcessId, Step, System};
+
+/// Sequences with more steps than this, over all their branches, are checked for loops.
+const LONG_SEQUENCE: u32 = 1 << 14;
+
+/// What happens during an expansion.
+pub(crate) trait Watch {
+    /// The expanded state has this step; what follows is about it.
+    #[inline(always)]
+    fn begin_step(&mut self, _step: Step) {}
+    /// A step was taken, into an indivisible sequence or not.
+    fn step(&mut self, step: Step, transient: bool);
+    /// The last step of `path`, which begins at the expanded state, was a mistake.
+    fn fault(&mut self, path: &[Step], fault: u32);
+    /// The path ends in a state to store, at these bytes.
+    fn arrive(&mut self, _path: &[Step], _state: &[u8]) {}
+}
+
+/// A state inside an indivisible sequence.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    /// The next of its successors,
+    next: usize,
+    /// and the first.
+    start: usize,
+    /// Steps from the expanded state to this one.
+    depth: usize,
+}
+
+/// Expands states into a shared buffer.
+#[derive(Debug)]
+pub(crate) struct Expander {
+    /// The bytes of all arrivals, and headers of the successors of one state.
+    pub(crate) successors: Successors,
+    /// Where the expansions arrived since the last [`Expander::clear`], not hashed yet.
+    pub(crate) arrivals: Vec<Pending>,
+    /// Who sleeps where each of them arrived, see [`Expander::expand_awake`].
+    pub(crate) sleep_sets: Vec<SleepSet>,
+    pub(crate) enabled: Enabled,
+    scratch: Vec<u8>,
+    /// Steps since the expanded state, while inside a sequence.
+    path: Vec<Step>,
+    /// Successors inside sequences, by frame.
+    inner: Successors,
+    frames: Vec<Inside>,
+    state: Vec<u8>,
+    /// Steps inside the present sequence.
+    sequence_steps: u32,
+    /// States inside very long sequences, which might never end.
+    long_sequences: Option<Exact>,
+}
+
+impl Expander {
+    pub(crate) fn new() -> Self {
+        Expander {
+            successors: Successors::default(),
+            arrivals: Vec::new(),
+            sleep_sets: Vec::new(),
+            enabled: Enabled::new(),
+            scratch: Vec::new(),
+            path: Vec::new(),
+            inner: Successors::default(),
+            frames: Vec::new(),
+            state: Vec::new(),
+            sequence_steps: 0,
+            long_sequences: None,
+        }
+    }
+
+    /// Has the system pass over deterministic parts of indivisible sequences.
+    pub(crate) fn run_sequences(mut self) -> Self {
+        self.successors.run_sequences = true;
+        self.inner.run_sequences = true;
+        self
+    }
+
+    /// Forgets all arrivals.
+    pub(crate) fn clear(&mut self) {
+        self.successors.clear();
+        self.arrivals.clear();
+        self.sleep_sets.clear();
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.successors.data.capacity()
+            + self.successors.headers.capacity() * size_of::<SuccessorHeader>()
+            + self.arrivals.capacity() * size_of::<Pending>()
+            + self.inner.data.capacity()
+            + self.long_sequences.as_ref().map_or(0, |store| store.bytes())
+    }
+
+    /// Adds the arrivals of all steps. Says how many steps there were.
+    #[inline]
+    pub(crate) fn expand<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
+        self.successors.clear_headers();
+        system.successors(Request::All, Sink::Copies(state, &mut self.successors));
+        self.pass_on::<false, _>(system, watch)
+    }
+
+    /// As [`Expander::expand`], the steps of some processes, see [`Request::Selection`].
+    #[inline]
+    pub(crate) fn expand_selection<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        selection: ProcessSelection,
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
+        self.successors.clear_headers();
+        let sink = Sink::Copies(state, &mut self.successors);
+        system.successors(Request::Selection(selection), sink);
+        self.pass_on::<false, _>(system, watch)
+    }
+
+    /// As [`Expander::expand`], without the steps of a sleep set. Says how many steps there were, and how
+    /// many of them were slept through.
+    #[inline]
+    pub(crate) fn expand_awake<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        sleep_set: SleepSet,
+        watch: &mut impl Watch,
+    ) -> Result<(usize, usize), StoreFull> {
+        self.successors.clear_headers();
+        let sink = Sink::Copies(state, &mut self.successors);
+        let answer = system.successors(Request::Awake(sleep_set), sink);
+        let taken = self.pass_on::<true, _>(system, watch)?;
+        let slept = if answer == Answer::NobodySlept { 0 } else { sleep_set.steps() };
+        Ok((taken + slept, slept))
+    }
+
+    /// As [`Expander::expand`], the steps of one process only; `None` if the system must look
+    /// at all steps for that.
+    #[inline]
+    pub(crate) fn expand_process<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+        watch: &mut impl Watch,
+    ) -> Result<Option<usize>, StoreFull> {
+        self.successors.clear_headers();
+        let sink = Sink::Copies(state, &mut self.successors);
+        match system.successors(Request::Process(process), sink) {
+            Answer::AskForAll => Ok(None),
+            _ => self.pass_on::<false, _>(system, watch).map(Some),
+        }
+    }
+
+    /// Adds the arrivals of some steps only.
+    pub(crate) fn expand_selected<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        state: &[u8],
+        steps: &[Step],
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
+        self.successors.clear_headers();
+        for &step in steps {
+            self.scratch.clear();
+            self.scratch.extend_from_slice(state);
+            let outcome = system.apply(&mut self.scratch, step);
+            let is_whole = !matches!(outcome, Outcome::Broken(_));
+            let transient = is_whole && system.is_transient(&self.scratch);
+            self.successors.push(step, outcome, transient, &self.scratch);
+        }
+        self.pass_on::<false, _>(system, watch)
+    }
+
+    /// Adds the arrivals of all headers; where `SLEEP` also who sleeps there.
+    #[inline(always)]
+    fn pass_on<const SLEEP: bool, S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        watch: &mut impl Watch,
+    ) -> Result<usize, StoreFull> {
+        // Taken out while they are read: the loop then knows that nothing changes them.
+        let headers = std::mem::take(&mut self.successors.headers);
+        self.arrivals.reserve(headers.len());
+        let mut result = Ok(headers.len());
+        for (at, header) in headers.iter().enumerate() {
+            let step = self.successors.step_of(at, header).0;
+            watch.begin_step(step);
+            if header.result == 0 {
+                let range = header.range();
+                watch.step(step, false);
+                let bytes = self.successors.data.get(range.clone()).unwrap_or_default();
+                watch.arrive(&[step], bytes);
+                self.arrivals.push(Pending::new(0, range.start, range.end));
+            } else if let Err(full) = self.pass_on_one(system, (at, header), watch) {
+                result = Err(full);
+                break;
+            }
+            if SLEEP {
+                self.sleep_sets.resize(self.arrivals.len(), header.sleep_set);
+            }
+        }
+        self.successors.headers = headers;
+        result
+    }
+
+    /// Apart from the loop above, which so keeps its few numbers in registers.
+    #[inline(never)]
+    fn pass_on_one<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        (at, header): (usize, &SuccessorHeader),
+        watch: &mut impl Watch,
+    ) -> Result<(), StoreFull> {
+        let (step, outcome) = self.successors.step_of(at, header);
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+            watch.fault(&[step], fault);
+        }
+        if matches!(outcome, Outcome::Broken(_)) {
+            watch.step(step, false);
+            return Ok(());
+        }
+        let (transient, inner) = (header.is_transient(), inner_steps(header, outcome));
+        watch.step(step, transient || inner > 0);
+        self.path.clear();
+        self.path.push(step);
+        if inner > 0 {
+            let steps = header.inner(&self.successors.data);
+            pass_inner(steps, inner, transient, &mut self.path, watch);
+        }
+        let range = header.range();
+        if transient {
+            self.state.clear();
+            self.state.extend_from_slice(&self.successors.data[range]);
+            self.pass_sequence(system, watch)
+        } else {
+            watch.arrive(&self.path, &self.successors.data[range.clone()]);
+            self.arrivals.push(Pending::new(0, range.start, range.end));
+            Ok(())
+        }
+    }
+
+    /// Explores the indivisible sequence from `self.state` to all its ends.
+    fn pass_sequence<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        watch: &mut impl Watch,
+    ) -> Result<(), StoreFull> {
+        self.inner.clear();
+        self.frames.clear();
+        self.sequence_steps = self.path.len() as u32 - 1;
+        self.enter_sequence(system, watch)?;
+        while let Some(top) = self.frames.last_mut() {
+            let Inside { next, start, depth } = *top;
+            if next == self.inner.len() {
+                self.inner.truncate(start);
+                self.frames.pop();
+                continue;
+            }
+            let header = self.inner.headers[next];
+            let (step, outcome) = self.inner.step(next);
+            let inner = inner_steps(&header, outcome);
+            top.next += 1;
+            self.path.truncate(depth);
+            self.path.push(step);
+            if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+                watch.fault(&self.path, fault);
+            }
+            if matches!(outcome, Outcome::Broken(_)) {
+                watch.step(step, false);
+                continue;
+            }
+            self.state.clear();
+            self.state.extend_from_slice(&self.inner.data[header.range()]);
+            let transient = header.is_transient();
+            watch.step(step, transient || inner > 0);
+            if inner > 0 {
+                let steps = header.inner(&self.inner.data);
+                pass_inner(steps, inner, transient, &mut self.path, watch);
+                self.sequence_steps = self.sequence_steps.saturating_add(inner as u32);
+            }
+            match transient {
+                true => self.enter_sequence(system, watch)?,
+                false => self.arrive(watch),
+            }
+        }
+        Ok(())
+    }
+
+    /// Pushes a frame for the transient `self.state`, unless its sequence is interrupted here.
+    fn enter_sequence<S: System + ?Sized>(
+        &mut self,
+        system: &S,
+        watch: &mut impl Watch,
+    ) -> Result<(), StoreFull> {
+        let start = self.inner.len();
+        system.successors(Request::All, Sink::Copies(&mut self.state, &mut self.inner));
+        if !system.is_transient(&self.state) {
+            self.inner.truncate(start);
+            self.arrive(watch);
+            return Ok(());
+        }
+        self.sequence_steps += 1;
+        if self.sequence_steps > LONG_SEQUENCE {
+            let known = self.long_sequences.get_or_insert_with(|| Exact::new(usize::MAX));
+            if !known.insert(&self.state)?.new {
+                self.inner.truncate(start);
+                return Ok(());
+            }
+        }
+        self.frames.push(Inside { next: start, start, depth: self.path.len() });
+        Ok(())
+    }
+
+    fn arrive(&mut self, watch: &mut impl Watch) {
+        watch.arrive(&self.path, &self.state);
+        let start = self.successors.data.len();
+        self.successors.data.extend_from_slice(&self.state);
+        self.arrivals.push(Pending::new(0, start, self.successors.data.len()));
+    }
+}
+
+/// How many steps of the sequence the system took behind a step that went well.
+#[inline(always)]
+fn inner_steps(header: &SuccessorHeader, outcome: Outcome) -> usize {
+    match outcome {
+        Outcome::Done => header.inner_steps(),
+        _ => 0,
+    }
+}
+
+/// Reports the steps of a sequence that the system passed over, `count` of them, and adds them to the path.
+fn pass_inner(
+    steps: impl Iterator<Item = Step>,
+    count: usize,
+    transient: bool,
+    path: &mut Vec<Step>,
+    watch: &mut impl Watch,
+) {
+    for (at, step) in (1..).zip(steps) {
+        watch.step(step, transient || at < count);
+        path.push(step);
+    }
+}

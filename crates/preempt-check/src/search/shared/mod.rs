@@ -1,0 +1,18 @@
+//! What several families of searches need.
+//!
+//! 1. `atomic_sequence.rs`: one step with the indivisible sequence behind it; `expansion.rs`: all stored
+//!    successors of a state, with these sequences run to their ends.
+//! 2. `frontier.rs`: the worklist of a breadth-first search; `trace.rs`: the way back from a state.
+//! 3. `statistics.rs`: what a search counts; `taken.rs`: which transitions it took; `end.rs`: why it ends before its time.
+//! 4. `workers.rs`: threads that all run or none.
+//!
+//! Invariant: nothing here decides which states are visited; that is the families' business.
+
+pub(crate) mod atomic_sequence;
+pub(crate) mod end;
+pub(crate) mod expansion;
+pub(crate) mod frontier;
+pub(crate) mod statistics;
+pub(crate) mod taken;
+pub(crate) mod trace;
+pub(crate) mod workers;

@@ -1,0 +1,138 @@
+//! What a search counts while it runs: errors, matches, transitions taken, depth.
+
+use super::taken::mark_taken;
+use crate::{Counterexample, Finding, Options};
+use preempt_core::{Enabled, FaultKind, Statistics, Step, Stop, System};
+
+/// The counters of one search.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    pub(crate) matched: u64,
+    pub(crate) atomic_steps: u64,
+    pub(crate) depth: u64,
+    pub(crate) state_bytes: usize,
+    pub(crate) errors: u64,
+    pub(crate) first: Option<Counterexample>,
+    pub(crate) stop: Option<Stop>,
+    /// For each transition of the program, whether it was taken.
+    taken: Vec<bool>,
+    assertions: bool,
+    deadlocks: bool,
+    max_errors: u64,
+}
+
+impl Counters {
+    pub(crate) fn new<S: System + ?Sized>(system: &S, options: &Options) -> Self {
+        Counters {
+            matched: 0,
+            atomic_steps: 0,
+            depth: 0,
+            state_bytes: 0,
+            errors: 0,
+            first: None,
+            stop: None,
+            taken: vec![false; system.transition_count()],
+            assertions: options.assertions,
+            deadlocks: options.deadlocks,
+            max_errors: options.max_errors,
+        }
+    }
+
+    /// Notes that a transition was taken.
+    #[inline(always)]
+    pub(crate) fn take<S: System + ?Sized>(&mut self, system: &S, step: Step) {
+        if self.taken.is_empty() {
+            return;
+        }
+        mark_taken(system, &mut self.taken, step);
+    }
+
+    /// Whether this fault counts as an error. One that cuts an execution short does not; it is noted that the
+    /// search is not complete.
+    pub(crate) fn reports<S: System + ?Sized>(&mut self, system: &S, fault: u32) -> bool {
+        match system.fault(fault).kind {
+            FaultKind::Assertion => self.assertions,
+            FaultKind::Cut(reason) => {
+                self.stop = self.stop.or(Some(reason));
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether an invalid end counts as an error.
+    #[inline]
+    pub(crate) fn reports_deadlocks(&self) -> bool {
+        self.deadlocks
+    }
+
+    /// Whether the state, with these steps, is an invalid end that counts as an error.
+    pub(crate) fn is_invalid_end<S: System + ?Sized>(
+        &self,
+        system: &S,
+        state: &[u8],
+        enabled: &Enabled,
+    ) -> bool {
+        self.deadlocks && enabled.is_empty() && !system.is_valid_end(state)
+    }
+
+    /// Forgets the first error, so that the next one takes its place.
+    pub(crate) fn forget_if(&mut self, forget: bool) {
+        if forget {
+            self.first = None;
+        }
+    }
+
+    /// Counts an error; `example` describes it if it is the first. Says whether to stop.
+    pub(crate) fn error(&mut self, example: impl FnOnce() -> Counterexample) -> bool {
+        self.errors += 1;
+        if self.first.is_none() {
+            self.first = Some(example());
+        }
+        self.is_enough()
+    }
+
+    /// Whether as many errors as asked for were found.
+    #[inline]
+    pub(crate) fn is_enough(&self) -> bool {
+        self.max_errors != 0 && self.errors >= self.max_errors
+    }
+
+    /// Adds the counters of another part of the same search.
+    pub(crate) fn absorb(&mut self, other: Counters) {
+        self.matched += other.matched;
+        self.atomic_steps += other.atomic_steps;
+        self.depth = self.depth.max(other.depth);
+        self.state_bytes = self.state_bytes.max(other.state_bytes);
+        self.errors += other.errors;
+        self.first = self.first.take().or(other.first);
+        self.stop = self.stop.or(other.stop);
+        for (mine, theirs) in self.taken.iter_mut().zip(other.taken) {
+            *mine |= theirs;
+        }
+    }
+
+    /// The result of the search so far. Code is reported as unreached only if everything was
+    /// searched.
+    pub(crate) fn finish<S: System + ?Sized>(self, system: &S, states: u64) -> Finding {
+        let complete = self.stop.is_none() && !self.is_enough();
+        let unreached = if complete { system.unreached(&self.taken) } else { Vec::new() };
+        Finding {
+            counterexample: self.first,
+            stop: self.stop,
+            unreached,
+            statistics: Statistics {
+                states,
+                matched: self.matched,
+                transitions: states + self.matched,
+                atomic_steps: self.atomic_steps,
+                depth: self.depth,
+                errors: self.errors,
+                complete,
+                state_bytes: self.state_bytes as u64,
+                ..Statistics::default()
+            },
+            ..Finding::default()
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Finds the way back from a state that a breadth-first search reached.
+//!
+//! No predecessor is remembered where the store keeps the states: the states of one level have
+//! consecutive numbers, so a predecessor is found by expanding the level before. That costs at most
+//! the search once more, and only when there is something to report. Lossy stores come with links.
+
+use super::expansion::{Expander, Watch};
+use super::frontier::Links;
+use crate::store::{StateId, Store};
+use preempt_core::{Step, System};
+
+/// The steps to state `at`, followed by `tail`, where levels begin at the numbers `levels`.
+pub(crate) fn through_levels<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &T,
+    levels: &[usize],
+    at: usize,
+    tail: &[Step],
+) -> Option<Vec<Step>> {
+    let mut pieces = vec![tail.to_vec()];
+    let (mut target, mut state) = (at, Vec::new());
+    let mut wanted = Vec::new();
+    for level in (0..levels.partition_point(|first| *first <= at) - 1).rev() {
+        store.load(StateId(target as u32), &mut wanted);
+        let mut seeker = Seeker { wanted: |bytes: &[u8]| bytes == wanted, found: Vec::new() };
+        let mut expander = Expander::new();
+        for candidate in levels[level]..levels[level + 1] {
+            store.load(StateId(candidate as u32), &mut state);
+            expander.clear();
+            expander.expand(system, &mut state, &mut seeker).ok()?;
+            if let Some((path, _)) = seeker.found.pop() {
+                pieces.push(path);
+                target = candidate;
+                break;
+            }
+        }
+    }
+    pieces.reverse();
+    Some(pieces.concat())
+}
+
+/// The steps of one expansion from a state to another.
+pub(crate) fn between<S: System + ?Sized>(system: &S, from: &mut Vec<u8>, to: &[u8]) -> Vec<Step> {
+    let mut seeker = Seeker { wanted: |bytes: &[u8]| bytes == to, found: Vec::new() };
+    match Expander::new().expand(system, from, &mut seeker) {
+        Ok(_) => seeker.found.pop().map_or(Vec::new(), |(path, _)| path),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The steps to state `at`, followed by `tail`, along the links to predecessors. `None` if the
+/// store confused states on the way.
+pub(crate) fn along_links<S: System + ?Sized, T: Store>(
+    system: &S,
+    links: &Links,
+    store: &T,
+    at: usize,
+    tail: &[Step],
+) -> Option<Vec<Step>> {
+    let mut sequence = vec![at];
+    while let Some(&last) = sequence.last()
+        && last != 0
+    {
+        sequence.push(links.parent(last));
+    }
+    sequence.pop();
+    sequence.reverse();
+    let mut initial = Vec::new();
+    system.initial(&mut initial);
+    // Several states can have the tag of a link: try one after the other.
+    let mut open = vec![(0, Vec::new(), initial)];
+    while let Some((depth, steps, mut state)) = open.pop() {
+        let Some(&next) = sequence.get(depth) else {
+            let steps: Vec<Step> = [steps.as_slice(), tail].concat();
+            if preempt_core::replay(system, &steps).is_ok() {
+                return Some(steps);
+            }
+            continue;
+        };
+        let agrees = |bytes: &[u8]| links.agrees(next, store.hash(bytes));
+        let mut seeker = Seeker { wanted: agrees, found: Vec::new() };
+        Expander::new().expand(system, &mut state, &mut seeker).ok()?;
+        for (path, bytes) in seeker.found {
+            open.push((depth + 1, [steps.as_slice(), &path].concat(), bytes));
+        }
+    }
+    None
+}
+
+/// Remembers the arrivals that are wanted, and how they were reached.
+struct Seeker<F> {
+    wanted: F,
+    found: Vec<(Vec<Step>, Vec<u8>)>,
+}
+
+impl<F: Fn(&[u8]) -> bool> Watch for Seeker<F> {
+    fn step(&mut self, _step: Step, _transient: bool) {}
+
+    fn fault(&mut self, _path: &[Step], _fault: u32) {}
+
+    fn arrive(&mut self, path: &[Step], state: &[u8]) {
+        if (self.wanted)(state) {
+            self.found.push((path.to_vec(), state.to_vec()));
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `preempt serve`: models in the browser.
+
+use crate::arguments::ServeArguments;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::terminal::INTERRUPTED;
+use crate::{boolean, promela};
+use preempt_serve::{BooleanFile, Origin, PromelaFile, Server};
+use preempt_verify::promela::Settings;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// Serves until Ctrl-C.
+pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
+    let origins = arguments.files.iter().map(|file| origin(file, arguments));
+    let origins: Vec<Box<dyn Origin>> = origins.collect::<Result<_, _>>()?;
+    let server = Server::bind(origins, arguments.port).map_err(|error| {
+        Failure::Input(format!("cannot listen on port {}: {error}", arguments.port))
+    })?;
+    let place = arguments.at.as_ref().map_or(String::new(), |path| format!("#path={path}"));
+    let url = server.url() + &place;
+    print(&format!("{url}\nCtrl-C ends it. Whoever knows the address can look at the models.\n"));
+    if !arguments.no_open {
+        open(&url);
+    }
+    let run = server.stop(INTERRUPTED.clone()).run();
+    run.map_err(|error| Failure::Input(format!("cannot serve: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn origin(file: &Path, arguments: &ServeArguments) -> Result<Box<dyn Origin>, Failure> {
+    // What cannot be read now is a slip of the user's; what breaks later is shown on the page.
+    std::fs::metadata(file).map_err(|error| Failure::io("read", file, &error))?;
+    if !boolean::reads(file) {
+        let settings = Settings { merge: !arguments.no_merge, ..Settings::default() };
+        let defines = promela::defines(&arguments.define);
+        return Ok(Box::new(PromelaFile::new(file.to_path_buf(), defines, settings)));
+    }
+    let refuse = |what: &str| Err(Failure::Input(format!("{}: {what}", file.display())));
+    if file.extension().is_some_and(|extension| extension == "pds") {
+        return refuse("pushdown systems can be checked, but not walked through");
+    }
+    if !arguments.define.is_empty() || arguments.no_merge {
+        return refuse("-D and --no-merge are for Promela models");
+    }
+    Ok(Box::new(BooleanFile::new(file.to_path_buf())))
+}
+
+/// Opens the user's browser; where there is none, the address was printed.
+fn open(url: &str) {
+    let program = match std::env::consts::OS {
+        "macos" => "open",
+        "windows" => "explorer",
+        _ => "xdg-open",
+    };
+    let quiet = Command::new(program)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    if let Ok(mut child) = quiet {
+        // It ends by itself; somebody has to take note.
+        std::thread::spawn(move || child.wait());
+    }
+}

@@ -1,0 +1,84 @@
+//! Automata beside the processes: never claims, formulas, and `trace` declarations.
+
+use super::{FaultId, PatternRange, Statement};
+use crate::syntax::span::Span;
+
+/// A never claim as an automaton that reads states.
+#[derive(Clone, Debug)]
+pub struct Automaton {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Its states.
+    pub states: Vec<AutomatonState>,
+    /// Where it starts.
+    pub entry: u32,
+}
+
+/// A state of a claim.
+#[derive(Clone, Debug)]
+pub struct AutomatonState {
+    /// Its transitions in order.
+    pub transitions: Vec<AutomatonMove>,
+    /// An `accept` label stands here.
+    pub is_accept: bool,
+    /// A `progress` label stands here.
+    pub is_progress: bool,
+    /// The claim's closing brace: reaching it is the violation.
+    pub is_end: bool,
+    /// Where.
+    pub span: Span,
+}
+
+/// A transition of a claim.
+#[derive(Clone, Debug)]
+pub struct AutomatonMove {
+    /// Index into [`Program::propositions`]; `None` for `else` (no other transition is possible).
+    pub proposition: Option<u32>,
+    /// Propositions asserted on the way, and what their failure means.
+    pub asserts: Vec<(u32, FaultId)>,
+    /// Where it leads.
+    pub target: u32,
+    /// Where it stands.
+    pub statement: Statement,
+}
+
+/// A `trace` or `notrace` automaton. Its state is the byte [`Layout::trace_offset`].
+#[derive(Clone, Debug)]
+pub struct TraceProgram {
+    /// `notrace`: reaching the end is the violation.
+    pub negated: bool,
+    /// Its states.
+    pub states: Vec<TraceState>,
+    /// Channels (ids) it watches for sends.
+    pub watched_sends: Vec<u32>,
+    /// Channels (ids) it watches for receives.
+    pub watched_receives: Vec<u32>,
+    /// What is reported when it does not allow what happened, or is completed (`notrace`).
+    pub fault: FaultId,
+    /// Where it starts.
+    pub entry: u8,
+    /// Its closing brace, if that can be reached.
+    pub end: Option<u8>,
+}
+
+/// A state of a trace automaton.
+#[derive(Clone, Debug, Default)]
+pub struct TraceState {
+    /// Its transitions in order.
+    pub transitions: Vec<TraceMove>,
+    /// An `end` label or the closing brace.
+    pub is_end: bool,
+}
+
+/// A transition of a trace automaton: an event on a global channel.
+#[derive(Clone, Debug)]
+pub struct TraceMove {
+    /// The channel's id.
+    pub channel: u32,
+    /// A receive, or a send.
+    pub receive: bool,
+    /// The fields: matched against constants, or ignored.
+    pub pattern: PatternRange,
+    /// Where it leads.
+    pub target: u8,
+}

@@ -1,0 +1,293 @@
+// Where we are, and how we get elsewhere. Everything on the page is drawn from `session`.
+//
+// `trail` is the path as a list of choices, `here` how many of its steps are taken. Stepping back keeps the
+// trail, so that one can go forward again; another step than the trail's begins a branch, and the trail
+// that was left is kept among `branches`.
+import { $, make, many, grouped } from "./dom.js";
+import { ask, decode, encode, listen } from "./server.js";
+import { showSource } from "./source.js";
+import { dropRows, openLanes, showLanes } from "./lanes.js";
+import { openSteps, showSteps } from "./steps.js";
+import { openState, showState } from "./state.js";
+import { checkEvent, openChecks, showProperties } from "./check.js";
+import { showAutomata, showGraph } from "./pictures.js";
+import { showChart } from "./chart.js";
+import { showCompare } from "./compare.js";
+import { openKeys } from "./keys.js";
+
+export const session = {
+  model: 0, info: null, trail: [], here: 0, look: null, watches: [], breakpoints: new Map(),
+  bookmarks: [], branches: [], trace: null, view: "lanes",
+};
+const VIEWS = ["lanes", "chart", "graph", "automata", "compare"];
+const MOST_BRANCHES = 12;
+
+/** The path to the present state. */
+export const pathHere = () => encode(session.trail.slice(0, session.here));
+
+// Actions run one after the other, so that fast fingers mean what they say.
+let chain = Promise.resolve();
+export function act(action) {
+  chain = chain.then(action).catch((error) => say(error.message, "bad"));
+  return chain;
+}
+
+export function say(text, kind = "") {
+  const notice = $("notice");
+  notice.hidden = !text;
+  notice.textContent = text;
+  notice.dataset.kind = kind;
+}
+
+/** Goes to a point of the trail. */
+export const goTo = (here) => act(async () => {
+  session.here = Math.max(0, Math.min(session.trail.length, here));
+  await refresh();
+});
+
+/** Takes one of the possible steps. */
+export const take = (choice) => act(async () => {
+  const { trail, here } = session;
+  if (trail[here] !== choice) {
+    leave(here);
+    session.trail = [...trail.slice(0, here), choice];
+    dropRows(here);
+  }
+  session.here = here + 1;
+  await refresh();
+});
+
+/** Follows another path; the one that is left can be found again. */
+export async function follow(path, here) {
+  const trail = decode(path);
+  let common = 0;
+  while (common < trail.length && trail[common] === session.trail[common]) common++;
+  if (common < session.trail.length) leave(common);
+  session.trail = trail;
+  session.here = Math.min(here ?? trail.length, trail.length);
+  dropRows(common);
+  await refresh();
+}
+
+/** Keeps a trail that is about to be cut behind `common`, if there is something to lose. */
+function leave(common) {
+  if (session.trail.length <= common) return;
+  const path = encode(session.trail);
+  const rest = session.branches.filter((branch) => branch.path !== path && !path.startsWith(branch.path));
+  session.branches = [{ path, at: common, steps: session.trail.length }, ...rest].slice(0, MOST_BRANCHES);
+}
+
+/** Asks for the present state and draws everything. */
+export async function refresh() {
+  say("");
+  if (!session.info || !session.info.kind) return draw();
+  const look = await ask("look", {
+    model: session.model, path: encode(session.trail), here: session.here,
+    watches: session.watches, rows: 120,
+  });
+  if (look.length < session.trail.length) {
+    session.trail = session.trail.slice(0, look.length);
+    session.here = Math.min(session.here, look.length);
+    say(`The path could be followed for ${many(look.length, "step")} only.`, "warn");
+  }
+  session.look = look;
+  draw();
+}
+
+function draw() {
+  const { look, info } = session;
+  $("name").textContent = info ? shortName(info.name) : "preempt";
+  $("name").title = info ? info.name : "";
+  document.title = info ? `${shortName(info.name)} · preempt` : "preempt";
+  $("kind").textContent = info?.kind ?? "";
+  if (!look) return;
+  const { cost } = look;
+  $("cost").textContent = `${many(cost.steps, "step")} · ${many(cost.preemptions, "preemption")} · ${many(cost.switches, "switch").replace("switchs", "switches")}`;
+  $("position").textContent = `${grouped(session.here)} of ${grouped(session.trail.length)}`;
+  for (const id of ["first", "back"]) $(id).disabled = session.here === 0;
+  for (const id of ["forward", "last"]) $(id).disabled = session.here >= session.trail.length;
+  showSource();
+  showSteps();
+  showState();
+  showView();
+  rememberSoon();
+}
+
+const shortName = (name) => name.split("/").pop();
+
+function showView() {
+  const draw = { lanes: showLanes, chart: showChart, graph: showGraph, automata: showAutomata, compare: showCompare };
+  draw[session.view]();
+}
+
+export function choose(view) {
+  session.view = view;
+  for (const name of VIEWS) {
+    $(name).hidden = name !== view;
+    $("tab-" + name).setAttribute("aria-selected", String(name === view));
+    $("tab-" + name).tabIndex = name === view ? 0 : -1;
+  }
+  if (session.look) act(async () => showView());
+}
+
+export const nextView = (by = 1) => choose(VIEWS[(VIEWS.indexOf(session.view) + by + VIEWS.length) % VIEWS.length]);
+
+/** Runs by itself: `nearest`, `random` or `process`. */
+export const run = (mode, more = {}) => act(async () => {
+  const lines = [...session.breakpoints.values()];
+  const answer = await ask("run", { model: session.model, path: pathHere(), mode, lines, ...more });
+  if (answer.end !== "nowhere") await follow(answer.path);
+  const searched = answer.states ? ` (${many(answer.states, "state")} looked at)` : "";
+  const words = {
+    condition: `The condition holds here${searched}.`,
+    breakpoint: "A process stands at a breakpoint.",
+    fault: "",
+    no_step: mode === "process" ? "The process cannot go on." : "",
+    nowhere: `No state that can be reached from here satisfies this${searched}.`,
+    limit: mode === "random" ? "" : `Not found within the limits${searched}.`,
+  };
+  if (words[answer.end]) say(words[answer.end], answer.end === "nowhere" || answer.end === "limit" ? "warn" : "");
+});
+
+/** The address names the state, so that it can be shared. Browsers are slow with long ones: not at every key. */
+let remembering = 0;
+function rememberSoon() {
+  clearTimeout(remembering);
+  if (session.trail.length < 2000) remember();
+  else remembering = setTimeout(remember, 400);
+}
+
+function remember() {
+  clearTimeout(remembering);
+  const parts = [`model=${session.model}`, `path=${encode(session.trail)}`];
+  if (session.here !== session.trail.length) parts.push(`here=${session.here}`);
+  const hash = "#" + parts.join("&");
+  if (location.hash !== hash) history.replaceState(null, "", hash);
+}
+
+function recalled() {
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  return { model: Number(wanted.get("model") || 0), path: wanted.get("path") || "", here: wanted.has("here") ? Number(wanted.get("here")) : undefined };
+}
+
+export const copyLink = () => act(async () => {
+  remember();
+  try {
+    await navigator.clipboard.writeText(location.href);
+    say("The link is copied. Elsewhere: preempt serve MODEL --at " + encode(session.trail.slice(0, session.here)));
+  } catch {
+    say(location.href);
+  }
+});
+
+export const bookmark = () => act(async () => {
+  const path = pathHere();
+  if (session.bookmarks.some((known) => known.path === path)) return;
+  const last = session.look.rows.find((row) => row.at === session.here - 1);
+  session.bookmarks.push({ path, steps: session.here, name: last ? `${last.process}: ${last.text}` : "start" });
+  await keepBookmarks();
+  draw();
+});
+
+export async function keepBookmarks() {
+  await ask("bookmarks", { model: session.model, bookmarks: session.bookmarks });
+}
+
+export function redraw() { draw(); }
+
+/** Opens a model, at a path if one is given. */
+async function open(model, path = "", here) {
+  const info = await ask("open", { model });
+  const anew = session.model !== model;
+  Object.assign(session, { model, info, bookmarks: info.bookmarks, look: null });
+  if (anew) Object.assign(session, { watches: [], breakpoints: new Map(), branches: [], trace: null });
+  session.trail = [];
+  session.here = 0;
+  dropRows(0);
+  $("models").value = String(model);
+  showProperties();
+  if (!info.kind) {
+    draw();
+    showSource();
+    return;
+  }
+  session.trail = decode(path);
+  session.here = Math.min(here ?? session.trail.length, session.trail.length);
+  await refresh();
+}
+
+/** A file changed: the same processes take the same statements, as far as that goes. */
+const reload = (event) => act(async () => {
+  if (event.model !== session.model) return;
+  const before = { path: encode(session.trail), version: session.info.version, here: session.here };
+  const info = await ask("open", { model: session.model });
+  session.info = info;
+  showProperties();
+  if (!info.kind) {
+    showSource();
+    say("The file changed, and has mistakes now. The path waits for them to be mended.", "bad");
+    // The version that the path belongs to is the last one that could be read.
+    session.info.version = before.version;
+    return;
+  }
+  const carried = await ask("carry", { model: session.model, path: before.path, version: before.version });
+  session.branches = [];
+  session.trace = null;
+  session.trail = decode(carried.path);
+  session.here = Math.min(before.here, session.trail.length);
+  dropRows(0);
+  await refresh();
+  say(carried.kept === carried.of ? "The file changed; the path is the same." : `The file changed; the path goes on for ${carried.kept} of ${carried.of} steps.`, carried.kept === carried.of ? "" : "warn");
+});
+
+function openTheme() {
+  const known = sessionStorage.getItem("theme");
+  if (known) document.documentElement.dataset.theme = known;
+}
+
+export function toggleTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  sessionStorage.setItem("theme", root.dataset.theme);
+}
+
+async function start() {
+  openTheme();
+  const { models } = await ask("models");
+  models.forEach((name, at) => {
+    const short = shortName(name);
+    const option = make("option", "", models.filter((other) => shortName(other) === short).length > 1 ? name : short);
+    option.value = String(at);
+    $("models").append(option);
+  });
+  $("models").hidden = models.length < 2;
+  $("models").addEventListener("change", () => act(() => open(Number($("models").value))));
+  openLanes();
+  openSteps();
+  openState();
+  openChecks();
+  openKeys();
+  for (const view of VIEWS) $("tab-" + view).addEventListener("click", () => choose(view));
+  document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    nextView(by);
+    $("tab-" + session.view).focus();
+  });
+  listen((event) => (event.event === "changed" ? reload(event) : checkEvent(event)), (connected) => {
+    document.body.classList.toggle("lost", !connected);
+    if (!connected) say("The server does not answer.", "bad");
+    else if ($("notice").textContent === "The server does not answer.") say("");
+  });
+  const wanted = recalled();
+  await open(wanted.model < models.length ? wanted.model : 0, wanted.path, wanted.here);
+  window.addEventListener("hashchange", () => act(async () => {
+    const { model, path, here } = recalled();
+    if (model !== session.model) await open(model, path, here);
+    else if (path !== encode(session.trail) || (here ?? session.trail.length) !== session.here) await follow(path, here);
+  }));
+}
+
+act(start);

@@ -1,0 +1,43 @@
+// Elements. Texts come from the user's model: they become text nodes, never markup.
+export const $ = (id) => document.getElementById(id);
+
+/** An element with a class and a text. */
+export function make(tag, className = "", text) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+/** A button. */
+export function button(text, action, className = "") {
+  const element = make("button", className, text);
+  element.type = "button";
+  element.addEventListener("click", action);
+  return element;
+}
+
+/** An element of a drawing. */
+export function draw(tag, attributes = {}, text) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+/** A value as text; channels are lists. */
+export function shown(value) {
+  if (value === null || value === undefined) return "–";
+  return Array.isArray(value) ? `[${value.join(" | ")}]` : String(value);
+}
+
+/** What a step changes, in words. */
+export function changed({ name, from, to }) {
+  if (from === null) return `${name}: ${shown(to)}`;
+  if (to === null) return `${name} gone`;
+  return `${name}: ${shown(from)} → ${shown(to)}`;
+}
+
+export const grouped = (number) => Math.round(number).toLocaleString("en");
+export const many = (count, what) => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
+export const laneClass = (pid) => `lane-${pid % 8}`;

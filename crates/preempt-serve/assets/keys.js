@@ -1,0 +1,46 @@
+// The keyboard, and the buttons that have a key.
+import { $ } from "./dom.js";
+import { bookmark, copyLink, goTo, nextView, session, toggleTheme } from "./app.js";
+import { chooseStep, randomSteps, takeChosen, takeNumber } from "./steps.js";
+import { openDialog } from "./check.js";
+
+const keys = {
+  j: () => goTo(session.here + 1),
+  k: () => goTo(session.here - 1),
+  g: () => goTo(0),
+  G: () => goTo(session.trail.length),
+  n: () => chooseStep(1),
+  p: () => chooseStep(-1),
+  r: () => randomSteps(),
+  "/": () => $("condition").focus(),
+  w: () => $("watch").focus(),
+  c: () => openDialog(),
+  b: () => bookmark(),
+  y: () => copyLink(),
+  m: () => nextView(),
+  t: () => toggleTheme(),
+  "?": () => $("keys").showModal(),
+  ArrowUp: () => goTo(session.here - 1),
+  ArrowDown: () => goTo(session.here + 1),
+};
+
+export function openKeys() {
+  $("bookmark").addEventListener("click", bookmark);
+  $("link").addEventListener("click", copyLink);
+  $("theme").addEventListener("click", toggleTheme);
+  $("help").addEventListener("click", () => $("keys").showModal());
+  document.addEventListener("keydown", (event) => {
+    const { target, key } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (target.matches("input, select, textarea")) {
+      if (key === "Escape") target.blur();
+      return;
+    }
+    const isButton = target.matches("button, [role=button], summary");
+    if (key === "Enter" && !isButton) takeChosen();
+    else if (/^[1-9]$/.test(key)) takeNumber(Number(key) - 1);
+    else if (keys[key] && !(target.matches("[role=tab]") && key.startsWith("Arrow"))) keys[key]();
+    else return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,179 @@
+// The lanes: a row per step of the trail, a column per process, one per watch. Only the rows in view are
+// drawn, and only those near it are asked for; all rows are equally high.
+import { $, changed, laneClass, make, shown } from "./dom.js";
+import { goTo, session } from "./app.js";
+import { ask, encode } from "./server.js";
+
+const ROW = 30, PAGE = 200;
+// With more lanes than this all are equally wide and there are no lifelines: rows would be slow to lay out.
+const CROWD = 16;
+const rows = new Map();
+let asked = null, lanes = [], headed = "";
+
+/** Forgets the rows from `from` on: the trail is another one there. */
+export function dropRows(from) {
+  for (const at of [...rows.keys()]) if (at >= from) rows.delete(at);
+}
+
+function learn(look) {
+  let preemptions = look.preemptions;
+  for (const row of look.rows) {
+    if (row.switch === "preemption") row.preemption = ++preemptions;
+    rows.set(row.at, row);
+  }
+  lanes = look.lanes;
+}
+
+export function openLanes() {
+  $("scroll").addEventListener("scroll", () => requestAnimationFrame(render));
+  new ResizeObserver(render).observe($("scroll"));
+  $("rows").addEventListener("click", (event) => {
+    const row = event.target.closest("[data-here]");
+    if (row) goTo(Number(row.dataset.here));
+  });
+}
+
+export function showLanes() {
+  learn(session.look);
+  const crowd = lanes.length > CROWD;
+  const [lane, more, watched] = crowd ? ["140px", "260px", "90px "] : ["minmax(140px, 2fr)", "minmax(150px, 2fr)", "minmax(64px, .6fr) "];
+  const template = `64px repeat(${Math.max(1, lanes.length)}, ${lane}) ${more} ${watched.repeat(session.watches.length)}`;
+  const names = $("names");
+  const heading = JSON.stringify([lanes, session.watches]);
+  if (heading !== headed) showNames(names);
+  headed = heading;
+  const width = 64 + 140 * Math.max(1, lanes.length) + (crowd ? 260 : 150) + (crowd ? 90 : 64) * session.watches.length;
+  $("spacer").style.minWidth = names.style.minWidth = width + "px";
+  $("scroll").style.setProperty("--columns", template);
+  $("spacer").style.height = (session.trail.length + 1) * ROW + "px";
+  const box = $("scroll"), top = session.here * ROW;
+  const view = box.clientHeight - 34;
+  if (top < box.scrollTop || top + ROW > box.scrollTop + view) box.scrollTop = top - view / 2;
+  const last = rows.get(session.here - 1);
+  // Lanes that share the width are in view already; others are all equally wide.
+  if (last && (crowd || width > box.clientWidth)) {
+    const left = 64 + 140 * lanes.findIndex(({ pid }) => pid === last.pid);
+    if (left < box.scrollLeft + 64 || left + 140 > box.scrollLeft + box.clientWidth) box.scrollLeft = left - box.clientWidth / 2;
+  }
+  render();
+}
+
+function showNames(names) {
+  names.replaceChildren(make("div", "number", "step"));
+  for (const { pid, name } of lanes) {
+    const cell = make("div", `name ${laneClass(pid)}`, name);
+    cell.title = name;
+    names.append(cell);
+  }
+  names.append(make("div", "name", "changes"));
+  for (const text of session.watches) {
+    const cell = make("div", "name watched", text);
+    cell.title = text;
+    names.append(cell);
+  }
+}
+
+async function render() {
+  const box = $("scroll");
+  if (box.offsetParent === null || !session.look) return;
+  const count = session.trail.length;
+  const first = Math.max(0, Math.floor(box.scrollTop / ROW) - 4);
+  const last = Math.min(count, first + Math.ceil(box.clientHeight / ROW) + 8);
+  const list = [];
+  let missing = -1;
+  for (let here = first; here <= last; here++) {
+    const row = here === 0 ? startRow() : stepRow(here);
+    if (here > 0 && !rows.has(here - 1) && missing < 0) missing = here - 1;
+    row.style.top = here * ROW + "px";
+    list.push(row);
+  }
+  $("rows").replaceChildren(...list);
+  $("scroll").setAttribute("aria-activedescendant", `row-${session.here}`);
+  if (missing >= 0) fetchRows(missing);
+}
+
+async function fetchRows(missing) {
+  const path = encode(session.trail), from = Math.max(0, missing - PAGE / 4);
+  const mine = `${path}:${from}`;
+  if (asked === mine) return;
+  asked = mine;
+  const look = await ask("rows", { model: session.model, path, from, rows: PAGE, watches: session.watches }).catch(() => null);
+  asked = null;
+  if (look && encode(session.trail) === path) {
+    learn(look);
+    render();
+  }
+}
+
+function frame(here, label) {
+  const row = make("div", "row step");
+  row.id = `row-${here}`;
+  row.dataset.here = here;
+  row.setAttribute("role", "option");
+  row.setAttribute("aria-label", label);
+  row.setAttribute("aria-selected", String(here === session.here));
+  row.setAttribute("aria-posinset", here + 1);
+  row.setAttribute("aria-setsize", session.trail.length + 1);
+  if (here === session.here) row.classList.add("here");
+  if (here > session.here) row.classList.add("later");
+  const { trace } = session;
+  if (trace?.cycle !== null && trace && here > trace.cycle && here <= trace.length) row.classList.add("in-cycle");
+  const number = make("div", "number", String(here));
+  number.style.gridColumn = "1";
+  row.append(number);
+  return row;
+}
+
+function place(row, cell, column) {
+  cell.style.gridColumn = String(column);
+  cell.style.gridRow = "1";
+  row.append(cell);
+  return cell;
+}
+
+function lifelines(row, taken) {
+  if (lanes.length > CROWD) return;
+  lanes.forEach((_, at) => { if (!taken(at)) place(row, make("div", "life"), at + 2); });
+}
+
+function startRow() {
+  const row = frame(0, "start");
+  lifelines(row, () => false);
+  place(row, make("div", "changes soft", "initial state"), lanes.length + 2);
+  return row;
+}
+
+function stepRow(here) {
+  const step = rows.get(here - 1);
+  if (!step) return frame(here, `step ${here}`);
+  const words = step.changes.map(changed);
+  const label = `step ${here}, ${step.process}: ${step.text}${words.length ? "; " + words.join(", ") : ""}${step.preemption ? ", after a preemption" : ""}${step.fault ? "; " + step.fault.message : ""}`;
+  const row = frame(here, label);
+  const lane = lanes.findIndex(({ pid }) => pid === step.pid);
+  const partner = step.partner === null ? -1 : lanes.findIndex(({ pid }) => pid === step.partner);
+  lifelines(row, (at) => at === lane || at === partner);
+  // Of a rendezvous `c!x => c?y` each side gets its half.
+  const [text, receives] = partner < 0 ? [step.text] : step.text.split(" => ");
+  const cell = place(row, make("div", `cell ${laneClass(step.pid)}`), lane + 2);
+  if (rows.get(here - 2)?.pid === step.pid) cell.classList.add("goes-on");
+  if (step.preemption) {
+    row.classList.add("preempts");
+    const badge = make("span", "badge", `⇄ ${step.preemption}`);
+    badge.title = `preemption ${step.preemption}: the process that moved before could have gone on`;
+    cell.append(badge);
+  }
+  if (step.line) cell.append(make("span", "at-line", String(step.line)));
+  cell.append(make("code", "", text));
+  if (step.output) cell.append(make("span", "printed", "» " + step.output.trim()));
+  cell.title = `${step.file}:${step.line}  ${text}`;
+  if (step.fault) {
+    cell.classList.add("failing");
+    cell.title += `\n${step.fault.message}`;
+  }
+  if (partner >= 0) place(row, make("div", `cell partner ${laneClass(step.partner)}`, `${lane < partner ? "⇒" : "⇐"} ${receives ?? "receives"}`), partner + 2);
+  const box = place(row, make("div", "changes"), lanes.length + 2);
+  for (const word of words) box.append(make("span", "change", word));
+  box.title = words.join("\n");
+  step.watches.forEach((value, at) => place(row, make("div", "watched", shown(value)), lanes.length + 3 + at));
+  return row;
+}

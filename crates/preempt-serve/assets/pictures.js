@@ -1,0 +1,131 @@
+// Automata, and the reachable graph around the present state. The server says where everything goes.
+import { $, draw, laneClass, make } from "./dom.js";
+import { act, follow, pathHere, session } from "./app.js";
+import { ask } from "./server.js";
+
+const MOST_LABELS = 4;
+let automaton = 0, levels = 3, merge = [];
+
+function svg({ width, height, nodes, edges }, label, describe) {
+  const picture = draw("svg", { class: "picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": label });
+  const defs = draw("defs");
+  const head = draw("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" });
+  head.append(draw("path", { d: "M0 0L10 5L0 10z", class: "head" }));
+  defs.append(head);
+  picture.append(defs);
+  for (const edge of edges) {
+    const [a, b, c, d] = edge.curve;
+    picture.append(draw("path", { class: edge.marked ? "edge marked" : "edge", d: `M${a}C${b} ${c} ${d}`, "marker-end": "url(#arrow)" }));
+  }
+  const cut = (text) => (text.length > 28 ? text.slice(0, 27) + "…" : text);
+  for (const { labels, place } of edges) {
+    const text = draw("text", { class: "on" });
+    const lines = labels.length > MOST_LABELS ? [...labels.slice(0, MOST_LABELS - 1), `and ${labels.length - MOST_LABELS + 1} more`] : labels;
+    lines.forEach((line, at) => text.append(draw("tspan", { x: place[0], y: place[1] + 3 + (at - (lines.length - 1) / 2) * 12 }, cut(line))));
+    text.append(draw("title", {}, labels.join("\n")));
+    picture.append(text);
+  }
+  for (const node of nodes) picture.append(describe(node));
+  return picture;
+}
+
+function box(node, className) {
+  const [x, y, width, height] = node.box;
+  const group = draw("g", { class: className });
+  group.append(draw("rect", { x, y, width, height, rx: 7 }));
+  const lines = node.label.split("\n");
+  lines.forEach((line, at) => group.append(draw("text", { class: "in", x: x + width / 2, y: y + height / 2 + 4.5 + (at - (lines.length - 1) / 2) * 15 }, line)));
+  return group;
+}
+
+export const showAutomata = () => act(async () => {
+  const holder = $("automata");
+  const { automata } = await ask("automata", { model: session.model, path: pathHere() });
+  if (!automata.length) {
+    holder.replaceChildren(make("p", "nothing", "Only Promela models have automata to show."));
+    return;
+  }
+  automaton = Math.min(automaton, automata.length - 1);
+  const choice = make("select");
+  choice.setAttribute("aria-label", "Automaton");
+  automata.forEach(({ name, kind }, at) => {
+    const option = make("option", "", `${kind} ${name}`);
+    option.value = String(at);
+    choice.append(option);
+  });
+  choice.value = String(automaton);
+  choice.addEventListener("change", () => { automaton = Number(choice.value); showAutomata(); });
+  const bar = make("div", "bar");
+  bar.append(choice);
+  const chosen = automata[automaton];
+  if (chosen.kind !== "process type" && chosen.nodes) {
+    const alive = chosen.nodes.some(({ here }) => here.length);
+    const what = chosen.kind === "formula" ? "looks for violations of the formula" : "a never claim";
+    bar.append(make("span", "soft", alive ? `${what}; marked: where it can be after reading this path` : `${what}; nothing can be violated any more from here`));
+  }
+  const scroll = make("div", "scroll drawing");
+  scroll.tabIndex = 0;
+  if (chosen.problem) scroll.append(make("p", "nothing", chosen.problem));
+  else {
+    scroll.append(svg(chosen, `${chosen.kind} ${chosen.name}`, (node) => {
+      const here = node.here.length > 0;
+      const group = box(node, `node${node.accepting ? " accepting" : ""}${here ? " here" : ""}${node.pids.length ? " " + laneClass(node.pids[0]) : ""}`);
+      const [x, y, width, height] = node.box;
+      if (node.accepting) group.append(draw("rect", { x: x + 3, y: y + 3, width: width - 6, height: height - 6, rx: 5, class: "inner" }));
+      if (node.initial) group.append(draw("path", { class: "edge", d: `M${x + width / 2} ${y - 24}V${y}`, "marker-end": "url(#arrow)" }));
+      if (here) group.append(draw("text", { class: "who", x: x + width / 2, y: y + height + 14 }, node.here.join(", ")));
+      group.append(draw("title", {}, here ? `${node.label}: ${node.here.join(", ")}` : node.label));
+      return group;
+    }));
+  }
+  holder.replaceChildren(bar, scroll);
+  const marked = chosen.nodes?.find(({ here }) => here.length);
+  if (marked) scroll.scrollTo(marked.box[0] - scroll.clientWidth / 2, marked.box[1] - scroll.clientHeight / 2);
+});
+
+export const showGraph = () => act(async () => {
+  const holder = $("graph");
+  const picture = await ask("graph", { model: session.model, path: pathHere(), levels, merge, trace: session.trace?.path ?? null });
+  const bar = make("div", "bar");
+  const label = make("label", "", "steps away ");
+  const input = make("input");
+  Object.assign(input, { type: "number", min: 1, max: 40, value: levels });
+  input.addEventListener("change", () => { levels = Math.max(1, Math.min(40, Number(input.value) || 1)); showGraph(); });
+  label.append(input);
+  bar.append(label);
+  const details = make("details", "merge");
+  details.append(make("summary", "", merge.length ? `merged by ${merge.join(", ")}` : "merge states by variables"));
+  for (const { name } of session.look.variables) {
+    const row = make("label");
+    const tick = make("input");
+    tick.type = "checkbox";
+    tick.checked = merge.includes(name);
+    tick.addEventListener("change", () => {
+      merge = tick.checked ? [...merge, name] : merge.filter((other) => other !== name);
+      showGraph();
+    });
+    row.append(tick, name);
+    details.append(row);
+  }
+  bar.append(details);
+  bar.append(make("span", "soft", `${picture.nodes.length} ${merge.length ? "groups of states" : "states"}${picture.full ? "; there are more" : ""}`));
+  const scroll = make("div", "scroll drawing");
+  scroll.append(svg(picture, "Reachable states", (node) => {
+    const group = box(node, `node reach${node.level === 0 ? " here" : ""}${node.error ? " error" : ""}${node.marked ? " marked" : ""}${node.transient ? " transient" : ""}`);
+    if (node.error) group.append(draw("text", { class: "cross", x: node.box[0] + node.box[2] - 4, y: node.box[1] + 4 }, "✗"));
+    const words = `${node.level ? `${node.level} ${node.level === 1 ? "step" : "steps"} away: ` : ""}${node.label.replaceAll("\n", ", ")}${node.error ? ", wrong" : ""}`;
+    group.append(draw("title", {}, words));
+    group.setAttribute("tabindex", "0");
+    group.setAttribute("role", "button");
+    group.setAttribute("aria-label", words);
+    const go = () => act(() => follow(node.path));
+    group.addEventListener("click", go);
+    group.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.stopPropagation(); go(); } });
+    return group;
+  }));
+  const opened = holder.querySelector("details")?.open;
+  holder.replaceChildren(bar, scroll);
+  details.open = Boolean(opened);
+  const present = picture.nodes[0]?.box;
+  if (present) scroll.scrollTo(present[0] + present[2] / 2 - scroll.clientWidth / 2, 0);
+});

@@ -1,0 +1,118 @@
+// The source, with the lines where processes stand, and breakpoints in the margin.
+import { $, button, laneClass, make } from "./dom.js";
+import { redraw, session } from "./app.js";
+
+// So many processes are marked at one line.
+const MOST_MARKS = 6;
+let built = null;
+const lines = new Map();
+const key = (file, line) => `${file}:${line}`;
+
+const KEYWORDS = new Set("active assert atomic bit bool break byte chan d_step do else empty enabled end eval false fi for full goto hidden if init inline int len ltl mtype nempty never nfull od of pid printf priority proctype provided run select short skip timeout true typedef unless unsigned xr xs begin call constrain decl dead return schoose start_thread void while".split(" "));
+const TOKENS = /(\/\*[\s\S]*?(?:\*\/|$)|\/\/.*|"(?:[^"\\]|\\.)*"?)|([A-Za-z_]\w*)|([\s\S])/g;
+
+/** A line of code as coloured pieces; `open` says whether a comment goes on from the line before. */
+function colour(text, open, into) {
+  let rest = text;
+  if (open) {
+    const end = rest.indexOf("*/");
+    const comment = end < 0 ? rest : rest.slice(0, end + 2);
+    into.append(make("span", "comment", comment));
+    rest = rest.slice(comment.length);
+    if (end < 0) return true;
+  }
+  let plain = "", still = false;
+  const flush = () => { if (plain) into.append(plain); plain = ""; };
+  for (const [, comment, word, other] of rest.matchAll(TOKENS)) {
+    if (comment !== undefined) {
+      flush();
+      into.append(make("span", comment.startsWith('"') ? "string" : "comment", comment));
+      still = comment.startsWith("/*") && !(comment.length > 3 && comment.endsWith("*/"));
+    } else if (word !== undefined && KEYWORDS.has(word)) {
+      flush();
+      into.append(make("span", "keyword", word));
+    } else plain += word ?? other;
+  }
+  flush();
+  return still;
+}
+
+function build() {
+  const { info } = session;
+  const panel = $("source");
+  panel.replaceChildren();
+  lines.clear();
+  built = info;
+  if (info.mistakes.length) panel.append(mistakes(info.mistakes));
+  for (const { file, text } of info.sources ?? []) {
+    const code = make("div", "code");
+    if (info.sources.length > 1) panel.append(make("h3", "file", file));
+    let comment = false;
+    text.replace(/\n$/, "").split("\n").forEach((content, at) => {
+      const row = make("div", "code-line");
+      const number = button(String(at + 1), () => toggle(file, at + 1), "line");
+      number.tabIndex = -1;
+      number.setAttribute("aria-label", `Breakpoint at line ${at + 1}`);
+      number.setAttribute("aria-pressed", String(session.breakpoints.has(key(file, at + 1))));
+      const body = make("code");
+      comment = colour(content, comment, body);
+      row.append(make("span", "mark"), number, body);
+      lines.set(key(file, at + 1), row);
+      code.append(row);
+    });
+    panel.append(code);
+  }
+}
+
+function mistakes(list) {
+  const box = make("ul", "mistakes");
+  for (const { is_error, code, message, line, notes } of list) {
+    const item = make("li", is_error ? "bad" : "warn");
+    item.append(make("strong", "", `${is_error ? "error" : "warning"}${code ? " " + code : ""}`), ` ${line ? `line ${line}: ` : ""}${message}`);
+    for (const note of notes) item.append(make("div", "soft", note));
+    box.append(item);
+  }
+  return box;
+}
+
+function toggle(file, line) {
+  const known = session.breakpoints;
+  if (!known.delete(key(file, line))) known.set(key(file, line), [file, line]);
+  const row = lines.get(key(file, line));
+  row.querySelector(".line").setAttribute("aria-pressed", String(known.has(key(file, line))));
+  redraw();
+}
+
+export function showSource() {
+  if (built !== session.info) build();
+  const { look } = session;
+  if (!look) return;
+  for (const row of document.querySelectorAll(".code-line.at, .code-line.ran")) {
+    row.classList.remove("at", "ran");
+    row.querySelector(".mark").replaceChildren();
+  }
+  const last = look.rows.find((row) => row.at === session.here - 1);
+  lines.get(last && key(last.file, last.line))?.classList.add("ran");
+  let target = null;
+  for (const { pid, name, file, line, can_move } of look.processes) {
+    const row = lines.get(key(file, line));
+    if (!row) continue;
+    row.classList.add("at");
+    if (pid === last?.pid || !target) target = row;
+    const marks = row.querySelector(".mark");
+    if (marks.children.length === MOST_MARKS) {
+      if (!marks.textContent.endsWith("…")) marks.append("…");
+      continue;
+    }
+    const mark = make("b", laneClass(pid) + (can_move ? "" : " waits"), String(pid));
+    mark.title = `${name} ${can_move ? "is here" : "waits here"}`;
+    marks.append(mark);
+  }
+  if (target) reveal(target);
+}
+
+/** Scrolls the panel, never the page. */
+function reveal(row) {
+  const panel = $("source"), view = panel.getBoundingClientRect(), place = row.getBoundingClientRect();
+  if (place.top < view.top || place.bottom > view.bottom) panel.scrollTop += place.top - view.top - view.height / 2;
+}

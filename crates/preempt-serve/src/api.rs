@@ -1,0 +1,428 @@
+//! What a page can ask, as JSON. One function per question; nothing here knows HTTP.
+//!
+//! Every question about states names the path to the state, so that a page can be reloaded, shared and
+//! branched without the server keeping track of it.
+
+use crate::explorer::{Explorer, Loaded, Refusal};
+use crate::find::{self, Goal};
+use crate::subject::{Evaluate, Question};
+use crate::walk::Walk;
+use crate::{checks, graph, path, show};
+use preempt_core::{System, Trace, changes_between};
+use preempt_report::messages;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Rows of the lanes that are sent at once.
+const MOST_ROWS: usize = 400;
+/// Steps that a chart of messages covers.
+const MOST_CHARTED: usize = 2_000;
+/// States of a path that claims read.
+const MOST_READ: usize = 20_000;
+/// Expressions that are watched at once.
+const MOST_WATCHES: usize = 40;
+/// Steps that are taken by themselves at most.
+const MOST_STEPS: usize = 100_000;
+/// States that are searched for the nearest one.
+const MOST_STATES: usize = 300_000;
+/// Levels of the graph around a state.
+const MOST_LEVELS: usize = 40;
+/// Bytes of bookmarks that are kept.
+const LARGEST_BOOKMARKS: usize = 1 << 20;
+
+/// Answers a question.
+pub(crate) fn answer(
+    explorer: &Arc<Explorer>,
+    question: &str,
+    body: &[u8],
+) -> Result<Value, Refusal> {
+    match question {
+        "models" => Ok(json!({ "models": explorer.names() })),
+        "open" => open(explorer, &read(body)?),
+        "look" => look(explorer, &read(body)?, true),
+        "rows" => look(explorer, &read(body)?, false),
+        "compare" => compare(explorer, &read(body)?),
+        "run" => run(explorer, &read(body)?),
+        "chart" => chart(explorer, &read(body)?),
+        "graph" => around(explorer, &read(body)?),
+        "automata" => automata(explorer, &read(body)?),
+        "carry" => carry(explorer, &read(body)?),
+        "bookmarks" => bookmarks(explorer, read(body)?),
+        "check" => check(explorer, read(body)?),
+        "cancel" => {
+            let Cancel { check } = read(body)?;
+            Ok(json!({ "was_running": explorer.cancel(check) }))
+        }
+        _ => Err(Refusal { status: 404, message: "there is no such question".into() }),
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body).map_err(|error| Refusal::bad(format!("not understood: {error}")))
+}
+
+#[derive(Deserialize)]
+struct Open {
+    model: usize,
+}
+
+/// A model: its sources, mistakes and properties.
+fn open(explorer: &Explorer, asked: &Open) -> Result<Value, Refusal> {
+    let loaded = explorer.model(asked.model)?;
+    let name = explorer.names().swap_remove(asked.model);
+    let about = json!({ "name": name, "version": loaded.version, "bookmarks": loaded.bookmarks });
+    let rest = match &loaded.subject {
+        Err(mistakes) => {
+            json!({ "mistakes": mistakes.iter().map(show::mistake).collect::<Value>() })
+        }
+        Ok(subject) => {
+            let source = |s: &preempt_report::Source| json!({ "file": s.file, "text": s.text });
+            let properties = subject.properties();
+            let property = properties.iter().map(|p| json!({ "id": p.id, "label": p.label }));
+            json!({
+                "kind": subject.kind(),
+                "sources": subject.sources().iter().map(source).collect::<Value>(),
+                "mistakes": subject.warnings().iter().map(show::mistake).collect::<Value>(),
+                "properties": property.collect::<Value>(),
+                "has_expressions": subject.has_expressions(),
+            })
+        }
+    };
+    Ok(joined(about, rest))
+}
+
+fn joined(mut a: Value, b: Value) -> Value {
+    if let (Some(a), Value::Object(b)) = (a.as_object_mut(), b) {
+        a.extend(b);
+    }
+    a
+}
+
+#[derive(Deserialize)]
+struct Look {
+    model: usize,
+    #[serde(default)]
+    path: String,
+    /// The step to look behind; the last one when it is not given.
+    here: Option<usize>,
+    #[serde(default)]
+    watches: Vec<String>,
+    /// The first row of the lanes to send; those at the end when it is not given.
+    from: Option<usize>,
+    /// How many rows.
+    rows: Option<usize>,
+}
+
+/// A part of the lanes of a path, and with `state` the state behind one of its steps and what can happen
+/// there.
+fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal> {
+    if asked.watches.len() > MOST_WATCHES {
+        return Err(Refusal::bad("too many watched expressions"));
+    }
+    let mut loaded = explorer.model(asked.model)?;
+    let compiled = loaded.compiled(&asked.watches);
+    let version = loaded.version;
+    let usable: Vec<Option<Evaluate>> = compiled.iter().map(|w| w.as_ref().ok().cloned()).collect();
+    loaded.at(&asked.path, |system, walk, far| {
+        let here = asked.here.unwrap_or(walk.len()).min(walk.len());
+        let rows = asked.rows.unwrap_or(100).min(MOST_ROWS);
+        let from = asked.from.unwrap_or_else(|| here.saturating_sub(rows / 2));
+        let shown = walk.rows(system, from..from.saturating_add(rows));
+        let row = |(at, row)| show::row(system, from + at, row, &usable);
+        let answer = json!({
+            "version": version, "length": walk.len(), "followed": far, "from": from,
+            "rows": shown.iter().enumerate().map(row).collect::<Value>(),
+            "preemptions": preemptions(walk, from), "lanes": lanes(system, walk),
+        });
+        if !state {
+            return Ok(answer);
+        }
+        let moment = walk.moment(system, here);
+        let watched = compiled.iter().map(|watch| match watch {
+            Ok(watch) => json!({ "value": watch(&moment.state) }),
+            Err(problem) => json!({ "problem": problem }),
+        });
+        Ok(joined(
+            answer,
+            json!({
+                "here": here, "cost": show::cost(walk, here),
+                "processes": show::processes(system, &moment),
+                "variables": show::variables(system, &moment.state),
+                "enabled": show::enabled(system, &moment.previews(system)),
+                "end": show::end(system, &moment), "fault": show::fault(system, moment.fault),
+                "indivisible": system.is_transient(&moment.state),
+                "watches": watched.collect::<Value>(),
+            }),
+        ))
+    })
+}
+
+/// How many preemptions there are before a row.
+fn preemptions(walk: &Walk, from: usize) -> usize {
+    let before = walk.switches().iter().take(from);
+    before.filter(|switch| **switch == preempt_core::Switch::Preemption).count()
+}
+
+#[derive(Deserialize)]
+struct Compare {
+    model: usize,
+    paths: [String; 2],
+}
+
+/// Two branches: where they part, their steps since then, and in what their states differ.
+fn compare(explorer: &Explorer, asked: &Compare) -> Result<Value, Refusal> {
+    let read = |text: &String| path::read(text).ok_or_else(|| Refusal::bad("this is no path"));
+    let (a, b) = (read(&asked.paths[0])?, read(&asked.paths[1])?);
+    let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let mut loaded = explorer.model(asked.model)?;
+    let mut sides = Vec::new();
+    let mut variables = Vec::new();
+    for text in &asked.paths {
+        let side = loaded.at(text, |system, walk, _| {
+            variables.push(system.variables(walk.state()));
+            let from = common.min(walk.len());
+            let rows = walk.rows(system, from..from + MOST_ROWS);
+            let rows =
+                rows.iter().enumerate().map(|(at, row)| show::row(system, from + at, row, &[]));
+            let moment = walk.moment(system, walk.len());
+            Ok(json!({
+                "rows": rows.collect::<Value>(), "length": walk.len(),
+                "cost": show::cost(walk, walk.len()), "end": show::end(system, &moment),
+                "processes": show::processes(system, &moment),
+                "fault": show::fault(system, moment.fault),
+            }))
+        })?;
+        sides.push(side);
+    }
+    let differences = show::changes(&changes_between(&variables[0], &variables[1]));
+    Ok(json!({ "common": common, "sides": sides, "differences": differences }))
+}
+
+#[derive(Deserialize)]
+struct Run {
+    model: usize,
+    path: String,
+    /// `nearest`, `random` or `process`.
+    mode: String,
+    until: Option<String>,
+    #[serde(default)]
+    lines: Vec<(String, u32)>,
+    process: Option<usize>,
+    steps: Option<usize>,
+    #[serde(default)]
+    seed: u64,
+}
+
+/// Goes on by itself.
+fn run(explorer: &Explorer, asked: &Run) -> Result<Value, Refusal> {
+    let mut loaded = explorer.model(asked.model)?;
+    let condition = match &asked.until {
+        Some(text) => loaded.compiled(std::slice::from_ref(text)).swap_remove(0).map(Some),
+        None => Ok(None),
+    };
+    let goal = Goal { condition: condition.map_err(Refusal::bad)?, lines: asked.lines.clone() };
+    if asked.mode == "nearest" && goal.condition.is_none() && goal.lines.is_empty() {
+        return Err(Refusal::bad("say where to go: a condition, or a breakpoint"));
+    }
+    let steps = asked.steps.unwrap_or(10_000).min(MOST_STEPS);
+    loaded.at(&asked.path, |system, walk, _| {
+        let mut seen = None;
+        let end = match asked.mode.as_str() {
+            "nearest" => {
+                let (end, states) = find::nearest(system, walk, &goal, MOST_STATES);
+                seen = Some(states);
+                end
+            }
+            "random" => find::run(system, walk, &goal, None, steps, asked.seed),
+            "process" => {
+                let Some(pid) = asked.process else {
+                    return Err(Refusal::bad("say which process"));
+                };
+                find::run(system, walk, &goal, Some(pid), steps, asked.seed)
+            }
+            _ => return Err(Refusal::bad("there is no such way to run")),
+        };
+        Ok(json!({ "path": path::write(walk.choices()), "end": end.name(), "states": seen }))
+    })
+}
+
+#[derive(Deserialize)]
+struct At {
+    model: usize,
+    path: String,
+}
+
+/// The messages of the last part of a path.
+fn chart(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
+    explorer.model(asked.model)?.at(&asked.path, |system, walk, _| {
+        let from = walk.len().saturating_sub(MOST_CHARTED);
+        let rows = walk.rows(system, from..walk.len());
+        let mut initial = Vec::new();
+        match walk.len() {
+            0 => initial = system.variables(walk.state()),
+            _ => walk.states(system, from..from + 1, &mut |_, s| initial = system.variables(s)),
+        }
+        let names = lanes(system, walk);
+        let steps = rows.into_iter().map(|row| row.step).collect();
+        let trace = Trace { initial, steps, ..Trace::default() };
+        let event = |event: Option<preempt_report::Event>| {
+            event.map(|event| json!({ "step": from + event.step, "pid": event.pid }))
+        };
+        let told = messages(&trace).into_iter().map(|message| {
+            json!({
+                "label": message.label(), "sent": event(message.sent),
+                "received": event(message.received),
+            })
+        });
+        Ok(json!({ "from": from, "lanes": names, "messages": told.collect::<Value>() }))
+    })
+}
+
+/// The processes that take part, by id.
+fn lanes(system: &dyn System, walk: &Walk) -> Value {
+    let moved = walk.steps().iter().flat_map(|step| [Some(step.process), step.partner]);
+    let mut pids: Vec<usize> = moved.flatten().map(|process| process.index()).collect();
+    pids.extend(0..system.process_count(walk.state()));
+    pids.sort_unstable();
+    pids.dedup();
+    let name = |pid: &usize| {
+        let id = preempt_core::ProcessId(u16::try_from(*pid).unwrap_or(u16::MAX));
+        let alive = *pid < system.process_count(walk.state());
+        let name =
+            if alive { system.process_name(walk.state(), id) } else { format!("process {pid}") };
+        json!({ "pid": pid, "name": name })
+    };
+    pids.iter().map(name).collect()
+}
+
+#[derive(Deserialize)]
+struct Graph {
+    model: usize,
+    path: String,
+    levels: usize,
+    #[serde(default)]
+    merge: Vec<String>,
+    /// A counterexample to highlight.
+    trace: Option<String>,
+}
+
+/// The reachable graph around the end of a path.
+fn around(explorer: &Explorer, asked: &Graph) -> Result<Value, Refusal> {
+    let mut loaded = explorer.model(asked.model)?;
+    let marked = match &asked.trace {
+        Some(trace) => states_of(&mut loaded, trace)?.into_iter().collect(),
+        None => HashSet::new(),
+    };
+    loaded.at(&asked.path, |system, walk, _| {
+        let levels = asked.levels.min(MOST_LEVELS);
+        let what = graph::Around { levels, merge: &asked.merge, marked: &marked };
+        Ok(graph::around(system, walk, &what))
+    })
+}
+
+/// The states of the last part of a path, the one at its end included.
+fn states_of(loaded: &mut Loaded, path: &str) -> Result<Vec<Vec<u8>>, Refusal> {
+    loaded.at(path, |system, walk, _| {
+        let mut states = Vec::new();
+        let from = walk.len().saturating_sub(MOST_READ);
+        walk.states(system, from..walk.len(), &mut |_, state| states.push(state.to_vec()));
+        if walk.broken().is_none() || walk.len() == 0 {
+            states.push(walk.state().to_vec());
+        }
+        Ok(states)
+    })
+}
+
+/// The automata, with where they are at the end of a path.
+fn automata(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
+    let (states, subject) = {
+        let mut loaded = explorer.model(asked.model)?;
+        (states_of(&mut loaded, &asked.path)?, loaded.subject()?)
+    };
+    let list = subject.automata(&states);
+    Ok(json!({ "automata": list.iter().map(graph::automaton).collect::<Value>() }))
+}
+
+#[derive(Deserialize)]
+struct Carry {
+    model: usize,
+    path: String,
+    version: u64,
+}
+
+/// A path through an earlier version of a model, in the present one.
+fn carry(explorer: &Explorer, asked: &Carry) -> Result<Value, Refusal> {
+    let mut loaded = explorer.model(asked.model)?;
+    let carried = loaded.carry_over(&asked.path, asked.version)?;
+    Ok(json!({
+        "path": carried.path, "kept": carried.kept, "of": carried.of, "version": loaded.version,
+    }))
+}
+
+#[derive(Deserialize)]
+struct Bookmarks {
+    model: usize,
+    bookmarks: Value,
+}
+
+/// Keeps what the page wants to find again.
+fn bookmarks(explorer: &Explorer, asked: Bookmarks) -> Result<Value, Refusal> {
+    if asked.bookmarks.to_string().len() > LARGEST_BOOKMARKS {
+        return Err(Refusal::bad("too many bookmarks"));
+    }
+    explorer.model(asked.model)?.bookmarks = asked.bookmarks;
+    Ok(json!({}))
+}
+
+#[derive(Deserialize)]
+struct Check {
+    model: usize,
+    #[serde(default)]
+    property: String,
+    formula: Option<String>,
+    bound: Option<u32>,
+    #[serde(default)]
+    iterate: bool,
+    #[serde(default)]
+    fair: bool,
+    /// Megabytes.
+    memory: Option<u64>,
+    seconds: Option<f64>,
+}
+
+/// Starts a check.
+fn check(explorer: &Arc<Explorer>, asked: Check) -> Result<Value, Refusal> {
+    let (subject, version) = {
+        let loaded = explorer.model(asked.model)?;
+        (loaded.subject()?, loaded.version)
+    };
+    let time = match asked.seconds {
+        Some(seconds) => match Duration::try_from_secs_f64(seconds) {
+            Ok(time) if !time.is_zero() => Some(time),
+            _ => return Err(Refusal::bad("the time limit must be a positive number of seconds")),
+        },
+        None => None,
+    };
+    if asked.memory == Some(0) {
+        return Err(Refusal::bad("the memory limit must be a positive number of megabytes"));
+    }
+    let question = Question {
+        property: asked.property,
+        formula: asked.formula,
+        bound: asked.bound,
+        iterate: asked.iterate,
+        fair: asked.fair,
+        memory: asked.memory.map(|megabytes| megabytes.saturating_mul(1 << 20)),
+    };
+    let id = checks::start(explorer, (asked.model, version), subject, question, time)?;
+    Ok(json!({ "check": id }))
+}
+
+#[derive(Deserialize)]
+struct Cancel {
+    check: u64,
+}

@@ -1,0 +1,328 @@
+//! The models of one server: each with its newest version, the walks through it, and its watches.
+//!
+//! **Invariant:** walks and compiled expressions belong to the current version of their model; a reload
+//! drops them. The version before it is kept, so that a path through it can be carried over.
+
+use crate::path;
+use crate::subject::{Evaluate, Mistake, Origin, Subject};
+use crate::walk::{OutOfTime, Walk};
+use preempt_core::System;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::broadcast;
+
+/// What a request may take to follow a path.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How many walks of a model are remembered: those that are being compared, and a few more.
+const MOST_WALKS: usize = 4;
+
+/// Steps that are quicker taken again than kept.
+const NEAR: usize = 64;
+
+/// How many compiled expressions of a model are remembered.
+const MOST_EXPRESSIONS: usize = 64;
+
+/// A request that cannot be answered.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// As HTTP has it.
+    pub(crate) status: u16,
+    /// One sentence.
+    pub(crate) message: String,
+}
+
+impl Refusal {
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
+        Refusal { status: 400, message: message.into() }
+    }
+}
+
+impl From<OutOfTime> for Refusal {
+    fn from(_: OutOfTime) -> Self {
+        Refusal { status: 503, message: "the path takes too long to follow".into() }
+    }
+}
+
+/// See the module's text.
+pub(crate) struct Explorer {
+    models: Vec<Slot>,
+    /// What open pages are told: changes of files, progress of checks.
+    events: broadcast::Sender<String>,
+    /// How each running check is ended.
+    running: Mutex<HashMap<u64, Arc<AtomicBool>>>,
+    next_check: AtomicU64,
+}
+
+struct Slot {
+    origin: Box<dyn Origin>,
+    loaded: Mutex<Loaded>,
+}
+
+/// A model as it was last read.
+pub(crate) struct Loaded {
+    pub(crate) version: u64,
+    stamp: u64,
+    pub(crate) subject: Result<Arc<dyn Subject>, Vec<Mistake>>,
+    /// The last version that could be read, before this one.
+    previous: Option<(u64, Arc<dyn Subject>)>,
+    walks: Vec<Walk>,
+    expressions: Vec<(String, Result<Evaluate, String>)>,
+    /// What the page keeps here, so that it survives being closed.
+    pub(crate) bookmarks: Value,
+}
+
+impl Explorer {
+    /// Reads all models. One that cannot be read is shown with its mistakes.
+    pub(crate) fn new(origins: Vec<Box<dyn Origin>>) -> Self {
+        let slot = |origin: Box<dyn Origin>| {
+            let subject = origin.load();
+            let loaded = Loaded {
+                version: 1,
+                stamp: origin.stamp(),
+                subject,
+                previous: None,
+                walks: Vec::new(),
+                expressions: Vec::new(),
+                bookmarks: json!([]),
+            };
+            Slot { origin, loaded: Mutex::new(loaded) }
+        };
+        Explorer {
+            models: origins.into_iter().map(slot).collect(),
+            events: broadcast::channel(256).0,
+            running: Mutex::default(),
+            next_check: AtomicU64::new(1),
+        }
+    }
+
+    /// What open pages are told from now on.
+    pub(crate) fn listen(&self) -> broadcast::Receiver<String> {
+        self.events.subscribe()
+    }
+
+    /// Tells all open pages.
+    pub(crate) fn tell(&self, event: &Value) {
+        // Nobody may be listening.
+        let _ = self.events.send(event.to_string());
+    }
+
+    /// The names of the models.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.models.iter().map(|slot| slot.origin.name()).collect()
+    }
+
+    /// A model by its number.
+    pub(crate) fn model(&self, number: usize) -> Result<MutexGuard<'_, Loaded>, Refusal> {
+        let slot = self.models.get(number);
+        let slot = slot.ok_or(Refusal { status: 404, message: "there is no such model".into() })?;
+        Ok(slot.loaded.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads again what changed on disk, and tells the pages.
+    pub(crate) fn reload_changed(&self) {
+        for (number, slot) in self.models.iter().enumerate() {
+            let stamp = slot.origin.stamp();
+            if stamp == self.model(number).map_or(stamp, |loaded| loaded.stamp) {
+                continue;
+            }
+            let subject = slot.origin.load();
+            let Ok(mut loaded) = self.model(number) else { continue };
+            // The files that it includes may be others now.
+            loaded.stamp = slot.origin.stamp();
+            if let Ok(old) = &loaded.subject {
+                loaded.previous = Some((loaded.version, old.clone()));
+            }
+            loaded.version += 1;
+            loaded.subject = subject;
+            loaded.walks.clear();
+            loaded.expressions.clear();
+            let version = loaded.version;
+            drop(loaded);
+            self.tell(&json!({ "event": "changed", "model": number, "version": version }));
+        }
+    }
+
+    /// A number for a new check, and the flag that ends it.
+    pub(crate) fn begin_check(&self) -> (u64, Arc<AtomicBool>) {
+        let id = self.next_check.fetch_add(1, Ordering::Relaxed);
+        let flag = Arc::new(AtomicBool::new(false));
+        self.checks().insert(id, flag.clone());
+        (id, flag)
+    }
+
+    /// The check is over.
+    pub(crate) fn end_check(&self, id: u64) {
+        self.checks().remove(&id);
+    }
+
+    /// How many checks are running.
+    pub(crate) fn running(&self) -> usize {
+        self.checks().len()
+    }
+
+    /// Asks a check to end; false if it is over already.
+    pub(crate) fn cancel(&self, id: u64) -> bool {
+        let flag = self.checks().get(&id).cloned();
+        flag.inspect(|flag| flag.store(true, Ordering::Relaxed)).is_some()
+    }
+
+    /// Asks all checks to end.
+    pub(crate) fn cancel_all(&self) {
+        self.checks().values().for_each(|flag| flag.store(true, Ordering::Relaxed));
+    }
+
+    fn checks(&self) -> MutexGuard<'_, HashMap<u64, Arc<AtomicBool>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Loaded {
+    /// The model, if it could be read.
+    pub(crate) fn subject(&self) -> Result<Arc<dyn Subject>, Refusal> {
+        self.subject.clone().map_err(|mistakes| {
+            let first = mistakes.first().map_or("it cannot be read", |m| m.message.as_str());
+            Refusal { status: 409, message: format!("the model has mistakes: {first}") }
+        })
+    }
+
+    /// Goes along a path, and calls `visit` at its end, or as far as it can be followed.
+    pub(crate) fn at<R>(
+        &mut self,
+        text: &str,
+        visit: impl FnOnce(&dyn System, &mut Walk, usize) -> Result<R, Refusal>,
+    ) -> Result<R, Refusal> {
+        let choices = path::read(text).ok_or_else(|| Refusal::bad("this is no path"))?;
+        let subject = self.subject()?;
+        let best = (0..self.walks.len()).max_by_key(|at| self.walks[*at].common(&choices));
+        // A walk that goes on much further stays as it is, for whoever is there.
+        let near =
+            best.filter(|at| self.walks[*at].common(&choices) + NEAR >= self.walks[*at].len());
+        let mut walk = near.map(|at| self.walks.remove(at));
+        let (mut visit, mut result) = (Some(visit), None);
+        subject.explore(&mut |system| {
+            let Some(visit) = visit.take() else { return };
+            let walk = walk.get_or_insert_with(|| match best.filter(|_| near.is_none()) {
+                Some(at) => self.walks[at].copy(system, self.walks[at].common(&choices)),
+                None => Walk::new(system),
+            });
+            let far = walk.go(system, &choices, Instant::now() + PATIENCE);
+            result = Some(far.map_err(Refusal::from).and_then(|far| visit(system, walk, far)));
+        });
+        // The one used last is the last one.
+        self.walks.extend(walk);
+        let excess = self.walks.len().saturating_sub(MOST_WALKS);
+        self.walks.drain(..excess);
+        result.unwrap_or_else(|| Err(Refusal::bad("the model cannot be executed")))
+    }
+
+    /// Expressions, prepared once.
+    pub(crate) fn compiled(&mut self, texts: &[String]) -> Vec<Result<Evaluate, String>> {
+        let subject = match self.subject() {
+            Ok(subject) => subject,
+            Err(refusal) => return texts.iter().map(|_| Err(refusal.message.clone())).collect(),
+        };
+        let mut compiled = Vec::with_capacity(texts.len());
+        for text in texts {
+            if let Some((_, known)) = self.expressions.iter().find(|(known, _)| known == text) {
+                compiled.push(known.clone());
+                continue;
+            }
+            let new = subject.compile(text);
+            if self.expressions.len() >= MOST_EXPRESSIONS {
+                drop(self.expressions.remove(0));
+            }
+            self.expressions.push((text.clone(), new.clone()));
+            compiled.push(new);
+        }
+        compiled
+    }
+
+    /// Carries a path over from an earlier version: the same processes take the same statements, as far
+    /// as that goes. Says how many steps of how many.
+    pub(crate) fn carry_over(&mut self, text: &str, version: u64) -> Result<Carried, Refusal> {
+        let choices = path::read(text).ok_or_else(|| Refusal::bad("this is no path"))?;
+        let old = match &self.previous {
+            _ if version == self.version => Some(self.subject()?),
+            Some((known, subject)) if *known == version => Some(subject.clone()),
+            _ => None,
+        };
+        let Some(old) = old else {
+            return Ok(Carried { path: String::new(), kept: 0, of: choices.len() });
+        };
+        let mut told = Vec::new();
+        let mut failed = None;
+        old.explore(&mut |system| {
+            let mut walk = Walk::new(system);
+            match walk.go(system, &choices, Instant::now() + PATIENCE) {
+                Ok(_) => told = signatures(system, &walk),
+                Err(OutOfTime) => failed = Some(OutOfTime),
+            }
+        });
+        if let Some(out_of_time) = failed {
+            return Err(out_of_time.into());
+        }
+        let of = choices.len();
+        self.at("", |system, walk, _| {
+            let kept = follow(system, walk, &told);
+            Ok(Carried { path: path::write(walk.choices()), kept, of })
+        })
+    }
+}
+
+/// A path carried over to another version of its model.
+pub(crate) struct Carried {
+    pub(crate) path: String,
+    pub(crate) kept: usize,
+    pub(crate) of: usize,
+}
+
+/// What a step is recognised by in another version: who takes it, what it says, and which of several
+/// such steps it is.
+pub(crate) struct Signature {
+    pub(crate) pid: usize,
+    pub(crate) partner: Option<usize>,
+    pub(crate) text: String,
+    pub(crate) nth: usize,
+}
+
+fn signatures(system: &dyn System, walk: &Walk) -> Vec<Signature> {
+    let mut list = Vec::with_capacity(walk.len());
+    let mut enabled = preempt_core::Enabled::new();
+    walk.states(system, 0..walk.len(), &mut |at, state| {
+        let step = walk.steps()[at];
+        let text = system.describe(state, step).2;
+        enabled.clear();
+        system.enabled(&mut state.to_vec(), &mut enabled);
+        let alike = |other: &&preempt_core::Step| {
+            other.process == step.process && system.describe(state, **other).2 == text
+        };
+        let earlier = enabled.steps().iter().take_while(|other| **other != step);
+        let nth = earlier.filter(alike).count();
+        let partner = step.partner.map(|partner| partner.index());
+        list.push(Signature { pid: step.process.index(), partner, text, nth });
+    });
+    list
+}
+
+/// Takes steps that look like these, as far as there are any; says how many.
+pub(crate) fn follow(system: &dyn System, walk: &mut Walk, signatures: &[Signature]) -> usize {
+    for (at, wanted) in signatures.iter().enumerate() {
+        let fits = |step: &preempt_core::Step| {
+            step.process.index() == wanted.pid
+                && step.partner.map(|partner| partner.index()) == wanted.partner
+                && system.describe(walk.state(), *step).2 == wanted.text
+        };
+        let steps = walk.enabled().steps().iter().enumerate();
+        let fitting: Vec<usize> = steps.filter(|(_, step)| fits(step)).map(|(at, _)| at).collect();
+        let choice = fitting.get(wanted.nth).or(fitting.first());
+        match choice {
+            Some(choice) => walk.take(system, *choice as u32),
+            None => return at,
+        };
+    }
+    signatures.len()
+}

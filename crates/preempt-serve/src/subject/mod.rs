@@ -1,0 +1,142 @@
+//! What can be walked through: a system, with its sources, its properties and its expressions.
+//!
+//! Everything that knows a language is behind [`Subject`]; the rest of the crate sees states and steps.
+
+pub mod automata;
+pub(crate) mod boolean;
+pub(crate) mod promela;
+pub(crate) mod typed;
+
+use preempt_core::{Claim, System};
+use preempt_report::Source;
+use preempt_verify::{Control, Error};
+use std::sync::Arc;
+
+/// The value of an expression in a state; `None` where it has none.
+pub type Evaluate = Arc<dyn Fn(&[u8]) -> Option<i64> + Send + Sync>;
+
+/// A model or program that can be walked through.
+pub trait Subject: Send + Sync {
+    /// What it is, such as `Promela model`.
+    fn kind(&self) -> &'static str;
+
+    /// The texts that steps point into.
+    fn sources(&self) -> &[Source];
+
+    /// What its author should know, though it can be walked through.
+    fn warnings(&self) -> &[Mistake] {
+        &[]
+    }
+
+    /// Calls `visit` with the system. A step that takes very long is given up.
+    fn explore(&self, visit: &mut dyn FnMut(&dyn System));
+
+    /// The properties that can be checked.
+    fn properties(&self) -> Vec<Choice>;
+
+    /// Checks a property.
+    fn check(&self, question: &Question, control: &Control<'_>) -> Result<Vec<Claim>, Error>;
+
+    /// Whether there are expressions to watch, and formulas to check.
+    fn has_expressions(&self) -> bool {
+        false
+    }
+
+    /// Prepares an expression; the error says what is wrong with it.
+    fn compile(&self, _expression: &str) -> Result<Evaluate, String> {
+        Err("only Promela models have expressions".into())
+    }
+
+    /// Its automata, with the states marked that they are in. `states` are those of the path, all but the
+    /// last in front of a step.
+    fn automata(&self, _states: &[Vec<u8>]) -> Vec<automata::Automaton> {
+        Vec::new()
+    }
+}
+
+/// Where a subject comes from, so that it can be read again when it changes.
+pub trait Origin: Send + Sync {
+    /// The name to show.
+    fn name(&self) -> String;
+
+    /// Reads it.
+    fn load(&self) -> Result<Arc<dyn Subject>, Vec<Mistake>>;
+
+    /// Something that differs after a change on disk.
+    fn stamp(&self) -> u64 {
+        0
+    }
+}
+
+/// Something wrong with a source, or worth knowing about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mistake {
+    /// Whether the model is refused for it.
+    pub is_error: bool,
+    /// A stable code such as `P0012`; empty if there is none.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+    /// The source file.
+    pub file: String,
+    /// Line, from 1; 0 when unknown.
+    pub line: u32,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+}
+
+impl Mistake {
+    /// A sentence without a place.
+    pub fn plain(message: impl Into<String>) -> Self {
+        Mistake {
+            is_error: true,
+            code: String::new(),
+            message: message.into(),
+            file: String::new(),
+            line: 0,
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// A property to choose from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// What a request names it by.
+    pub id: String,
+    /// What people read.
+    pub label: String,
+}
+
+/// What is to be checked.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// One of [`Subject::properties`].
+    pub property: String,
+    /// A formula instead.
+    pub formula: Option<String>,
+    /// At most so many preemptions.
+    pub bound: Option<u32>,
+    /// Bounds 0, 1, 2, … one after the other.
+    pub iterate: bool,
+    /// Only executions in which no process that can always move is ignored for ever.
+    pub fair: bool,
+    /// Memory limit in bytes.
+    pub memory: Option<u64>,
+}
+
+impl Question {
+    fn request(&self) -> preempt_verify::Request {
+        use preempt_verify::Preemptions;
+        preempt_verify::Request {
+            preemptions: match (self.iterate, self.bound) {
+                (true, last) => Preemptions::Iterate { last, extra: 0 },
+                (false, Some(bound)) => Preemptions::AtMost(bound),
+                (false, None) => Preemptions::Any,
+            },
+            fair: self.fair,
+            memory: self.memory,
+            ..preempt_verify::Request::default()
+        }
+    }
+}

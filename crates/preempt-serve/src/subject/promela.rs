@@ -1,0 +1,336 @@
+//! Promela models. The only file here that knows their intermediate form is [`super::automata`].
+
+use super::{Choice, Evaluate, Mistake, Origin, Question, Subject, automata};
+use preempt_core::{Claim, System};
+use preempt_promela::interpret::Interpreter;
+use preempt_promela::ir::{ExprId, Program};
+use preempt_promela::model::{Formula, Ltl, Model};
+use preempt_promela::syntax::diagnostic::Diagnostic;
+use preempt_promela::syntax::span::SourceMap;
+use preempt_promela::syntax::{ParseOptions, parse, parse_formula};
+use preempt_report::Source;
+use preempt_verify::promela::{Checker, Property, Selection, Settings, observed, select};
+use preempt_verify::{Control, Error};
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A step that takes longer is given up.
+const LONGEST_STEP: Duration = Duration::from_secs(3);
+
+/// Longer expressions are refused.
+const LONGEST_EXPRESSION: usize = 4_000;
+
+/// Larger files are no models.
+const LARGEST_FILE: u64 = 16 << 20;
+
+/// A model on disk.
+pub struct PromelaFile {
+    path: PathBuf,
+    defines: Vec<(String, String)>,
+    settings: Settings,
+    /// The files it included when it was last read.
+    included: Mutex<Vec<PathBuf>>,
+}
+
+impl PromelaFile {
+    /// A model, its `-D` options, and how it is made runnable.
+    pub fn new(path: PathBuf, defines: Vec<(String, String)>, settings: Settings) -> Self {
+        PromelaFile { path, defines, settings, included: Mutex::default() }
+    }
+}
+
+impl Origin for PromelaFile {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn load(&self) -> Result<Arc<dyn Subject>, Vec<Mistake>> {
+        let text = read(&self.path).map_err(|error| {
+            vec![Mistake::plain(format!("cannot read {}: {error}", self.path.display()))]
+        })?;
+        let included = Mutex::new(Vec::new());
+        let loader = |including: &str, name: &str| {
+            let path = Path::new(including).parent().unwrap_or(Path::new("")).join(name);
+            included.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
+            read(&path)
+        };
+        let options = ParseOptions { defines: self.defines.clone(), loader: &loader };
+        let parsed = parse(&self.path.to_string_lossy(), text, &options);
+        *self.included.lock().unwrap_or_else(PoisonError::into_inner) =
+            included.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mistakes = mistakes(&parsed.diagnostics, &parsed.sources);
+        let model = parsed.model.ok_or(mistakes.clone())?;
+        let sources = shown_sources(&model.sources, &self.path);
+        let subject = PromelaModel::new(model, self.settings, sources, mistakes)?;
+        Ok(Arc::new(subject))
+    }
+
+    fn stamp(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let included = self.included.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for path in std::iter::once(&self.path).chain(&included) {
+            let known = std::fs::metadata(path).ok();
+            known.as_ref().and_then(|data| data.modified().ok()).hash(&mut hasher);
+            known.map(|data| data.len()).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > LARGEST_FILE {
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, "it is too large"));
+    }
+    Ok(text)
+}
+
+/// The text of the model, and of what it includes from its own folder or below. Steps may point into
+/// other files, too, but those are not shown.
+fn shown_sources(sources: &SourceMap, main: &Path) -> Vec<Source> {
+    let folder = main.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
+    let is_near = |name: &str| {
+        let path = Path::new(name).canonicalize().ok();
+        path.zip(folder.as_ref()).is_some_and(|(path, folder)| path.starts_with(folder))
+    };
+    let shown = sources
+        .files
+        .iter()
+        .enumerate()
+        .filter(|(at, file)| *at == 0 || file.included_at.is_some() && is_near(&file.name));
+    shown.map(|(_, file)| Source { file: file.name.clone(), text: file.text.clone() }).collect()
+}
+
+/// Diagnostics, as a page shows them.
+fn mistakes(diagnostics: &[Diagnostic], sources: &SourceMap) -> Vec<Mistake> {
+    let place = |found: &Diagnostic| {
+        let span = sources.use_site(found.primary);
+        match sources.files.get(span.file.0 as usize) {
+            Some(file) => (file.name.clone(), sources.line_column(span).0),
+            None => (String::new(), 0),
+        }
+    };
+    let mistake = |found: &Diagnostic| {
+        let (file, line) = place(found);
+        let suggestion = found.suggestion.iter().cloned();
+        Mistake {
+            is_error: found.is_error(),
+            code: found.code.into(),
+            message: found.message.clone(),
+            file,
+            line,
+            notes: found.notes.iter().cloned().chain(suggestion).collect(),
+        }
+    };
+    diagnostics.iter().map(mistake).collect()
+}
+
+/// A refusal as mistakes.
+fn refused(error: Error) -> Vec<Mistake> {
+    match error {
+        Error::Promela(refusal) => mistakes(&refusal.diagnostics, &refusal.sources),
+        other => vec![Mistake::plain(other.to_string())],
+    }
+}
+
+/// A model, ready to be walked through.
+struct PromelaModel {
+    model: Model,
+    settings: Settings,
+    interpreter: Arc<Interpreter>,
+    sources: Vec<Source>,
+    warnings: Vec<Mistake>,
+}
+
+impl PromelaModel {
+    fn new(
+        model: Model,
+        settings: Settings,
+        sources: Vec<Source>,
+        warnings: Vec<Mistake>,
+    ) -> Result<Self, Vec<Mistake>> {
+        let interpreter = observed(&model, &settings, &Control::new()).map_err(refused)?;
+        Ok(PromelaModel { model, settings, interpreter: Arc::new(interpreter), sources, warnings })
+    }
+
+    /// An interpreter for the model with one more formula, if its states are those of the model.
+    fn with_formula(&self, formula: Formula) -> Result<Interpreter, String> {
+        let mut model = self.model.clone();
+        let text = String::new();
+        model.formulas.push(Ltl { name: None, formula, text, span: Default::default() });
+        let interpreter =
+            observed(&model, &self.settings, &Control::new()).map_err(|error| error.to_string())?;
+        match same_states(self.interpreter.program(), interpreter.program()) {
+            true => Ok(interpreter),
+            false => Err("this looks at a place between statements that are one step here; \
+                          start with --no-merge to see it"
+                .into()),
+        }
+    }
+}
+
+/// Whether the states of two programs mean the same.
+fn same_states(a: &Program, b: &Program) -> bool {
+    a.moves.len() == b.moves.len()
+        && a.layout.globals_end == b.layout.globals_end
+        && a.proctypes.len() == b.proctypes.len()
+        && a.proctypes
+            .iter()
+            .zip(&b.proctypes)
+            .all(|(a, b)| a.states.len() == b.states.len() && a.frame.length == b.frame.length)
+}
+
+impl Subject for PromelaModel {
+    fn kind(&self) -> &'static str {
+        "Promela model"
+    }
+
+    fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    fn warnings(&self) -> &[Mistake] {
+        &self.warnings
+    }
+
+    fn explore(&self, visit: &mut dyn FnMut(&dyn System)) {
+        if !self.interpreter.program().has_loops_in_steps() {
+            return visit(&*self.interpreter);
+        }
+        // Once a step was given up, all others are: each request gets an interpreter of its own.
+        let control = Control::new().time(LONGEST_STEP);
+        match observed(&self.model, &self.settings, &control) {
+            Ok(interpreter) => visit(&interpreter),
+            Err(_) => visit(&*self.interpreter),
+        }
+    }
+
+    fn properties(&self) -> Vec<Choice> {
+        let choice = |id: String, label: String| Choice { id, label };
+        let mut list = Vec::new();
+        for index in 0..self.model.formulas.len() {
+            let name = Property::formula_name(&self.model, index);
+            let text = self.model.formulas[index].text.split_whitespace().collect::<Vec<_>>();
+            list.push(choice(format!("ltl:{name}"), format!("ltl {name}: {}", text.join(" "))));
+        }
+        for claim in &self.model.claims {
+            let name = claim.name.clone().unwrap_or_default();
+            let label = format!("never claim {name} is not completed").replace("  ", " ");
+            list.push(choice(format!("claim:{name}"), label));
+            let label = format!("never claim {name} accepts no execution").replace("  ", " ");
+            list.push(choice(format!("accepting:{name}"), label));
+        }
+        list.push(choice("safety".into(), "assertions and invalid ends".into()));
+        list.push(choice("acceptance".into(), "no cycle through accept labels".into()));
+        list.push(choice("non_progress".into(), "no cycle without progress".into()));
+        list
+    }
+
+    fn check(&self, question: &Question, control: &Control<'_>) -> Result<Vec<Claim>, Error> {
+        let mut model = self.model.clone();
+        let selected = match selection(question) {
+            Some(selection) => select(&mut model, &selection)?,
+            None => {
+                let message = format!("there is no property `{}`", question.property);
+                return Err(Error::Request(message));
+            }
+        };
+        let request = question.request();
+        let checker =
+            Checker { model: &model, settings: &self.settings, request: &request, control };
+        selected.into_iter().map(|property| Ok(checker.check(property)?.claim)).collect()
+    }
+
+    fn has_expressions(&self) -> bool {
+        true
+    }
+
+    fn compile(&self, expression: &str) -> Result<Evaluate, String> {
+        if expression.len() > LONGEST_EXPRESSION {
+            return Err("the expression is too long".into());
+        }
+        let formula = parse_formula(expression, &self.model).map_err(|errors| {
+            let messages = errors.diagnostics.iter().map(|found| found.message.clone());
+            messages.collect::<Vec<_>>().join("; ")
+        })?;
+        if is_temporal(&formula) {
+            return Err("temporal operators speak of executions: check it as a property".into());
+        }
+        let interpreter = self.with_formula(formula.clone())?;
+        let uses = interpreter.program().formulas.last();
+        let propositions: Vec<ExprId> = uses.map_or(Vec::new(), |uses| {
+            let ids = uses.propositions.iter();
+            ids.map(|index| interpreter.program().propositions[*index as usize]).collect()
+        });
+        Ok(Arc::new(move |state| {
+            let mut leaves = propositions.iter();
+            value(&formula, &mut || {
+                leaves.next().and_then(|leaf| interpreter.evaluate(state, *leaf))
+            })
+            .map(i64::from)
+        }))
+    }
+
+    fn automata(&self, states: &[Vec<u8>]) -> Vec<automata::Automaton> {
+        automata::of(&self.model, &self.interpreter, states)
+    }
+}
+
+/// What the command line would call the question; `None` if there is no such property.
+fn selection(question: &Question) -> Option<Selection> {
+    let selection = Selection::default();
+    if let Some(formula) = &question.formula {
+        return Some(Selection { formula: Some(formula.clone()), ..selection });
+    }
+    let named = |name: &str| (!name.is_empty()).then(|| name.to_string());
+    Some(match question.property.split_once(':') {
+        None => match question.property.as_str() {
+            "safety" => Selection { no_claim: true, ..selection },
+            "acceptance" => Selection { no_claim: true, acceptance: true, ..selection },
+            "non_progress" => Selection { non_progress: true, ..selection },
+            _ => return None,
+        },
+        Some(("ltl", name)) => Selection { ltl: named(name), ..selection },
+        Some(("claim", name)) => Selection { claim: named(name), ..selection },
+        Some(("accepting", name)) => {
+            Selection { claim: named(name), acceptance: true, ..selection }
+        }
+        Some(_) => return None,
+    })
+}
+
+fn is_temporal(formula: &Formula) -> bool {
+    match formula {
+        Formula::Prop(_) | Formula::Const(_) => false,
+        Formula::Not(a) => is_temporal(a),
+        Formula::And(a, b)
+        | Formula::Or(a, b)
+        | Formula::Implies(a, b)
+        | Formula::Equivalent(a, b) => is_temporal(a) || is_temporal(b),
+        _ => true,
+    }
+}
+
+/// The value of a formula without temporal operators; `leaf` gives the values of its state expressions from
+/// left to right. All of them are asked for, so that each gets its own.
+fn value(formula: &Formula, leaf: &mut dyn FnMut() -> Option<i32>) -> Option<i32> {
+    let mut both = |a: &Formula, b: &Formula| {
+        let (a, b) = (value(a, leaf), value(b, leaf));
+        Some((a? != 0, b? != 0))
+    };
+    Some(match formula {
+        Formula::Prop(_) => leaf()?,
+        Formula::Const(value) => i32::from(*value),
+        Formula::And(a, b) => both(a, b).map(|(a, b)| i32::from(a && b))?,
+        Formula::Or(a, b) => both(a, b).map(|(a, b)| i32::from(a || b))?,
+        Formula::Implies(a, b) => both(a, b).map(|(a, b)| i32::from(!a || b))?,
+        Formula::Equivalent(a, b) => both(a, b).map(|(a, b)| i32::from(a == b))?,
+        Formula::Not(a) => i32::from(value(a, leaf)? == 0),
+        _ => return None,
+    })
+}

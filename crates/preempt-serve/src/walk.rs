@@ -1,0 +1,318 @@
+//! One execution in the making: a path, with enough of its states kept to go anywhere along it quickly.
+//!
+//! Every [`STRIDE`]th state is kept. A request names a whole path; what it shares with the path walked
+//! before is not executed again, so that one more step costs one step, however long the path is.
+//!
+//! **Invariant:** `state` is the state behind `steps`, or the one in front of the last step if that step
+//! has no successor (`broken`); `enabled` holds its steps, none where the execution is broken.
+
+use preempt_core::{
+    Change, Enabled, Outcome, ProcessId, Step, Switch, System, TraceStep, changes_between,
+    classify, describe_step,
+};
+use std::ops::Range;
+use std::time::Instant;
+
+/// How many steps lie between two states that are kept.
+const STRIDE: usize = 32;
+
+/// How often a long walk looks at the clock.
+const LOOK_EVERY: usize = 256;
+
+/// See the module's text.
+pub(crate) struct Walk {
+    choices: Vec<u32>,
+    steps: Vec<Step>,
+    switches: Vec<Switch>,
+    /// Which steps violated something, and what.
+    faults: Vec<(usize, u32)>,
+    /// The states in front of steps 0, [`STRIDE`], 2·[`STRIDE`], …
+    kept: Vec<Vec<u8>>,
+    state: Vec<u8>,
+    enabled: Enabled,
+    /// What is wrong with the start, or with the last step, which has no successor.
+    broken: Option<u32>,
+}
+
+/// A step of the path, as the lanes show it.
+pub(crate) struct Row {
+    pub(crate) step: TraceStep,
+    /// The fault behind it, if it violated something.
+    pub(crate) fault: Option<u32>,
+    /// The state it led to; the one before it if it has no successor.
+    pub(crate) state: Vec<u8>,
+}
+
+/// One point of a walk: a state with what can happen there.
+pub(crate) struct Moment {
+    pub(crate) state: Vec<u8>,
+    pub(crate) enabled: Enabled,
+    /// Who moved last.
+    last: Option<ProcessId>,
+    /// What the last step violated.
+    pub(crate) fault: Option<u32>,
+    /// The last step has no successor, and this is the state in front of it.
+    pub(crate) broken: bool,
+}
+
+/// A step that could be taken now.
+pub(crate) struct Preview {
+    pub(crate) step: TraceStep,
+    pub(crate) fault: Option<u32>,
+    /// The step violates something and leads nowhere.
+    pub(crate) broken: bool,
+}
+
+impl Walk {
+    /// At the initial state.
+    pub(crate) fn new(system: &dyn System) -> Self {
+        let mut walk = Walk {
+            choices: Vec::new(),
+            steps: Vec::new(),
+            switches: Vec::new(),
+            faults: Vec::new(),
+            kept: Vec::new(),
+            state: Vec::new(),
+            enabled: Enabled::new(),
+            broken: None,
+        };
+        let outcome = system.initial(&mut walk.state);
+        match outcome {
+            Outcome::Done | Outcome::Violated(_) => {
+                system.enabled(&mut walk.state, &mut walk.enabled)
+            }
+            Outcome::Broken(fault) => walk.broken = Some(fault),
+        }
+        walk
+    }
+
+    pub(crate) fn choices(&self) -> &[u32] {
+        &self.choices
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    pub(crate) fn switches(&self) -> &[Switch] {
+        &self.switches
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub(crate) fn state(&self) -> &[u8] {
+        &self.state
+    }
+
+    pub(crate) fn enabled(&self) -> &Enabled {
+        &self.enabled
+    }
+
+    pub(crate) fn broken(&self) -> Option<u32> {
+        self.broken
+    }
+
+    /// What the last step violated.
+    pub(crate) fn last_fault(&self) -> Option<u32> {
+        let last = self.faults.last().filter(|(at, _)| at + 1 == self.steps.len());
+        self.broken.or(last.map(|(_, fault)| *fault))
+    }
+
+    fn last_mover(&self) -> Option<ProcessId> {
+        self.steps.last().map(Step::mover)
+    }
+
+    /// How many steps this walk and a path have in common.
+    pub(crate) fn common(&self, choices: &[u32]) -> usize {
+        self.choices.iter().zip(choices).take_while(|(a, b)| a == b).count()
+    }
+
+    /// Goes to the end of a path, or as far as it can be followed; says how far.
+    pub(crate) fn go(
+        &mut self,
+        system: &dyn System,
+        choices: &[u32],
+        deadline: Instant,
+    ) -> Result<usize, OutOfTime> {
+        self.back_to(system, self.common(choices));
+        for (at, choice) in choices.iter().enumerate().skip(self.len()) {
+            if at % LOOK_EVERY == 0 && Instant::now() >= deadline {
+                return Err(OutOfTime);
+            }
+            if !self.take(system, *choice) {
+                return Ok(at);
+            }
+        }
+        Ok(self.len())
+    }
+
+    /// Takes one of the enabled steps by its number; false if there is none.
+    pub(crate) fn take(&mut self, system: &dyn System, choice: u32) -> bool {
+        let Some(step) = self.enabled.steps().get(choice as usize).copied() else { return false };
+        if self.len() % STRIDE == 0 {
+            self.kept.push(self.state.clone());
+        }
+        self.choices.push(choice);
+        self.switches.push(classify(self.last_mover(), &self.enabled, &step));
+        let before = self.state.clone();
+        let outcome = system.apply(&mut self.state, step);
+        self.steps.push(step);
+        self.enabled.clear();
+        match outcome {
+            Outcome::Done => system.enabled(&mut self.state, &mut self.enabled),
+            Outcome::Violated(fault) => {
+                self.faults.push((self.len() - 1, fault));
+                system.enabled(&mut self.state, &mut self.enabled);
+            }
+            Outcome::Broken(fault) => {
+                self.state = before;
+                self.faults.push((self.len() - 1, fault));
+                self.broken = Some(fault);
+            }
+        }
+        true
+    }
+
+    /// Another walk along the first `length` steps.
+    pub(crate) fn copy(&self, system: &dyn System, length: usize) -> Walk {
+        let mut copy = Walk {
+            choices: self.choices.clone(),
+            steps: self.steps.clone(),
+            switches: self.switches.clone(),
+            faults: self.faults.clone(),
+            kept: self.kept[..self.kept.len().min(length / STRIDE + 1)].to_vec(),
+            state: self.state.clone(),
+            enabled: self.enabled.clone(),
+            broken: self.broken,
+        };
+        copy.back_to(system, length);
+        copy
+    }
+
+    /// The point behind the first `length` steps.
+    pub(crate) fn moment(&self, system: &dyn System, length: usize) -> Moment {
+        let length = length.min(self.len());
+        let fault = |at: usize| self.faults.iter().find(|(index, _)| *index + 1 == at).map(|f| f.1);
+        if length == self.len() {
+            return Moment {
+                state: self.state.clone(),
+                enabled: self.enabled.clone(),
+                last: self.last_mover(),
+                fault: self.last_fault(),
+                broken: self.broken.is_some(),
+            };
+        }
+        let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+        self.states(system, length..length + 1, &mut |_, found| state = found.to_vec());
+        system.enabled(&mut state, &mut enabled);
+        let last = length.checked_sub(1).map(|at| self.steps[at].mover());
+        Moment { state, enabled, last, fault: fault(length), broken: false }
+    }
+
+    /// Forgets all steps behind the first `length`.
+    fn back_to(&mut self, system: &dyn System, length: usize) {
+        if length >= self.len() {
+            return;
+        }
+        let first = length / STRIDE * STRIDE;
+        let mut state = self.kept[length / STRIDE].clone();
+        let mut enabled = Enabled::new();
+        for step in &self.steps[first..length] {
+            enabled.clear();
+            system.enabled(&mut state, &mut enabled);
+            // It was taken before and had a successor: only the last step of a walk can be broken.
+            system.apply(&mut state, *step);
+        }
+        self.choices.truncate(length);
+        self.steps.truncate(length);
+        self.switches.truncate(length);
+        self.faults.retain(|(at, _)| *at < length);
+        self.kept.truncate(length.div_ceil(STRIDE));
+        self.state = state;
+        self.broken = None;
+        self.enabled.clear();
+        system.enabled(&mut self.state, &mut self.enabled);
+    }
+
+    /// Calls `visit` with each state of a part of the path in front of its step, and the step's number.
+    pub(crate) fn states(
+        &self,
+        system: &dyn System,
+        range: Range<usize>,
+        visit: &mut dyn FnMut(usize, &[u8]),
+    ) {
+        let range = range.start.min(self.len())..range.end.min(self.len());
+        if range.is_empty() {
+            return;
+        }
+        let first = range.start / STRIDE * STRIDE;
+        let mut state = self.kept[range.start / STRIDE].clone();
+        let mut enabled = Enabled::new();
+        for at in first..range.end {
+            enabled.clear();
+            system.enabled(&mut state, &mut enabled);
+            if at >= range.start {
+                visit(at, &state);
+            }
+            if at + 1 < range.end {
+                system.apply(&mut state, self.steps[at]);
+            }
+        }
+    }
+
+    /// A part of the path in words.
+    pub(crate) fn rows(&self, system: &dyn System, range: Range<usize>) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut before: Vec<Vec<u8>> = Vec::new();
+        let end = range.end.min(self.len());
+        self.states(system, range.clone(), &mut |_, state| before.push(state.to_vec()));
+        for (offset, at) in (range.start.min(end)..end).enumerate() {
+            let (step, switch) = (self.steps[at], self.switches[at]);
+            let mut told = describe_step(system, &before[offset], step, switch);
+            let fault = self.faults.iter().find(|(index, _)| *index == at).map(|(_, fault)| *fault);
+            let mut state = before[offset].clone();
+            if self.broken.is_none() || at + 1 < self.len() {
+                system.apply(&mut state, step);
+                told.changes = changes(system, &before[offset], &state);
+            }
+            rows.push(Row { step: told, fault, state });
+        }
+        rows
+    }
+}
+
+impl Moment {
+    /// The enabled steps, with what each would do.
+    pub(crate) fn previews(&self, system: &dyn System) -> Vec<Preview> {
+        let mut after = Vec::new();
+        let preview = |step: &Step| {
+            let switch = classify(self.last, &self.enabled, step);
+            let mut told = describe_step(system, &self.state, *step, switch);
+            after.clear();
+            after.extend_from_slice(&self.state);
+            let (fault, broken) = match system.apply(&mut after, *step) {
+                Outcome::Done => (None, false),
+                Outcome::Violated(fault) => (Some(fault), false),
+                Outcome::Broken(fault) => (Some(fault), true),
+            };
+            if !broken {
+                told.changes = changes(system, &self.state, &after);
+            }
+            Preview { step: told, fault, broken }
+        };
+        self.enabled.steps().iter().map(preview).collect()
+    }
+}
+
+/// A path takes longer to follow than a request may.
+#[derive(Debug)]
+pub(crate) struct OutOfTime;
+
+/// The variables that a step changed.
+pub(crate) fn changes(system: &dyn System, before: &[u8], after: &[u8]) -> Vec<Change> {
+    system
+        .changed_variables(before, after)
+        .unwrap_or_else(|| changes_between(&system.variables(before), &system.variables(after)))
+}

@@ -1,0 +1,97 @@
+//! Runs tests/browser/test.mjs when a browser and node are at hand.
+//!
+//! With `PREEMPT_SCREENSHOTS` set, the pictures of the book are made anew.
+
+use crate::client::{Served, file, folder, models};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const EVIL: &str = "</script><script>hacked=1</script><img src=x onerror=hacked=1>";
+
+/// The models of the test, in a folder of its own: one of them is changed on the way.
+fn written() -> PathBuf {
+    let folder = folder("browser");
+    for name in ["peterson.pml", "peterson_no_turn.pml", "alternating_bit.pml", "traffic_light.pml"]
+    {
+        std::fs::copy(models().join(name), folder.join(name)).unwrap();
+    }
+    let texts = [
+        (
+            "slow.pml",
+            "int a, b, c, d;
+             active [3] proctype p() {
+                 do :: a < b + 900 -> a++ :: b < c + 900 -> b++ :: c < d + 900 -> c++ :: d++ od }"
+                .to_string(),
+        ),
+        (
+            "evil.pml",
+            format!(
+                "/* {EVIL} */\nbyte x;\nactive proctype p() {{ printf(\"{EVIL}\\n\"); x = 1 }}\n"
+            ),
+        ),
+        (
+            "crowd.pml",
+            "byte x[200];\nactive [200] proctype p() { byte n; do :: x[_pid]++ :: n++ od }\n"
+                .into(),
+        ),
+    ];
+    for (name, text) in texts {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn the_page_in_a_real_browser() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Some(browser) = find(&["chromium", "chromium-browser", "google-chrome"]) else {
+        println!("skipped: no chromium on the path");
+        return;
+    };
+    let Some(node) = find(&["node"]) else {
+        println!("skipped: no node on the path");
+        return;
+    };
+    // The driver is installed once, for both browser tests.
+    if !manifest.join("../preempt-report/tests/browser/node_modules/playwright-core").exists() {
+        println!("skipped: run `npm install` in crates/preempt-report/tests/browser first");
+        return;
+    }
+    let folder = written();
+    let names = [
+        "peterson.pml",
+        "peterson_no_turn.pml",
+        "alternating_bit.pml",
+        "traffic_light.pml",
+        "slow.pml",
+        "evil.pml",
+        "crowd.pml",
+    ];
+    let mut origins: Vec<_> = names.iter().map(|name| file(folder.join(name))).collect();
+    origins.push(file(models().join("boolean/bluetooth-2-1.bp")));
+    let served = Served::new(origins);
+    let output = Command::new(node)
+        .arg("test.mjs")
+        .arg(&browser)
+        .arg(served.url())
+        .arg(&folder)
+        .current_dir(manifest.join("tests/browser"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    println!("{text}");
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    if std::env::var_os("PREEMPT_SCREENSHOTS").is_some() {
+        let images = manifest.join("../../docs/src/images");
+        std::fs::create_dir_all(&images).unwrap();
+        for name in ["serve-counterexample.png", "serve-graph.png"] {
+            std::fs::copy(folder.join(name), images.join(name)).unwrap();
+        }
+    }
+}
+
+fn find(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    names.iter().flat_map(|n| folders.iter().map(move |f| f.join(n))).find(|p| p.is_file())
+}

@@ -1,0 +1,6 @@
+//! The server from outside: over its socket, as a browser or a stranger would ask.
+
+mod browser;
+mod client;
+mod security;
+mod walking;
