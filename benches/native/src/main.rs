@@ -22,8 +22,11 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("chase_lev", "2 threads, weak memory orders, stale choices"),
 ];
 /// Searches that are measured with one process and with two: a program, and how it is executed.
-const TOGETHER: [(&str, Backend, &str); 2] =
-    [("bounded_buffer", Backend::Restart, "restart"), ("bounded_buffer", Backend::Fork, "fork")];
+const TOGETHER: [(&str, Backend, &str); 3] = [
+    ("models/native/wsq.c", Backend::Restart, "restart"),
+    ("benches/native/busy.c", Backend::Restart, "restart"),
+    ("benches/native/busy.c", Backend::Fork, "fork"),
+];
 /// The bound of these searches.
 const BOUND: u32 = 2;
 /// Ways to execute, and how many executions are measured.
@@ -89,8 +92,7 @@ fn together(root: &Path, folder: &Path, rounds: usize, text: &mut String) -> Res
          |---|---|---:|---:|---:|---:|\n"
     )?;
     for (name, backend, way) in TOGETHER {
-        let source = root.join(format!("models/native/{name}.c"));
-        let program = build(&source, &folder.join(format!("{name}-{way}")))?;
+        let program = build(&root.join(name), &folder.join(way))?;
         let mut times = [const { Vec::new() }; 2];
         let mut executions = 0;
         for _ in 0..rounds {
@@ -105,7 +107,7 @@ fn together(root: &Path, folder: &Path, rounds: usize, text: &mut String) -> Res
         }
         let [one, two] = times.map(median);
         let gain = one / two;
-        writeln!(text, "| {name} | {way} | {executions} | {one:.2} | {two:.2} | {gain:.2} |")?;
+        writeln!(text, "| {name} | {way} | {executions} | {one:.3} | {two:.3} | {gain:.2} |")?;
     }
     Ok(())
 }

@@ -86,7 +86,10 @@ impl Number for u128 {
             return exchange(operand, new);
         }
         let mut known = exchange(0, 0);
-        while action != Action::Load {
+        if action == Action::Load {
+            return known;
+        }
+        loop {
             let next = match action {
                 Action::Update(Update::Add, _) => known.wrapping_add(operand),
                 Action::Update(Update::Sub, _) => known.wrapping_sub(operand),
@@ -98,11 +101,10 @@ impl Number for u128 {
             };
             let found = exchange(known, next);
             if found == known {
-                break;
+                return known;
             }
             known = found;
         }
-        known
     }
 }
 

@@ -419,6 +419,25 @@ fn wide_numbers_have_memory_orders() {
     assert_eq!(report["violation"]["stale"], 1, "{report}");
 }
 
+/// A comparison that fails is a read, so it does not race with a plain one.
+#[test]
+fn comparisons_that_fail_do_not_write() {
+    if !has("gcc") {
+        return;
+    }
+    for (expected, verdict) in [(5, "holds"), (0, "violated")] {
+        let text = format!(
+            "static int x; static volatile int sink;\n\
+             static void *work(void *p) {{ int seen = {expected};\n\
+             __atomic_compare_exchange_n(&x, &seen, 6, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); return p; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, work, 0); sink = x;\n\
+             pthread_join(t, 0); return 0; }}\n"
+        );
+        let (_, report) = run(&program(&format!("compares_with_{expected}"), &text), &[]);
+        assert_eq!(report["verdict"], verdict, "{report}");
+    }
+}
+
 /// What a weak execution is reported as: the value that was missed, where it was stored, and which orders
 /// would forbid it; and the schedule repeats it.
 #[test]
