@@ -134,7 +134,8 @@ async function checks() {
   await page.locator("#tab-graph").click();
   await press(page, ["g"]);
   await page.locator(".node.error").waitFor();
-  assert.equal(await page.locator(".node.marked").count(), 3);
+  // The graph may have been drawn before the counterexample's path was there.
+  await page.waitForFunction(() => document.querySelectorAll(".node.marked").length === 3);
   await picture(page, "serve-graph");
   await page.locator(".node.error").click();
   await at(page, "2 of 2");
