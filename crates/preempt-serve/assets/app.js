@@ -39,14 +39,20 @@ export function say(text, kind = "") {
   notice.dataset.kind = kind;
 }
 
-/** Goes to a point of the trail. */
-export const goTo = (here) => act(async () => {
+/** Goes to a point of the trail. Where that is may depend on the actions before: then it is a function. */
+export const goTo = (where) => act(async () => {
+  const here = typeof where === "function" ? where() : where;
   session.here = Math.max(0, Math.min(session.trail.length, here));
   await refresh();
 });
 
-/** Takes one of the possible steps. */
-export const take = (choice) => act(async () => {
+export const goBy = (steps) => goTo(() => session.here + steps);
+export const goToEnd = () => goTo(() => session.trail.length);
+
+/** Takes one of the possible steps, or the one that is chosen when it is its turn; none if that is undefined. */
+export const take = (which) => act(async () => {
+  const choice = typeof which === "function" ? which() : which;
+  if (choice === undefined) return;
   const { trail, here } = session;
   if (trail[here] !== choice) {
     leave(here);

@@ -1,14 +1,14 @@
 // The keyboard, and the buttons that have a key.
 import { $ } from "./dom.js";
-import { bookmark, copyLink, goTo, nextView, session, toggleTheme } from "./app.js";
+import { bookmark, copyLink, goBy, goTo, goToEnd, nextView, toggleTheme } from "./app.js";
 import { chooseStep, randomSteps, takeChosen, takeNumber } from "./steps.js";
 import { openDialog } from "./check.js";
 
 const keys = {
-  j: () => goTo(session.here + 1),
-  k: () => goTo(session.here - 1),
+  j: () => goBy(1),
+  k: () => goBy(-1),
   g: () => goTo(0),
-  G: () => goTo(session.trail.length),
+  G: () => goToEnd(),
   n: () => chooseStep(1),
   p: () => chooseStep(-1),
   r: () => randomSteps(),
@@ -20,8 +20,8 @@ const keys = {
   m: () => nextView(),
   t: () => toggleTheme(),
   "?": () => $("keys").showModal(),
-  ArrowUp: () => goTo(session.here - 1),
-  ArrowDown: () => goTo(session.here + 1),
+  ArrowUp: () => goBy(-1),
+  ArrowDown: () => goBy(1),
 };
 
 export function openKeys() {

@@ -1,6 +1,6 @@
 // What can happen next: the possible steps of every process, what each would change, and what it costs.
 import { $, button, changed, laneClass, make } from "./dom.js";
-import { goTo, run, session, take } from "./app.js";
+import { act, goBy, goTo, goToEnd, run, session, take } from "./app.js";
 
 // Of a crowd, so many processes are drawn at once; the others on request.
 const MOST_DRAWN = 40;
@@ -8,9 +8,9 @@ let order = [], chosen = 0, all = false;
 
 export function openSteps() {
   $("first").addEventListener("click", () => goTo(0));
-  $("back").addEventListener("click", () => goTo(session.here - 1));
-  $("forward").addEventListener("click", () => goTo(session.here + 1));
-  $("last").addEventListener("click", () => goTo(session.trail.length));
+  $("back").addEventListener("click", () => goBy(-1));
+  $("forward").addEventListener("click", () => goBy(1));
+  $("last").addEventListener("click", goToEnd);
   $("random").addEventListener("click", randomSteps);
   $("until").addEventListener("submit", (event) => { event.preventDefault(); until("nearest"); });
   $("until-random").addEventListener("click", () => until("random"));
@@ -27,18 +27,18 @@ function until(mode) {
 }
 
 /** Takes the step with this number on the page. */
-export const takeNumber = (number) => { if (order[number]) take(order[number].index); };
-export const takeChosen = () => takeNumber(chosen);
+export const takeNumber = (number) => take(() => order[number]?.index);
+export const takeChosen = () => take(() => order[chosen]?.index);
 
 /** Chooses another step with the keyboard. */
-export function chooseStep(by) {
+export const chooseStep = (by) => act(async () => {
   if (!order.length) return;
   chosen = (chosen + by + order.length) % order.length;
   document.querySelectorAll("#steps .step-choice").forEach((element, at) => {
     element.classList.toggle("chosen", at === chosen);
     if (at === chosen) element.focus();
   });
-}
+});
 
 export function showSteps() {
   const { look } = session;
