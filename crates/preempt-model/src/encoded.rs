@@ -15,7 +15,9 @@
 
 use crate::codec::{check, decode, encode};
 use crate::footprints::Table;
-use crate::{Expectation, Model, Property, promises};
+use crate::moves::{self, Move};
+use crate::promises::Tried;
+use crate::{Expectation, Model, Property};
 use preempt_core::engine::{Answer, Request, Sink, by_steps};
 use preempt_core::{
     Describe, Enabled, Fault, FaultKind, Footprint, Independence, Locality, ObjectSet, Outcome,
@@ -48,7 +50,7 @@ pub struct Encoded<'a, M: Model> {
     model: &'a M,
     properties: Vec<Property<M>>,
     processes: Vec<String>,
-    footprints: Option<Table<M>>,
+    footprints: Option<Table<M, M::State>>,
     /// Its footprints make no sense, so the model cannot be explored at all.
     is_refused: bool,
     several: bool,
@@ -58,14 +60,6 @@ pub struct Encoded<'a, M: Model> {
     misuse: Mutex<Option<String>>,
     /// By property: whether a state satisfied it. Only kept for [`Expectation::Sometimes`].
     seen: Vec<AtomicBool>,
-}
-
-/// A possible action: who acts, its number, and the state that it leads to; `None` outside the model's
-/// limits.
-pub(crate) struct Move<S> {
-    pub(crate) process: ProcessId,
-    number: u32,
-    pub(crate) next: Option<S>,
 }
 
 impl<'a, M: Model> Encoded<'a, M> {
@@ -169,35 +163,12 @@ impl<'a, M: Model> Encoded<'a, M> {
                 Ok(states.map(|(next, number)| Move { process, number, next }).collect())
             }
             Place::At(state) => {
-                let mut moves = self.moves_of(&decode(state)?)?;
+                let mut moves =
+                    moves::of(self.model, self.processes.len(), &decode(state)?, self.temporal)?;
                 moves.sort_by_key(|found| found.process);
                 Ok(moves)
             }
         }
-    }
-
-    /// The possible moves of a state of the model, in the order of its actions.
-    pub(crate) fn moves_of(&self, state: &M::State) -> Result<Vec<Move<M::State>>, String> {
-        let mut actions = Vec::new();
-        self.model.actions(state, &mut actions);
-        let mut moves = Vec::with_capacity(actions.len());
-        for (action, number) in actions.iter().zip(0..) {
-            let Some(next) = self.model.next(state, action) else { continue };
-            let next = Some(next).filter(|next| self.model.is_within(next));
-            if next.is_none() && !self.temporal {
-                continue;
-            }
-            let process = self.model.process(action);
-            if process >= self.processes.len() {
-                return Err(format!(
-                    "{} is an action of process {process}, but there are {} processes",
-                    self.model.describe(action),
-                    self.processes.len()
-                ));
-            }
-            moves.push(Move { process: ProcessId(process as u16), number, next });
-        }
-        Ok(moves)
     }
 
     /// Looks for mistakes in the first states that a search comes by.
@@ -223,18 +194,20 @@ impl<'a, M: Model> Encoded<'a, M> {
         }
         match (&self.footprints, self.place(bytes)) {
             (Some(table), Place::At(state)) => {
-                promises::examine(self, table, &decode(state)?, moves)
+                let tried = Tried {
+                    model: self.model,
+                    processes: &self.processes,
+                    table,
+                    properties: &self.properties,
+                };
+                tried.examine(&decode(state)?, moves)
             }
             _ => Ok(()),
         }
     }
 
-    pub(crate) fn model(&self) -> &M {
-        self.model
-    }
-
     /// The control point of a process; `None` if the model does not say what processes touch, and outside its states.
-    fn point(&self, state: &[u8], process: ProcessId) -> Option<(&Table<M>, usize)> {
+    fn point(&self, state: &[u8], process: ProcessId) -> Option<(&Table<M, M::State>, usize)> {
         let table = self.footprints.as_ref()?;
         let state = self.known(state)?;
         let process = Some(process.index()).filter(|process| *process < self.processes.len())?;

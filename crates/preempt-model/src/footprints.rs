@@ -7,17 +7,16 @@
 //! one of these objects gets two additions: it reads all of them, and it writes one object more, that no model can
 //! name. So the reduction keeps the order of such steps, as if each asserted the conditions.
 
-use crate::Model;
 use preempt_core::{Footprint, ObjectSet};
 
-type At<M> = Box<dyn Fn(&M, &<M as Model>::State, usize) -> usize + Send + Sync>;
+type At<M, S> = Box<dyn Fn(&M, &S, usize) -> usize + Send + Sync>;
 
-/// The control points of a model, with what is read and written there.
+/// The control points of a model `M` with states `S`, and what is read and written there.
 ///
 /// Objects are whatever processes share, numbered by the model: variables, elements of arrays, channels. What
 /// only one process reads and writes, and no property reads, needs no number.
-pub struct Footprints<M: Model> {
-    at: At<M>,
+pub struct Footprints<M, S> {
+    at: At<M, S>,
     points: Vec<Point>,
     observed: ObjectSet,
 }
@@ -27,10 +26,10 @@ struct Point {
     next: Vec<usize>,
 }
 
-impl<M: Model> Footprints<M> {
+impl<M, S> Footprints<M, S> {
     /// Footprints of processes whose present control point is `at(model, state, process)`, the number of one of the
     /// points that [`Footprints::point`] adds. A process changes its own point only.
-    pub fn new(at: impl Fn(&M, &M::State, usize) -> usize + Send + Sync + 'static) -> Self {
+    pub fn new(at: impl Fn(&M, &S, usize) -> usize + Send + Sync + 'static) -> Self {
         Footprints { at: Box::new(at), points: Vec::new(), observed: ObjectSet::new() }
     }
 
@@ -48,7 +47,7 @@ impl<M: Model> Footprints<M> {
         self
     }
 
-    /// Adds objects that the conditions of properties or [`Model::is_within`] read.
+    /// Adds objects that the conditions of properties or [`is_within`](crate::Model::is_within) read.
     pub fn observed(mut self, objects: impl IntoIterator<Item = usize>) -> Self {
         self.observed.extend(objects);
         self
@@ -56,8 +55,8 @@ impl<M: Model> Footprints<M> {
 }
 
 /// Footprints as reductions ask for them.
-pub(crate) struct Table<M: Model> {
-    at: At<M>,
+pub(crate) struct Table<M, S> {
+    at: At<M, S>,
     points: Vec<Entry>,
     observed: ObjectSet,
     nothing: Footprint,
@@ -74,8 +73,8 @@ struct Entry {
     is_visible: bool,
 }
 
-impl<M: Model> Table<M> {
-    pub(crate) fn new(footprints: Footprints<M>) -> Result<Self, String> {
+impl<M, S> Table<M, S> {
+    pub(crate) fn new(footprints: Footprints<M, S>) -> Result<Self, String> {
         let Footprints { at, points, observed } = footprints;
         let named =
             points.iter().flat_map(|point| point.now.reads.iter().chain(point.now.writes.iter()));
@@ -112,12 +111,7 @@ impl<M: Model> Table<M> {
     }
 
     /// Where a process stands; `Err` if there is no such point.
-    pub(crate) fn point(
-        &self,
-        model: &M,
-        state: &M::State,
-        process: usize,
-    ) -> Result<usize, String> {
+    pub(crate) fn point(&self, model: &M, state: &S, process: usize) -> Result<usize, String> {
         let point = (self.at)(model, state, process);
         match point < self.points.len() {
             true => Ok(point),

@@ -84,6 +84,7 @@ mod codec;
 mod encoded;
 mod footprints;
 mod model;
+mod moves;
 mod promises;
 mod variables;
 

@@ -72,7 +72,7 @@ pub trait Model: Sync + Sized {
     /// What processes read and write at their control points, so that the order of steps that do not touch each
     /// other need not be explored. The first states of a search are tried in both orders; a promise
     /// that does not hold there ends it with an error. `None` is always right.
-    fn footprints(&self) -> Option<Footprints<Self>> {
+    fn footprints(&self) -> Option<Footprints<Self, Self::State>> {
         None
     }
 }

@@ -135,7 +135,7 @@ impl Model for Program {
         self.within != Some(state.variables[0])
     }
 
-    fn footprints(&self) -> Option<Footprints<Self>> {
+    fn footprints(&self) -> Option<Footprints<Self, State>> {
         let shift = usize::from(self.mistake == Mistake::NoSuchPoint);
         let mut footprints = Footprints::new(move |_: &Program, state: &State, process| {
             process * (LENGTH + 1) + state.at[process] + shift
