@@ -390,11 +390,11 @@ fn evidence(job: &Job<'_>, runtime: &Runtime, run: Run, driver: &Replay) -> Evid
         .iter()
         .enumerate()
         .filter_map(|(index, &id)| {
-            let thread = run.world.thread(id);
+            let thread = run.state.thread(id);
             (thread.status == preempt_explore::Status::Ready).then(|| Waiting {
                 thread: index,
                 operation: thread.operation,
-                holder: run.world.holder(id).map(|holder| run.ordinal(holder)),
+                holder: run.state.holder(id).map(|holder| run.ordinal(holder)),
             })
         })
         .collect();
