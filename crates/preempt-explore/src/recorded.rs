@@ -65,9 +65,7 @@ impl Recorded {
     ) -> Result<(), Halt> {
         if state.thread(step.thread).operation.action == Action::ComparePointer {
             let history = state.history_after_compare(step.thread);
-            if !self.compared.contains_key(&history) {
-                self.run(session, path)?;
-            }
+            while !self.compared.contains_key(&history) && !self.run_once(session, path)? {}
             state.hint = self.compared.get(&history).copied();
         }
         state.apply(step);
@@ -89,11 +87,18 @@ impl Recorded {
     ) -> Result<(), Halt> {
         let history = state.thread(thread).history;
         let mut spawns = self.perform(state, thread);
-        if spawns.is_none() {
-            self.run(session, path)?;
+        let mut has_run = false;
+        while spawns.is_none() && !has_run {
+            has_run = self.run_once(session, path)?;
             spawns = self.perform(state, thread);
         }
         let Some(spawns) = spawns else { return Err(lost(session)) };
+        state.take_loops(&session.run.state);
+        if session.repeats_after_loops && state.rules.watch && state.is_unknown_loop(thread) {
+            // Before the search goes on there, so that no state is expanded on a wrong assumption.
+            self.run_once(session, path)?;
+            state.take_loops(&session.run.state);
+        }
         if spawns {
             let effects = self.segments.get(history).map(|s| s.effects.clone()).unwrap_or_default();
             for effect in effects {
@@ -123,12 +128,34 @@ impl Recorded {
         session: &mut Session<'_, P>,
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
+        while !self.run_once(session, path)? {}
+        Ok(())
+    }
+
+    /// The same, but `false` if the execution was stopped to try out a loop, which is known from now on.
+    fn run_once<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        path: &dyn Fn(&mut Vec<Move>),
+    ) -> Result<bool, Halt> {
         self.segments.make_room();
         let mut steps = std::mem::take(&mut self.path);
         steps.clear();
         path(&mut steps);
         let ending = follow(session, &steps, self);
         self.path = steps;
+        if session.knows_loop_now(&ending) {
+            return Ok(false);
+        }
+        self.conclude(session, ending)?;
+        Ok(true)
+    }
+
+    fn conclude<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        ending: Ending,
+    ) -> Result<(), Halt> {
         if ending == Ending::Complete && session.run.rules.clocks {
             self.executed.insert(session.run.state.graph());
         }

@@ -203,6 +203,9 @@ pub struct Session<'p, P> {
     /// Called by the default strategy with every complete graph, and its stale choices and preemptions.
     #[cfg(test)]
     pub(crate) on_terminal: Option<fn(&crate::ExecutionState, (u32, u32))>,
+    /// When an execution was stopped to try out a loop, the default strategy makes it again instead of beginning
+    /// the whole search again.
+    pub repeats_after_loops: bool,
     /// A search has finished some bound, but relied on something wrong and began again, perhaps in another session.
     pub has_lost_rows: bool,
 }
@@ -219,8 +222,21 @@ impl<'p, P: Program> Session<'p, P> {
             tally: Tally::default(),
             #[cfg(test)]
             on_terminal: None,
+            repeats_after_loops: false,
             has_lost_rows: false,
         }
+    }
+
+    /// Whether the last execution, which ended like this, was only stopped to try out a loop and what was
+    /// found out is known from now on. It does not count as an execution.
+    pub(crate) fn knows_loop_now(&mut self, ending: &Ending) -> bool {
+        let stopped = self.run.tried_loop && *ending == Ending::Restart;
+        if stopped && self.repeats_after_loops {
+            self.run.state.loops = self.run.names.loops();
+            self.tally.executions -= 1;
+            return true;
+        }
+        false
     }
 
     /// Executes the program once under `driver`.

@@ -166,6 +166,7 @@ fn explore_here(job: &Job<'_>) -> Found {
         let mut session =
             Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
         session.has_lost_rows = has_lost_rows;
+        session.repeats_after_loops = true;
         let halt = match job.strategy {
             Strategy::PartialOrders
                 if job.threads > 1 && !session.program.registry.has_externals() =>

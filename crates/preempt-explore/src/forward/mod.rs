@@ -51,6 +51,8 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
 
 /// As [`explore`], with workers that execute the program.
 pub fn explore_with<P: Program>(session: &mut Session<'_, P>, crew: Option<Crew>) -> Halt {
+    // Workers learn about loops when they begin.
+    session.repeats_after_loops &= crew.is_none();
     // A panic ends everything, so how many graphs end in one depends on how far others got.
     let reduce = !session.limits.keep_going;
     Forward { crew, reduce, ..Forward::default() }.explore(session)
@@ -217,9 +219,9 @@ impl Forward {
 
     fn drain<P: Program>(&mut self, session: &mut Session<'_, P>, cost: u32) -> Result<(), Halt> {
         loop {
-            while let Some(pending) = self.level.stack.pop() {
-                self.expand(session, &pending, cost)?;
-                self.spare.push(pending.state);
+            while let Some(mut pending) = self.level.stack.pop() {
+                pending.state.take_loops(&session.run.state);
+                self.expand(session, pending, cost)?;
                 if self.hands_over() {
                     return Ok(());
                 }
@@ -264,12 +266,16 @@ impl Forward {
         let mut moves = std::mem::take(&mut self.moves);
         state.moves(&mut moves);
         let last = self.nodes[node as usize].step.thread;
+        moves.retain(|m| m.thread != last);
+        let mut steps = moves.iter().copied().peekable();
         let mut result = Ok(());
-        for &step in moves.iter().filter(|m| m.thread != last) {
-            result = self.enter(session, &state, node, step, cost);
-            if result.is_err() {
-                break;
+        while let (Some(step), Ok(())) = (steps.next(), result) {
+            if steps.peek().is_none() && !self.is_needed_again(node) {
+                result = self.enter_last(session, state, node, step, cost);
+                self.moves = moves;
+                return result;
             }
+            result = self.enter(session, &state, node, step, cost);
         }
         self.moves = moves;
         self.leave(node, state);
@@ -279,7 +285,7 @@ impl Forward {
     fn expand<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        pending: &Pending,
+        pending: Pending,
         cost: u32,
     ) -> Result<(), Halt> {
         let state = &pending.state;
@@ -287,18 +293,23 @@ impl Forward {
         let mut moves = std::mem::take(&mut self.moves);
         state.moves(&mut moves);
         let result = if moves.is_empty() {
-            if pending.first { self.terminal(session, state, pending.node, cost) } else { Ok(()) }
+            let ended = match pending.first {
+                true => self.terminal(session, state, pending.node, cost),
+                false => Ok(()),
+            };
+            self.spare.push(pending.state);
+            ended
         } else if state.keeps_running(last, &moves) {
             let skip = mutation::is(Mutation::NoPreemptionBeforeUnlock)
                 && state.thread(last).operation.action == Action::Unlock;
             if pending.first && !skip && moves.iter().any(|m| m.thread != last) {
                 self.level.edges.push(pending.node);
             }
-            self.note_stale(session, pending, cost, Some(last));
+            self.note_stale(session, &pending, cost, Some(last));
             self.enter_all(session, pending, &moves, cost, |m| m.thread == last)
         } else {
             self.level.free(state.graph());
-            self.note_stale(session, pending, cost, None);
+            self.note_stale(session, &pending, cost, None);
             self.enter_all(session, pending, &moves, cost, |_| true)
         };
         self.moves = moves;
@@ -308,18 +319,24 @@ impl Forward {
     fn enter_all<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        pending: &Pending,
+        Pending { state, node, .. }: Pending,
         moves: &[Move],
         cost: u32,
         wanted: impl Fn(&Move) -> bool,
     ) -> Result<(), Halt> {
         // Backwards, because the stack turns them around.
-        for &step in moves.iter().rev().filter(|m| wanted(m)) {
-            self.enter(session, &pending.state, pending.node, step, cost)?;
+        let mut steps = moves.iter().rev().filter(|m| wanted(m)).copied().peekable();
+        while let Some(step) = steps.next() {
+            if steps.peek().is_none() {
+                return self.enter_last(session, state, node, step, cost);
+            }
+            self.enter(session, &state, node, step, cost)?;
         }
+        self.spare.push(state);
         Ok(())
     }
 
+    /// Visits the successor of a state by a step, unless that would add nothing.
     fn enter<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
@@ -328,32 +345,70 @@ impl Forward {
         step: Move,
         cost: u32,
     ) -> Result<(), Halt> {
+        let Some(hash) = self.admit(session, state, step, cost)? else { return Ok(()) };
+        let mut next = self.spare.pop().unwrap_or_else(|| ExecutionState::new(state.rules));
+        next.clone_from(state);
+        self.visit(session, next, parent, step, cost, hash)
+    }
+
+    /// The same for the last successor of a state that nobody needs any more: nothing is copied, also
+    /// not the writes of atomics, which copies share until one of them writes.
+    fn enter_last<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        state: ExecutionState,
+        parent: u32,
+        step: Move,
+        cost: u32,
+    ) -> Result<(), Halt> {
+        match self.admit(session, &state, step, cost)? {
+            Some(hash) => self.visit(session, state, parent, step, cost, hash),
+            None => {
+                self.spare.push(state);
+                Ok(())
+            }
+        }
+    }
+
+    /// The graph after a step, if a visit would add something.
+    fn admit<P: Program>(
+        &mut self,
+        session: &Session<'_, P>,
+        state: &ExecutionState,
+        step: Move,
+        cost: u32,
+    ) -> Result<Option<u128>, Halt> {
         let hash = state.graph_after(step);
         if let Some(steps) = &mut self.steps {
             steps.add(state.graph(), hash);
         }
         if self.is_covered(hash, step.thread, cost) {
-            return Ok(());
+            return Ok(None);
         }
         if self.nodes.len() >= session.limits.states {
             return Err(Halt::States);
         }
-        let mut next = self.spare.pop().unwrap_or_else(|| ExecutionState::new(state.rules));
-        next.clone_from(state);
+        Ok(Some(hash))
+    }
+
+    /// Takes a step of a state; `hash` is the graph afterwards.
+    fn visit<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        mut state: ExecutionState,
+        parent: u32,
+        step: Move,
+        cost: u32,
+        hash: u128,
+    ) -> Result<(), Halt> {
         let node = self.nodes.len() as u32;
         let Node { level, depth, .. } = self.nodes[parent as usize];
-        self.nodes.push(Node {
-            parent,
-            level: level + 1,
-            depth: depth + 1,
-            more: 0,
-            forks: 0,
-            step,
-        });
-        if self.take(session, &mut next, node, step)? {
-            self.go_on(session, next, node, cost, Some(hash))
+        let (level, depth) = (level + 1, depth + 1);
+        self.nodes.push(Node { parent, level, depth, more: 0, forks: 0, step });
+        if self.take(session, &mut state, node, step)? {
+            self.go_on(session, state, node, cost, Some(hash))
         } else {
-            self.suspended.push(Suspended { state: next, node });
+            self.suspended.push(Suspended { state, node });
             Ok(())
         }
     }

@@ -96,13 +96,16 @@ impl Forward {
 
     /// Takes the state of a node back after it was visited.
     pub(super) fn leave(&mut self, node: u32, state: ExecutionState) {
-        if node == ROOT {
-            // It is on the trail already.
-            self.spare.push(state);
-        } else if self.nodes[node as usize].forks > 0 {
+        // The root's is on the trail already.
+        if node != ROOT && self.is_needed_again(node) {
             self.trail.push((node, state));
         } else {
             self.spare.push(state);
         }
+    }
+
+    /// Whether the path of a node that is still to be visited parts from the last one here.
+    pub(super) fn is_needed_again(&self, node: u32) -> bool {
+        self.nodes[node as usize].forks > 0
     }
 }

@@ -244,6 +244,35 @@ fn kept_writes_change_nothing_if_all_orders_are_strong() {
     assert!(compared > 40, "{compared}");
 }
 
+/// A search that tries out loops where it meets them finds what one that begins again finds.
+#[test]
+fn loops_can_be_tried_out_without_beginning_again() {
+    let mut compared = 0;
+    for seed in 0..seeds(300) {
+        let bound = [Some(0), Some(1), Some(2), None][seed as usize % 4];
+        let (halt, known) = tally(seed, bound, forward::explore);
+        let (repeated_halt, repeated) = tally_with(seed, bound, |session| {
+            session.repeats_after_loops = true;
+            forward::explore(session)
+        });
+        assert_eq!(halt, repeated_halt, "seed {seed}");
+        if halt == Halt::Done {
+            assert_eq!(known.graphs, repeated.graphs, "seed {seed}: {:?}", program(seed));
+            let (again, before) = (repeated.executions, known.executions);
+            // Executions without end have no graph, but are made.
+            let graphs = before.max(known.graphs.len() as u64);
+            assert!(again <= graphs, "seed {seed}: {again} executions, {before}, {graphs} graphs");
+            compared += usize::from(program(seed).iter().flatten().any(|i| {
+                matches!(
+                    i,
+                    Instruction::Spin(..) | Instruction::SpinTwice(..) | Instruction::Poll(..)
+                )
+            }));
+        }
+    }
+    assert!(compared > 30, "{compared}");
+}
+
 /// A program whose histories do not fit into memory is executed more often, with the same graphs.
 #[test]
 fn forgotten_histories_are_found_out_again() {

@@ -145,6 +145,8 @@ pub struct Run {
     /// Steps until something changed for the last time; the rest only polls.
     settled: usize,
     pub(crate) epilogue: Option<Box<Epilogue>>,
+    /// The execution was stopped to try out a loop, and for no other reason.
+    pub tried_loop: bool,
     /// A loop to be tried out: its thread, and what kind of loop it is.
     pub(crate) probe: Option<(ThreadId, u64)>,
     pub(crate) names: Names,
@@ -190,6 +192,7 @@ impl Run {
             keep_going: false,
             settled: 0,
             epilogue: None,
+            tried_loop: false,
             probe: None,
             names,
             open: Vec::new(),
@@ -220,6 +223,7 @@ impl Run {
         self.settled = 0;
         self.ending = None;
         self.epilogue = None;
+        self.tried_loop = false;
         self.settle_probe();
         self.preemptions = 0;
         self.stale = 0;
@@ -353,6 +357,7 @@ impl Run {
         self.state.arrive(thread, next);
         if self.rules.watch && self.ending.is_none() && self.state.is_unknown_loop(thread) {
             self.probe = Some((thread, self.state.loop_of(thread)));
+            self.tried_loop = true;
             self.ending = Some(Ending::Restart);
         }
         let open = self.open(thread);

@@ -28,6 +28,7 @@ use super::thread::{Watch, WatchKind};
 use super::{ExecutionState, Rules, Status, Thread};
 use crate::mix::{mix, mix3};
 use crate::{Action, Move, ObjectId, Operation, ThreadId};
+use std::sync::Arc;
 
 /// From this many repetitions on a thread that changes something polls all the same.
 const REPEATS: u8 = 2;
@@ -44,6 +45,13 @@ impl ExecutionState {
     /// Whether the thread, which stands before a yield, may go on.
     pub(crate) fn may_leave_yield(&self, id: ThreadId, thread: &Thread) -> bool {
         self.has_news(id, thread) || !self.waits(self.loop_of(id))
+    }
+
+    /// Knows about loops what another state knows.
+    pub(crate) fn take_loops(&mut self, other: &ExecutionState) {
+        if !Arc::ptr_eq(&self.loops, &other.loops) {
+            self.loops = other.loops.clone();
+        }
     }
 
     /// Whether loops of this kind wait for others.

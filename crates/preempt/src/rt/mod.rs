@@ -15,6 +15,7 @@ mod heap;
 mod overflow;
 mod panic;
 mod registry;
+mod stacks;
 mod unwinding;
 
 pub(crate) use fiber::{Body, Fibers};
@@ -189,7 +190,10 @@ impl Runtime {
 
     /// Ends the execution at the next opportunity.
     pub(crate) fn stop(&mut self, ending: Ending) {
-        self.relearn |= ending == Ending::Restart && self.run().ending.is_some();
+        if ending == Ending::Restart {
+            self.relearn |= self.run().ending.is_some();
+            self.run().tried_loop = false;
+        }
         self.run().ending.get_or_insert(ending);
     }
 
