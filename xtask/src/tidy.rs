@@ -19,9 +19,6 @@ const LONGEST_KNOWN: usize = 800;
 /// Files that are longer than [`LONGEST_FILE`], or were nearly so, and have yet to be taken apart.
 const LONG_FILES: &[&str] = &[
     "crates/preempt-cli/src/arguments.rs",
-    "crates/preempt-explore/src/forward.rs",
-    "crates/preempt-explore/src/random_programs.rs",
-    "crates/preempt-explore/src/world.rs",
     "crates/preempt/src/report.rs",
     "crates/preempt/src/rt/mod.rs",
     "crates/preempt/src/sync/atomic.rs",

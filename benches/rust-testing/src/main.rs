@@ -23,6 +23,8 @@ use std::time::{Duration, Instant};
 
 static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
 static GRAPHS: AtomicU64 = AtomicU64::new(0);
+/// Executions of all searches that ended, where a search is repeated.
+static REPEATED: AtomicU64 = AtomicU64::new(0);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -378,12 +380,19 @@ fn one(arguments: &[String]) -> ExitCode {
         std::panic::set_hook(Box::new(move |_| finish("failure", begin)));
     }
     let status = match tool.as_str() {
-        "loom" => {
-            let mut builder = loom::model::Builder::new();
-            builder.preemption_bound = bound.map(|b| b as usize);
-            builder.max_branches = 20_000;
-            builder.check(counted);
-            "exhausted"
+        "loom" => with_loom_search(bound, counted),
+        // The timer ends these.
+        "loom-repeated" => loop {
+            with_loom_search(bound, counted);
+        },
+        "preempt-repeated" => {
+            let mut executions = 0;
+            loop {
+                ours(tool, bound, counted);
+                // `ours` has stored those of the last search.
+                executions += EXECUTIONS.load(Ordering::Relaxed);
+                REPEATED.store(executions, Ordering::Relaxed);
+            }
         }
         "shuttle" => {
             shuttle::check_dfs(counted, None);
@@ -396,6 +405,14 @@ fn one(arguments: &[String]) -> ExitCode {
         _ => ours(tool, bound, counted),
     };
     finish(status, begin)
+}
+
+fn with_loom_search(bound: Option<u32>, body: impl Fn() + Sync + Send + 'static) -> &'static str {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = bound.map(|b| b as usize);
+    builder.max_branches = 20_000;
+    builder.check(body);
+    "exhausted"
 }
 
 fn ours(tool: &str, bound: Option<u32>, body: impl Fn() + Sync) -> &'static str {
@@ -442,7 +459,11 @@ fn finish(status: &str, begin: f64) -> ! {
         let _ = writeln!(out, "OUTCOME {outcome:?}");
     }
     let _ = writeln!(out, "GRAPHS {}", GRAPHS.load(Ordering::Relaxed));
-    let _ = writeln!(out, "RESULT {status} {} {seconds}", EXECUTIONS.load(Ordering::Relaxed));
+    let executions = match REPEATED.load(Ordering::Relaxed) {
+        0 => EXECUTIONS.load(Ordering::Relaxed),
+        repeated => repeated,
+    };
+    let _ = writeln!(out, "RESULT {status} {executions} {seconds}");
     let _ = out.flush();
     std::process::exit(0)
 }

@@ -120,9 +120,9 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         let may_fail = atomic.may_fail;
         let seen = perform(Operation { may_fail, ..operation.with_order(order, failure) }, place);
         let runtime = crate::control::runtime();
-        let world = &runtime.run().world;
-        let newest = world.object(id).value;
-        let fails = may_fail && world.source().is_some_and(|source| source.fails);
+        let state = &runtime.run().state;
+        let newest = state.object(id).value;
+        let fails = may_fail && state.source().is_some_and(|source| source.fails);
         let writes = match action {
             Action::Load => false,
             _ => !compares || seen == operands.0 && !fails,

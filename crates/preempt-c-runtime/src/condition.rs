@@ -47,7 +47,7 @@ pub(crate) unsafe extern "C" fn destroy(condition: *mut pthread_cond_t, pc: usiz
         let index = object(runtime, condition as usize, Kind::Condition);
         let id = runtime.objects.id(index);
         let run = runtime.run();
-        if run.order.iter().any(|&thread| run.world.thread(thread).waiting == id) {
+        if run.order.iter().any(|&thread| run.state.thread(thread).waiting == id) {
             let message = "a condition is destroyed while threads wait on it";
             let kind = crate::trouble::Kind::Misuse;
             runtime.stop(crate::trouble::Trouble::new(kind, pc, message));

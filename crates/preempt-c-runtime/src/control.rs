@@ -220,7 +220,7 @@ impl Runtime {
     }
 
     fn is_starting(&self, thread: ThreadId) -> bool {
-        thread != ThreadId::MAIN && self.run().world.thread(thread).status == Status::Starting
+        thread != ThreadId::MAIN && self.run().state.thread(thread).status == Status::Starting
     }
 
     /// Asks who goes next. `None` if the execution is over.

@@ -118,7 +118,7 @@ fn wake(word: usize, most: i32, pc: usize) -> c_long {
         runtime.me().spinning.clear();
         operation(Action::Lock, lock, 0, 0, place);
         let run = crate::control::runtime().run();
-        let waiting = run.order.iter().filter(|&&t| run.world.thread(t).waiting == queue).count();
+        let waiting = run.order.iter().filter(|&&t| run.state.thread(t).waiting == queue).count();
         let woken = waiting.min(most.max(0) as usize);
         if woken == waiting {
             urgently(Action::NotifyAll, queue, 0, 0, place);

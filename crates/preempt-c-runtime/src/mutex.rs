@@ -65,7 +65,7 @@ fn misuse(pc: usize, message: &str) -> ! {
 
 /// The thread that holds a mutex, plus one.
 pub(crate) fn holder(runtime: &Runtime, index: u32) -> u64 {
-    runtime.run().world.object(runtime.objects.id(index)).value
+    runtime.run().state.object(runtime.objects.id(index)).value
 }
 
 fn is_mine(runtime: &Runtime, index: u32) -> bool {

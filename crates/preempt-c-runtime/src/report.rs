@@ -58,9 +58,9 @@ impl Evidence {
             .order
             .iter()
             .map(|&id| {
-                let thread = run.world.thread(id);
+                let thread = run.state.thread(id);
                 let task = &runtime.tasks[id.index()];
-                let holder = run.world.holder(id).map(ordinal);
+                let holder = run.state.holder(id).map(ordinal);
                 let waits = (thread.status == Status::Ready).then_some((
                     thread.operation.action,
                     task.place,

@@ -86,14 +86,14 @@ impl Driver for Caching {
             return moves.contains(&node.taken).then_some(node.taken);
         }
         if self.following {
-            return Some(without_preemption(&run.world, run.last, moves));
+            return Some(without_preemption(&run.state, run.last, moves));
         }
         let mut found = std::mem::take(&mut self.found);
         self.pruned |= alternatives(run, moves, self.bound, &mut found);
         let mut left: Vec<_> = found
             .iter()
             .rev()
-            .map(|&(step, cost)| (step, cost, run.world.graph_after(step)))
+            .map(|&(step, cost)| (step, cost, run.state.graph_after(step)))
             .collect();
         self.found = found;
         match self.take(&mut left) {
@@ -103,7 +103,7 @@ impl Driver for Caching {
             }
             None => {
                 self.following = true;
-                Some(without_preemption(&run.world, run.last, moves))
+                Some(without_preemption(&run.state, run.last, moves))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Vector clocks that are cheap to copy: a search copies all clocks of a world with every state.
+//! Vector clocks that are cheap to copy: a search copies all clocks of a state with every state.
 //!
 //! Entries that are missing at the end of a clock are 0.
 

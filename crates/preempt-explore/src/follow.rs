@@ -38,9 +38,9 @@ struct Follow<'a, L> {
 impl<L: Learner> Driver for Follow<'_, L> {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
         let Some(&step) = self.path.get(run.path.len()) else {
-            return Some(without_preemption(&run.world, run.last, moves));
+            return Some(without_preemption(&run.state, run.last, moves));
         };
-        if moves.contains(&step) || run.world.permits(step) {
+        if moves.contains(&step) || run.state.permits(step) {
             return Some(step);
         }
         self.strayed = Some(Mismatch::cannot_move(run, step));

@@ -103,7 +103,7 @@ pub(crate) fn alternatives(
 ) -> bool {
     out.clear();
     let last: ThreadId = run.last;
-    let keeps = run.world.keeps_running(last, moves);
+    let keeps = run.state.keeps_running(last, moves);
     let mut pruned = false;
     for own in [true, false] {
         for &step in moves.iter().filter(|m| (m.thread == last) == own) {

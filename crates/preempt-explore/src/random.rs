@@ -66,7 +66,7 @@ pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut imp
         let ending = session.execute(&mut sampler);
         sampler.sampler.end(session.run.path.len());
         session.tally.samples += 1;
-        let graph = session.run.world.graph();
+        let graph = session.run.state.graph();
         if !before.contains(&graph) {
             let count = seen.entry(graph).or_default();
             *count += 1;
@@ -101,7 +101,7 @@ impl<S: Sampler> Driver for Stale<'_, S> {
             return Some(step);
         }
         self.moves.clear();
-        run.world.stale_moves(step.thread, &mut self.moves);
+        run.state.stale_moves(step.thread, &mut self.moves);
         // As likely as all stale choices together is none.
         let stale = !self.moves.is_empty() && self.random.below(2) == 0;
         Some(if stale { self.moves[self.random.below(self.moves.len())] } else { step })

@@ -11,8 +11,8 @@ use crate::follow::{Learner, follow};
 use crate::histories::Histories;
 use crate::mutation::{self, Mutation};
 use crate::{
-    Action, Effect, Ending, Halt, Mismatch, Move, Next, ObjectId, Operation, Program, Segment,
-    Session, ThreadId, World,
+    Action, Effect, Ending, ExecutionState, Halt, Mismatch, Move, Next, ObjectId, Operation,
+    POINTER, Program, Segment, Session, ThreadId,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,72 +33,77 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Brings a new world to the first state: every thread before its first operation.
+    /// Brings a new state to the first state: every thread before its first operation.
     pub(crate) fn begin<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        world: &mut World,
+        state: &mut ExecutionState,
     ) -> Result<(), Halt> {
-        self.settle(session, world, ThreadId::MAIN, &|_| {})
+        self.settle(session, state, ThreadId::MAIN, &|_| {})
     }
 
-    /// Executes `step` on a world and brings it to the next state. `path` writes the steps from
+    /// Executes `step` on a state and brings it to the next state. `path` writes the steps from
     /// the beginning up to and including `step`.
     pub(crate) fn advance<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        world: &mut World,
+        state: &mut ExecutionState,
         step: Move,
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
-        self.apply(session, world, step, path)?;
-        self.settle(session, world, step.thread, path)
+        self.apply(session, state, step, path)?;
+        self.settle(session, state, step.thread, path)
     }
 
-    /// Executes `step` on a world, whose thread is then between two operations.
+    /// Executes `step` on a state, whose thread is then between two operations.
     pub(crate) fn apply<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        world: &mut World,
+        state: &mut ExecutionState,
         step: Move,
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
-        if world.thread(step.thread).operation.action == Action::ComparePointer {
-            let history = world.history_after_compare(step.thread);
-            if !self.compared.contains_key(&history) {
-                self.run(session, path)?;
-            }
-            world.hint = self.compared.get(&history).copied();
+        if state.thread(step.thread).operation.action == Action::ComparePointer {
+            let history = state.history_after_compare(step.thread);
+            while !self.compared.contains_key(&history) && !self.run_once(session, path)? {}
+            state.hint = self.compared.get(&history).copied();
         }
-        world.apply(step);
+        state.apply(step);
         Ok(())
     }
 
     /// Whether it is known what the thread does next.
-    pub(crate) fn knows(&self, world: &World, thread: ThreadId) -> bool {
-        self.segments.get(world.thread(thread).history).is_some()
+    pub(crate) fn knows(&self, state: &ExecutionState, thread: ThreadId) -> bool {
+        self.segments.get(state.thread(thread).history).is_some()
     }
 
     /// Brings a thread that is between two operations to the next one.
     pub(crate) fn settle<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        world: &mut World,
+        state: &mut ExecutionState,
         thread: ThreadId,
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
-        let history = world.thread(thread).history;
-        let mut spawns = self.perform(world, thread);
-        if spawns.is_none() {
-            self.run(session, path)?;
-            spawns = self.perform(world, thread);
+        let history = state.thread(thread).history;
+        let mut spawns = self.perform(state, thread);
+        let mut has_run = false;
+        while spawns.is_none() && !has_run {
+            has_run = self.run_once(session, path)?;
+            spawns = self.perform(state, thread);
         }
         let Some(spawns) = spawns else { return Err(lost(session)) };
+        state.take_loops(&session.run.state);
+        if session.repeats_after_loops && state.rules.watch && state.is_unknown_loop(thread) {
+            // Before the search goes on there, so that no state is expanded on a wrong assumption.
+            self.run_once(session, path)?;
+            state.take_loops(&session.run.state);
+        }
         if spawns {
             let effects = self.segments.get(history).map(|s| s.effects.clone()).unwrap_or_default();
             for effect in effects {
                 if let Effect::Spawn(child, ..) = effect {
-                    self.settle(session, world, child, path)?;
+                    self.settle(session, state, child, path)?;
                 }
             }
         }
@@ -106,9 +111,9 @@ impl Recorded {
     }
 
     /// Brings a thread to its next operation, if it is known. Returns whether it spawns threads.
-    fn perform(&self, world: &mut World, thread: ThreadId) -> Option<bool> {
-        let segment = self.segments.get(world.thread(thread).history)?;
-        world.perform(thread, &segment.effects, segment.next);
+    fn perform(&self, state: &mut ExecutionState, thread: ThreadId) -> Option<bool> {
+        let segment = self.segments.get(state.thread(thread).history)?;
+        state.perform(thread, &segment.effects, segment.next);
         Some(segment.effects.iter().any(|e| matches!(e, Effect::Spawn(..))))
     }
 
@@ -123,14 +128,36 @@ impl Recorded {
         session: &mut Session<'_, P>,
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
+        while !self.run_once(session, path)? {}
+        Ok(())
+    }
+
+    /// The same, but `false` if the execution was stopped to try out a loop, which is known from now on.
+    fn run_once<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        path: &dyn Fn(&mut Vec<Move>),
+    ) -> Result<bool, Halt> {
         self.segments.make_room();
         let mut steps = std::mem::take(&mut self.path);
         steps.clear();
         path(&mut steps);
         let ending = follow(session, &steps, self);
         self.path = steps;
+        if session.knows_loop_now(&ending) {
+            return Ok(false);
+        }
+        self.conclude(session, ending)?;
+        Ok(true)
+    }
+
+    fn conclude<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        ending: Ending,
+    ) -> Result<(), Halt> {
         if ending == Ending::Complete && session.run.rules.clocks {
-            self.executed.insert(session.run.world.graph());
+            self.executed.insert(session.run.state.graph());
         }
         match session.check(ending).or_else(|| session.limit()) {
             Some(halt) => Err(halt),
@@ -230,9 +257,6 @@ fn same_next(known: &Next, next: &Next) -> bool {
         _ => known == next,
     }
 }
-
-/// Second operand of stores and swaps whose first operand is an address.
-pub const POINTER: u64 = 0x706F_696E_7465_7221;
 
 fn describe(effects: &[Effect], next: &Next) -> String {
     let end = match next {

@@ -200,6 +200,12 @@ pub struct Session<'p, P> {
     pub limits: Limits,
     /// What was found.
     pub tally: Tally,
+    /// Called by the default strategy with every complete graph, and its stale choices and preemptions.
+    #[cfg(test)]
+    pub(crate) on_terminal: Option<fn(&crate::ExecutionState, (u32, u32))>,
+    /// When an execution was stopped to try out a loop, the default strategy makes it again instead of beginning
+    /// the whole search again.
+    pub repeats_after_loops: bool,
     /// A search has finished some bound, but relied on something wrong and began again, perhaps in another session.
     pub has_lost_rows: bool,
 }
@@ -209,7 +215,28 @@ impl<'p, P: Program> Session<'p, P> {
     pub fn new(program: &'p mut P, limits: Limits, rules: Rules, names: Names) -> Self {
         let mut run = Run::new(names, rules, limits.steps);
         run.keep_going = limits.keep_going;
-        Session { program, run, limits, tally: Tally::default(), has_lost_rows: false }
+        Session {
+            program,
+            run,
+            limits,
+            tally: Tally::default(),
+            #[cfg(test)]
+            on_terminal: None,
+            repeats_after_loops: false,
+            has_lost_rows: false,
+        }
+    }
+
+    /// Whether the last execution, which ended like this, was only stopped to try out a loop and what was
+    /// found out is known from now on. It does not count as an execution.
+    pub(crate) fn knows_loop_now(&mut self, ending: &Ending) -> bool {
+        let stopped = self.run.tried_loop && *ending == Ending::Restart;
+        if stopped && self.repeats_after_loops {
+            self.run.state.loops = self.run.names.loops();
+            self.tally.executions -= 1;
+            return true;
+        }
+        false
     }
 
     /// Executes the program once under `driver`.
@@ -238,7 +265,7 @@ impl<'p, P: Program> Session<'p, P> {
         };
         if let Some(terminal) = terminal {
             let Run { stale, preemptions, .. } = self.run;
-            self.tally.stale_graph(self.run.world.graph(), stale, preemptions, terminal);
+            self.tally.stale_graph(self.run.state.graph(), stale, preemptions, terminal);
         }
         self.check(ending)
     }

@@ -6,15 +6,47 @@
 //! the tree. The other strategies run on one thread while the others sample, so a failure found by
 //! sampling may need more preemptions than necessary.
 
-use crate::check::Strategy;
-use crate::explore::{Found, Job, explore, explore_apart};
+use crate::explore::explore_here;
+use crate::job::{Found, Job, lost_worker, on_worker};
 use crate::report::Reason;
+use crate::strategy::Strategy;
 use preempt_explore::Limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Explores on threads of their own: a panic that cannot be unwound costs only that thread.
+pub(crate) fn explore(job: &Job<'_>) -> Found {
+    if job.threads == 1 || job.strategy == Strategy::PartialOrders {
+        return on_worker(job, || explore_here(job)).unwrap_or_else(lost_worker);
+    }
+    if job.strategy == Strategy::Portfolio {
+        return portfolio(job);
+    }
+    explore_apart(job)
+}
+
+/// Explores on several threads that know nothing of each other.
+fn explore_apart(job: &Job<'_>) -> Found {
+    let jobs = split(job);
+    let found = std::thread::scope(|scope| {
+        let workers: Vec<_> = jobs
+            .iter()
+            .map(|job| {
+                scope.spawn(|| {
+                    let found = on_worker(job, || explore_here(job));
+                    let found = found.unwrap_or_else(lost_worker);
+                    finished(job, &found);
+                    found
+                })
+            })
+            .collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+    });
+    merge(job, found)
+}
+
 /// Systematic exploration for four fifths of the time; if it does not finish, sampling.
-pub(crate) fn portfolio(job: &Job<'_>) -> Found {
+fn portfolio(job: &Job<'_>) -> Found {
     let mut limits = job.limits.clone();
     if let Some(deadline) = limits.deadline {
         limits.deadline = Some(deadline - deadline.duration_since(job.begin) / 5);
@@ -47,7 +79,7 @@ pub(crate) fn portfolio(job: &Job<'_>) -> Found {
 }
 
 /// One job per worker.
-pub(crate) fn split<'a>(job: &Job<'a>) -> Vec<Job<'a>> {
+fn split<'a>(job: &Job<'a>) -> Vec<Job<'a>> {
     let stop = Arc::new(AtomicBool::new(false));
     (0..job.threads)
         .map(|worker| {
@@ -75,7 +107,7 @@ fn strategy(strategy: Strategy, worker: usize) -> Strategy {
 }
 
 /// Tells the others to stop, if there is no point in going on.
-pub(crate) fn finished(job: &Job<'_>, found: &Found) {
+fn finished(job: &Job<'_>, found: &Found) {
     let systematic = found.tally.samples == 0 && job.strategy != Strategy::SleepSets;
     let decided = found.failure.is_some() || (systematic && job.limits.worker.0 == 0);
     if let (true, Some(stop)) = (decided, &job.limits.stop) {
@@ -84,7 +116,7 @@ pub(crate) fn finished(job: &Job<'_>, found: &Found) {
 }
 
 /// What all workers found together; the first one explored systematically.
-pub(crate) fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
+fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
     let shares = matches!(
         job.strategy,
         Strategy::Random { .. }
@@ -93,7 +125,7 @@ pub(crate) fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
             | Strategy::SleepSets
     );
     let mut list = found.into_iter();
-    let Some(mut all) = list.next() else { return crate::explore::lost_worker() };
+    let Some(mut all) = list.next() else { return lost_worker() };
     for other in list {
         all.tally.executions += other.tally.executions;
         all.tally.samples += other.tally.samples;

@@ -11,10 +11,12 @@
 //! A test that differs when the same schedule is repeated (random numbers, real time, state kept
 //! between executions) fails as before.
 
-use crate::check::Strategy;
-use crate::explore::{Evidence, Job, Learnt, gather};
+use crate::evidence::Evidence;
+use crate::gather::gather;
+use crate::job::{Job, Learnt};
 use crate::report::Reason;
 use crate::rt::Runtime;
+use crate::strategy::Strategy;
 use preempt_explore::{Ending, Halt, Schedule, Session, Tally, iterative};
 use std::time::{Duration, Instant};
 

@@ -1,13 +1,13 @@
 //! Coroutines and the pool of their stacks.
 //!
 //! A stack costs tens of microseconds to map and nanoseconds to use again, so stacks are kept for
-//! the life of an exploration. A coroutine that is not finished when its execution ends (after a
+//! the life of an exploration and left to the next one (`stacks`). A coroutine that is not finished when its execution ends (after a
 //! deadlock, or a failure that ends the exploration) is abandoned: unwinding it would run code that
 //! no real execution runs. Its stack is used again, and what it owned leaks.
 //!
 //! Every coroutine has a panic count of its own, see `unwinding`.
 
-use super::{Runtime, end_of_thread, unwinding};
+use super::{Runtime, end_of_thread, stacks, unwinding};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -53,11 +53,11 @@ impl Fibers {
     /// lowest and highest address of its stack.
     pub(crate) fn start(&mut self, thread: ThreadId, size: usize, body: Body) -> (usize, usize) {
         let size = size.max(self.size);
-        let large = |stack: &DefaultStack| stack.base().get() - stack.limit().get() >= size;
+        let large = |stack: &DefaultStack| stacks::size_of(stack) >= size;
         // The last one is warm; others are looked at only where sizes differ.
         let pooled = self.pool.iter().rposition(large).map(|index| self.pool.swap_remove(index));
         let stack = pooled.unwrap_or_else(|| {
-            DefaultStack::new(size).unwrap_or_else(|error| {
+            stacks::take(size).unwrap_or_else(|error| {
                 panic!("preempt: cannot map a stack of {size} bytes: {error}")
             })
         });
@@ -108,6 +108,12 @@ impl Fibers {
             }
             self.pool.push(coroutine.into_stack());
         }
+    }
+}
+
+impl Drop for Fibers {
+    fn drop(&mut self) {
+        stacks::leave(&mut self.pool);
     }
 }
 

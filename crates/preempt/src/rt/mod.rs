@@ -15,6 +15,7 @@ mod heap;
 mod overflow;
 mod panic;
 mod registry;
+mod stacks;
 mod unwinding;
 
 pub(crate) use fiber::{Body, Fibers};
@@ -178,24 +179,27 @@ impl Runtime {
     /// How many operations the current thread has done.
     pub(crate) fn steps(&self) -> u32 {
         let run = self.run();
-        run.world.thread(run.current).steps
+        run.state.thread(run.current).steps
     }
 
     /// The park token of the current thread.
     pub(crate) fn token(&self) -> ObjectId {
         let run = self.run();
-        run.world.thread(run.current).token
+        run.state.thread(run.current).token
     }
 
     /// Ends the execution at the next opportunity.
     pub(crate) fn stop(&mut self, ending: Ending) {
-        self.relearn |= ending == Ending::Restart && self.run().ending.is_some();
+        if ending == Ending::Restart {
+            self.relearn |= self.run().ending.is_some();
+            self.run().tried_loop = false;
+        }
         self.run().ending.get_or_insert(ending);
     }
 
     fn finish(&mut self) {
         let run = self.run();
-        if run.ending.is_none() && run.world.panicked().is_some() {
+        if run.ending.is_none() && run.state.panicked().is_some() {
             run.ending = Some(Ending::Panic);
         }
         if run.ending == Some(Ending::Deadlock) && !self.panics.is_empty() && self.is_unwinding() {
@@ -224,12 +228,12 @@ impl Runtime {
 
     /// Brings the threads of an execution that is over to their ends. Returns whether all have
     /// ended; the others are abandoned, because they cannot go on or nobody would gain by it. The
-    /// world stays as the threads have left it: destructors of statics look at it.
+    /// state stays as the threads have left it: destructors of statics look at it.
     fn conclude(&mut self) -> bool {
         if self.trouble_is_final() || !self.run().may_run_on() {
             return false;
         }
-        if self.run().world.all_ended() {
+        if self.run().state.all_ended() {
             return true;
         }
         let panics = self.panics.len();
@@ -242,7 +246,7 @@ impl Runtime {
         let left = unsafe { drive(this) };
         self.concluding = false;
         self.panics.truncate(panics);
-        self.run().world.all_ended() && left.is_none() && !self.broken
+        self.run().state.all_ended() && left.is_none() && !self.broken
     }
 
     /// Drops what belongs to the execution but to none of its threads, on a coroutine, because
@@ -295,9 +299,9 @@ impl Runtime {
         self.trouble = Some(match left {
             Left::Overflow => Trouble::StackOverflow,
             Left::Blocked => {
-                let state = self.run().world.thread(thread);
+                let moved = self.run().state.thread(thread);
                 let last =
-                    (state.steps > 0).then_some((state.operation.action, state.operation.site));
+                    (moved.steps > 0).then_some((moved.operation.action, moved.operation.site));
                 Trouble::Blocked(thread, last)
             }
         });
@@ -321,8 +325,8 @@ impl Runtime {
 
     fn is_unwinding(&self) -> bool {
         let run = self.run();
-        run.world.thread_ids().any(|t| {
-            let thread = run.world.thread(t);
+        run.state.thread_ids().any(|t| {
+            let thread = run.state.thread(t);
             thread.status == preempt_explore::Status::Ready && thread.operation.urgent
         })
     }
@@ -477,13 +481,13 @@ impl Runtime {
     fn go_on(&mut self) {
         if !self.closing {
             let run = self.run();
-            self.heap().enter_test(run.current, run.world.thread(run.current).history);
+            self.heap().enter_test(run.current, run.state.thread(run.current).history);
         }
     }
 
     fn before(&mut self, operation: Operation) -> Step {
         if self.closing {
-            let seen = self.run().world.after_the_end(&operation);
+            let seen = self.run().state.after_the_end(&operation);
             return Step::Go(seen.unwrap_or_else(|| outside_of_time(operation.action)));
         }
         self.before_operation();
@@ -502,7 +506,7 @@ impl Runtime {
     /// Whether a spawned thread has not come to its first operation; then its parent goes on.
     fn is_starting(&self, thread: ThreadId) -> bool {
         thread != ThreadId::MAIN
-            && self.run().world.thread(thread).status == preempt_explore::Status::Starting
+            && self.run().state.thread(thread).status == preempt_explore::Status::Starting
     }
 }
 
@@ -540,7 +544,7 @@ pub(crate) fn add_sender(runtime: &mut Runtime, channel: ObjectId) {
 /// The current thread asks for a lock for reading.
 pub(crate) fn note_recursion(runtime: &mut Runtime, lock: ObjectId) {
     let run = runtime.run();
-    if !run.rules.recursive && run.world.is_reading(run.current, lock) {
+    if !run.rules.recursive && run.state.is_reading(run.current, lock) {
         run.rules.recursive = true;
         runtime.stop(Ending::Restart);
     }
@@ -597,7 +601,7 @@ pub(crate) fn weaken(runtime: &mut Runtime, order: Order, fence: bool, site: Sit
 /// Whether the comparison that the current thread has just made failed for no reason.
 pub(crate) fn has_failed() -> bool {
     let Some(runtime) = current().filter(|runtime| !runtime.closing) else { return false };
-    runtime.run().world.source().is_some_and(|source| source.fails)
+    runtime.run().state.source().is_some_and(|source| source.fails)
 }
 
 /// Lets other threads run. A thread that has looked at the clock since it last did so waits for time
@@ -671,9 +675,9 @@ fn end_of_thread(result: Result<(), ()>) {
     let next = if result.is_ok() { Next::End } else { Next::Panic };
     runtime.reach(next);
     if me == ThreadId::MAIN && runtime.require_join && result.is_ok() {
-        let world = &runtime.run().world;
-        let runs = |&t: &ThreadId| world.thread(t).status != preempt_explore::Status::Done;
-        let left = world.thread_ids().filter(runs).count();
+        let state = &runtime.run().state;
+        let runs = |&t: &ThreadId| state.thread(t).status != preempt_explore::Status::Done;
+        let left = state.thread_ids().filter(runs).count();
         if left > 0 {
             runtime.trouble = Some(Trouble::Unjoined(left));
             runtime.stop(Ending::Reported);

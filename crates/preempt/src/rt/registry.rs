@@ -315,7 +315,7 @@ pub(crate) fn has_ended(runtime: &mut super::Runtime, thread: ThreadId, site: Si
             let _paused = Paused::new();
             runtime.registry.knowledge.ends = true;
             runtime.stop(Ending::Restart);
-            runtime.run().world.thread(thread).status == preempt_explore::Status::Done
+            runtime.run().state.thread(thread).status == preempt_explore::Status::Done
         }
     }
 }
@@ -410,7 +410,7 @@ pub(crate) fn lend(object: ObjectId) -> Option<&'static mut u64> {
     let runtime = current()?;
     let _paused = Paused::new();
     let me = runtime.run().current;
-    let value = runtime.run().world.object(object).value;
+    let value = runtime.run().state.object(object).value;
     let value = outward(runtime, value);
     runtime.registry.borrowed.retain(|b| b.1 != object);
     runtime.registry.borrowed.push((me, object, Box::new(value)));
@@ -438,15 +438,15 @@ pub(crate) fn now() -> Duration {
     keep_time(runtime);
     let me = runtime.run().current;
     runtime.registry.looks.entry(me).or_default().0 = true;
-    runtime.run().world.now(me)
+    runtime.run().state.now(me)
 }
 
 /// Lets this much virtual time pass for the current thread.
 pub(crate) fn pass(time: Duration) {
     if let Some(runtime) = current() {
         let me = runtime.run().current;
-        let to = runtime.run().world.now(me).saturating_add(time);
-        runtime.run().world.pass(me, to);
+        let to = runtime.run().state.now(me).saturating_add(time);
+        runtime.run().state.pass(me, to);
     }
 }
 

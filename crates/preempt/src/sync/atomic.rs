@@ -1,5 +1,5 @@
 //! Atomics. Under control every access is a visible operation, and what its ordering allows beyond
-//! sequential consistency is explored as well: see `preempt_explore`'s `weak.rs`.
+//! sequential consistency is explored as well: see `preempt_explore`'s module `weak`.
 
 use crate::rt::{self, Slot};
 use preempt_explore::{Action, Operation, Order, Update};
@@ -99,7 +99,7 @@ fn peek(slot: &Slot, initial: impl FnOnce() -> u64) -> u64 {
     let Some(runtime) = rt::current() else { return initial() };
     let object = slot.object(runtime, initial);
     rt::take_back(runtime, object);
-    let value = runtime.run().world.object(object).value;
+    let value = runtime.run().state.object(object).value;
     rt::outward(runtime, value)
 }
 

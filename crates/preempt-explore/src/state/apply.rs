@@ -1,4 +1,4 @@
-//! Executing one visible operation on a world.
+//! Executing one visible operation on a state.
 //!
 //! Invariant: everything a thread can find out from an operation enters its history, as the
 //! version of what it read (the last write, the last release, the final history of a joined
@@ -6,11 +6,11 @@
 //! What is absorbed is a function of the happens-before graph, so the number of histories never
 //! exceeds the number of graphs.
 
+use super::values::{Channel, ONCE_RUNNING, WAITING, WAITS, WRITER};
+use super::{ExecutionState, Object};
 use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
-use crate::recorded::POINTER;
-use crate::world::{Channel, ONCE_RUNNING, WAITING, WAITS, WRITER};
-use crate::{Action, Move, Object, ObjectId, Operation, ThreadId, World};
+use crate::{Action, Move, ObjectId, Operation, POINTER, ThreadId};
 
 /// How an operation touches the objects, in the sense of dependence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct Done {
     pub(crate) changed: bool,
 }
 
-impl World {
+impl ExecutionState {
     /// The hash of the graph after `step`, without executing it.
     pub fn graph_after(&self, step: Move) -> u128 {
         if self.is_kept(step.thread) {

@@ -2,15 +2,18 @@
 //!
 //! The runtime calls [`Run::create`], [`Run::spawn`] and [`Run::touch`] while a thread runs, and
 //! [`Run::reach`] when it stands before a visible operation (or has ended). Then
-//! [`Run::schedule`] asks the strategy who goes next, executes that operation on the world and
+//! [`Run::schedule`] asks the strategy who goes next, executes that operation on the state and
 //! tells the runtime which thread to resume with which result.
 
-use crate::epilogue::Epilogue;
+mod epilogue;
+mod stopped;
+
 use crate::race::{Access, Race};
 use crate::{
-    Action, Effect, Move, Names, Next, ObjectId, Operation, Order, Rules, Site, Source, Status,
-    Thread, ThreadId, World,
+    Action, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules, Site,
+    Source, Status, Thread, ThreadId,
 };
+use stopped::Epilogue;
 
 /// Decides who moves, and learns what threads do.
 pub trait Driver {
@@ -54,7 +57,7 @@ pub struct Mismatch {
 impl Mismatch {
     /// A thread was expected to be able to move and is not.
     pub(crate) fn cannot_move(run: &Run, step: Move) -> Self {
-        let known = run.world.threads.get(step.thread.index());
+        let known = run.state.threads.get(step.thread.index());
         let found = match known.filter(|thread| thread.status == Status::Ready) {
             Some(Thread { operation, .. }) => {
                 format!("it stands before {} at {}", operation.action.name(), operation.site)
@@ -112,7 +115,7 @@ pub struct Event {
 /// One real execution.
 pub struct Run {
     /// The state.
-    pub world: World,
+    pub state: ExecutionState,
     /// The decisions so far.
     pub path: Vec<Move>,
     /// How it ended, once it has.
@@ -142,6 +145,8 @@ pub struct Run {
     /// Steps until something changed for the last time; the rest only polls.
     settled: usize,
     pub(crate) epilogue: Option<Box<Epilogue>>,
+    /// The execution was stopped to try out a loop, and for no other reason.
+    pub tried_loop: bool,
     /// A loop to be tried out: its thread, and what kind of loop it is.
     pub(crate) probe: Option<(ThreadId, u64)>,
     pub(crate) names: Names,
@@ -168,10 +173,10 @@ pub enum Command {
 impl Run {
     /// An execution that uses these names.
     pub fn new(names: Names, rules: Rules, step_limit: usize) -> Self {
-        let mut world = World::new(rules);
-        world.loops = names.loops();
+        let mut state = ExecutionState::new(rules);
+        state.loops = names.loops();
         Run {
-            world,
+            state,
             path: Vec::new(),
             ending: None,
             preemptions: 0,
@@ -187,6 +192,7 @@ impl Run {
             keep_going: false,
             settled: 0,
             epilogue: None,
+            tried_loop: false,
             probe: None,
             names,
             open: Vec::new(),
@@ -194,11 +200,11 @@ impl Run {
         }
     }
 
-    /// A world for a search that imagines executions, under these rules.
-    pub(crate) fn imagined_world(&self, rules: Rules) -> World {
-        let mut world = World::new(rules);
-        world.loops = self.world.loops.clone();
-        world
+    /// A state for a search that imagines executions, under these rules.
+    pub(crate) fn imagined_state(&self, rules: Rules) -> ExecutionState {
+        let mut state = ExecutionState::new(rules);
+        state.loops = self.state.loops.clone();
+        state
     }
 
     /// A loop that was to be tried out, by a program whose threads do not run on after the end, is
@@ -212,11 +218,12 @@ impl Run {
 
     /// Back to the beginning, keeping allocations.
     pub fn reset(&mut self) {
-        self.world.reset(self.rules);
+        self.state.reset(self.rules);
         self.path.clear();
         self.settled = 0;
         self.ending = None;
         self.epilogue = None;
+        self.tried_loop = false;
         self.settle_probe();
         self.preemptions = 0;
         self.stale = 0;
@@ -234,7 +241,7 @@ impl Run {
             open.spawned = 0;
         }
         let token = self.create(0);
-        self.world.threads[0].token = token;
+        self.state.threads[0].token = token;
     }
 
     /// The running thread creates an object.
@@ -324,7 +331,7 @@ impl Run {
 
     fn note_race(&mut self) {
         if self.ending.is_none() {
-            let race = self.world.clocks.as_ref().and_then(|c| c.race());
+            let race = self.state.clocks.as_ref().and_then(|c| c.race());
             self.ending = race.map(Ending::Race);
         }
     }
@@ -338,7 +345,7 @@ impl Run {
             next => next,
         };
         let thread = self.current;
-        let history = self.world.thread(thread).history;
+        let history = self.state.thread(thread).history;
         let open = self.open(thread);
         let effects = std::mem::take(&mut open.effects);
         // What is done after the end, or to find out that the rules must change, teaches nothing.
@@ -347,9 +354,10 @@ impl Run {
                 self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
             }
         }
-        self.world.arrive(thread, next);
-        if self.rules.watch && self.ending.is_none() && self.world.is_unknown_loop(thread) {
-            self.probe = Some((thread, self.world.loop_of(thread)));
+        self.state.arrive(thread, next);
+        if self.rules.watch && self.ending.is_none() && self.state.is_unknown_loop(thread) {
+            self.probe = Some((thread, self.state.loop_of(thread)));
+            self.tried_loop = true;
             self.ending = Some(Ending::Restart);
         }
         let open = self.open(thread);
@@ -366,7 +374,7 @@ impl Run {
             return Command::Stop;
         }
         let mut moves = std::mem::take(&mut self.moves);
-        self.world.moves(&mut moves);
+        self.state.moves(&mut moves);
         let command = self.pick(&moves, driver);
         self.moves = moves;
         command
@@ -395,27 +403,27 @@ impl Run {
             self.ending.get_or_insert(Ending::Abandoned);
             return Command::Stop;
         };
-        let preemption = step.thread != self.last && self.world.keeps_running(self.last, moves);
+        let preemption = step.thread != self.last && self.state.keeps_running(self.last, moves);
         self.preemptions += u32::from(preemption);
         self.path.push(step);
-        let operation = self.world.thread(step.thread).operation;
+        let operation = self.state.thread(step.thread).operation;
         let before = self.value_of(operation.object);
-        let result = self.world.apply(step);
+        let result = self.state.apply(step);
         if self.rules.mixed {
             // An atomic write may race with a plain read.
             self.note_race();
         }
         if operation.action == Action::ComparePointer {
-            let history = self.world.thread(step.thread).history;
+            let history = self.state.thread(step.thread).history;
             driver.compared(history, before == operation.first);
         }
         let after = self.value_of(operation.object);
-        let source = self.world.source().filter(|_| operation.action.is_access());
+        let source = self.state.source().filter(|_| operation.action.is_access());
         self.stale += u32::from(source.is_some_and(|source| source.stale));
         if let Some(events) = &mut self.events {
             events.push(Event { step, operation, result, before, after, preemption, source });
         }
-        if !self.world.is_idle(step.thread) {
+        if !self.state.is_idle(step.thread) {
             self.settled = self.path.len();
         }
         self.last = step.thread;
@@ -424,11 +432,11 @@ impl Run {
     }
 
     fn stuck(&self) -> Ending {
-        if self.world.panicked.is_some() {
+        if self.state.panicked.is_some() {
             Ending::Panic
-        } else if self.world.is_finished() {
+        } else if self.state.is_finished() {
             Ending::Complete
-        } else if self.world.has_spinning() {
+        } else if self.state.has_spinning() {
             Ending::Livelock
         } else {
             Ending::Deadlock
@@ -436,13 +444,13 @@ impl Run {
     }
 
     fn value_of(&self, object: ObjectId) -> u64 {
-        self.world.objects.get(object.index()).map_or(0, |o| o.value)
+        self.state.objects.get(object.index()).map_or(0, |o| o.value)
     }
 
     fn note(&mut self, effect: Effect) {
         let thread = self.current;
-        debug_assert!(self.world.thread(thread).status != Status::Done || thread == ThreadId::MAIN);
-        self.world.effect(thread, effect);
+        debug_assert!(self.state.thread(thread).status != Status::Done || thread == ThreadId::MAIN);
+        self.state.effect(thread, effect);
         self.open(thread).effects.push(effect);
     }
 

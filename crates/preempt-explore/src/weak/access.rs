@@ -1,149 +1,13 @@
-//! Weak memory: which write an atomic access may read, and where a store may stand.
-//!
-//! The model is RC11 with the release sequences of C++20. Its consistency is closed under prefixes, and
-//! program order together with reads-from has no cycle, so every consistent execution can be built
-//! forwards: pick a thread, append its next event, for a load pick the write it reads, for a store its
-//! place in modification order. A *stale choice* is one that is not what an interleaving would do: to
-//! read another write than the newest, to store behind the newest, or to let a `compare_exchange_weak`
-//! fail for no reason.
-//!
-//! What an event may do is decided here for the moment at which it is appended:
-//! * coherence: a thread reads nothing older, and stores nothing before, what is accessed in its
-//!   happens-before past (the *floor*);
-//! * atomicity: a read-modify-write reads a write that no other one reads, and stands right behind it;
-//! * the order of sequentially consistent events, in [`psc`](crate::psc).
-//!
-//! Invariant: an event without a stale choice is always consistent, because nothing comes after it: no
-//! event reads from it, is newer, or happens after it. So only stale choices are ever tested.
-//!
-//! What is cut: after a yield a thread does not read the same old write again unless it has read something new since,
-//! and a thread fails for no reason at a location only once until it has written. Otherwise loops that wait
-//! would have executions without end.
+//! Accesses to atomics of which all writes are kept: which moves are possible, and what they do.
 
+use super::log::Logged;
+use super::writes::{Read, Source, Write};
 use crate::clock::Clock;
-use crate::mix::term;
+use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
-use crate::psc::{Log, Logged, share};
-use crate::race::Clocks;
-use crate::{Action, Move, Object, ObjectId, Operation, Order, Status, ThreadId, World};
+use crate::{Action, ExecutionState, Move, ObjectId, Operation, Order, POINTER, Status, ThreadId};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// A write to a location.
-#[derive(Clone, Debug)]
-pub(crate) struct Write {
-    /// Of the action that made it; 0 for the initial value.
-    pub(crate) name: u64,
-    thread: ThreadId,
-    time: u32,
-    value: u64,
-    /// Hash of the history of the writer.
-    version: u64,
-    /// Vector clock that whoever acquires it joins.
-    released: Clock,
-    /// Virtual time of the writer.
-    moment: Duration,
-    /// Whether a read-modify-write reads it, which then stands right behind it.
-    taken: bool,
-    /// Number of accesses before it; `None` for the initial value.
-    position: Option<u32>,
-}
-
-/// A read of a location.
-#[derive(Clone, Copy, Debug)]
-struct Read {
-    thread: ThreadId,
-    time: u32,
-    /// Name of the write that was read.
-    write: u64,
-}
-
-/// All that was done to an atomic.
-#[derive(Debug, Default)]
-pub(crate) struct Location {
-    /// In modification order, the initial value first.
-    pub(crate) writes: Vec<Write>,
-    /// The first read of each write by each thread.
-    reads: Vec<Read>,
-}
-
-/// A copy is made to be added to.
-impl Clone for Location {
-    fn clone(&self) -> Self {
-        let mut writes = Vec::with_capacity(self.writes.len() + 2);
-        writes.extend_from_slice(&self.writes);
-        let mut reads = Vec::with_capacity(self.reads.len() + 2);
-        reads.extend_from_slice(&self.reads);
-        Location { writes, reads }
-    }
-}
-
-/// What a thread has read, to keep it from waiting for ever for old values.
-#[derive(Clone, Copy, Debug)]
-struct Polled {
-    thread: ThreadId,
-    object: ObjectId,
-    write: u64,
-    /// Whether the thread has yielded since and has read nothing new.
-    again: bool,
-}
-
-/// What the last access read, for reports.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Source {
-    /// Number of steps on numbers before the write that was read; `None` for the initial value.
-    pub read: Option<u32>,
-    /// The same for the newest write at that moment.
-    pub newest: Option<u32>,
-    /// Value of the newest write.
-    pub newest_value: u64,
-    /// Number of steps on numbers before this one.
-    pub position: u32,
-    /// Whether something older than the newest write was read, or a store was not the newest, or a
-    /// comparison failed for no reason.
-    pub stale: bool,
-    /// Whether a comparison failed for no reason.
-    pub fails: bool,
-}
-
-/// All writes to all atomics of an execution.
-#[derive(Debug, Default)]
-pub(crate) struct Weak {
-    /// By object; without writes if it was not accessed yet.
-    locations: Vec<Arc<Location>>,
-    unknown: Arc<Location>,
-    pub(crate) log: Log,
-    polled: Vec<Polled>,
-    /// Comparisons that have failed for no reason.
-    failed: Vec<(ThreadId, ObjectId)>,
-    accesses: u32,
-    pub(crate) source: Source,
-    /// Names of all reads and of the writes that they read.
-    #[cfg(test)]
-    pub(crate) rf: Vec<(u64, u64)>,
-}
-
-impl Clone for Weak {
-    fn clone(&self) -> Self {
-        let mut copy = Weak::default();
-        copy.clone_from(self);
-        copy
-    }
-
-    fn clone_from(&mut self, source: &Self) {
-        share(&mut self.locations, &source.locations);
-        if !Arc::ptr_eq(&self.unknown, &source.unknown) {
-            self.unknown = source.unknown.clone();
-        }
-        self.log.copy_from(&source.log);
-        self.polled.clone_from(&source.polled);
-        self.failed.clone_from(&source.failed);
-        self.accesses = source.accesses;
-        self.source = source.source;
-        #[cfg(test)]
-        self.rf.clone_from(&source.rf);
-    }
-}
 
 /// What an access does to the writes of its location.
 #[derive(Clone, Copy)]
@@ -157,92 +21,7 @@ struct Plan {
     fails: bool,
 }
 
-impl Weak {
-    pub(crate) fn location(&self, object: ObjectId) -> Option<&Location> {
-        self.locations.get(object.index()).map(|l| &**l).filter(|l| !l.writes.is_empty())
-    }
-
-    fn writes(&self, object: ObjectId) -> &[Write] {
-        self.location(object).map_or(&[], |location| &location.writes)
-    }
-
-    /// An atomic that is about to be accessed.
-    fn meet(&mut self, id: ObjectId, object: &Object) {
-        if self.locations.len() <= id.index() {
-            self.locations.resize(id.index() + 1, self.unknown.clone());
-        }
-        let location = &mut self.locations[id.index()];
-        if location.writes.is_empty() {
-            let initial = Write {
-                name: 0,
-                thread: ThreadId::MAIN,
-                time: 0,
-                value: object.value,
-                version: object.version,
-                released: Clock::default(),
-                moment: Duration::ZERO,
-                taken: false,
-                position: None,
-            };
-            *location = Arc::new(Location { writes: vec![initial], reads: Vec::new() });
-        }
-    }
-
-    /// A number is changed through exclusive access: every other access happens before or after.
-    pub(crate) fn assign(&mut self, object: ObjectId, value: u64) {
-        let known = |l: &&mut Arc<Location>| !l.writes.is_empty();
-        if let Some(location) = self.locations.get_mut(object.index()).filter(known) {
-            if let Some(newest) = Arc::make_mut(location).writes.last_mut() {
-                newest.value = value;
-            }
-        }
-    }
-
-    /// The place of the newest write that is accessed in the happens-before past of a thread.
-    fn floor(&self, clocks: &Clocks, thread: ThreadId, location: &Location) -> usize {
-        if mutation::is(Mutation::NoCoherence) {
-            return 0;
-        }
-        let clock = clocks.of(thread);
-        let known = |other: ThreadId, time: u32| {
-            other == thread || clock.get(other.index()).is_some_and(|&until| until >= time)
-        };
-        let written = location.writes.iter().rposition(|w| w.name == 0 || known(w.thread, w.time));
-        let mut floor = written.unwrap_or(0);
-        for read in &location.reads {
-            if known(read.thread, read.time) {
-                let at = location.writes.iter().rposition(|w| w.name == read.write);
-                floor = floor.max(at.unwrap_or(0));
-            }
-        }
-        floor
-    }
-
-    fn has_polled(&self, thread: ThreadId, object: ObjectId, write: u64) -> bool {
-        self.polled
-            .iter()
-            .any(|p| p.thread == thread && p.object == object && p.write == write && p.again)
-    }
-
-    fn note_read(&mut self, thread: ThreadId, object: ObjectId, write: u64) {
-        let same = |p: &Polled| p.thread == thread && p.object == object && p.write == write;
-        if !self.polled.iter().any(same) {
-            for polled in self.polled.iter_mut().filter(|p| p.thread == thread) {
-                polled.again = false;
-            }
-            self.polled.push(Polled { thread, object, write, again: false });
-        }
-    }
-
-    /// A thread yields.
-    pub(crate) fn note_yield(&mut self, thread: ThreadId) {
-        for polled in self.polled.iter_mut().filter(|p| p.thread == thread) {
-            polled.again = true;
-        }
-    }
-}
-
-impl World {
+impl ExecutionState {
     /// Keeps the writes of an atomic from here on.
     pub(crate) fn meet(&mut self, operation: &Operation) {
         if let Some(weak) = &mut self.weak {
@@ -264,7 +43,7 @@ impl World {
     }
 
     /// Adds the moves of a thread that need a stale choice. It may turn out that sequentially consistent
-    /// events forbid some of them ([`World::is_consistent_after`]).
+    /// events forbid some of them ([`ExecutionState::is_consistent_after`]).
     pub(crate) fn possible_stale_moves(&self, thread: ThreadId, out: &mut Vec<Move>) {
         self.find_stale(thread, &mut |step| {
             out.push(step);
@@ -307,7 +86,7 @@ impl World {
         let newest_only = match operation.action {
             Action::Load => operation.second == Operation::NEWEST,
             // What is stored is not known yet, and will be the newest value in memory.
-            Action::Store => operation.second == crate::POINTER,
+            Action::Store => operation.second == POINTER,
             _ => false,
         };
         if thread.status != Status::Ready || !number || newest_only || !self.can_go_on(id) {
@@ -451,9 +230,9 @@ impl World {
             _ => plan.fails.into(),
         };
         let observed = source.map_or(0, |write| write.version);
-        thread.history = crate::mix::mix3(thread.history, observed, seen);
+        thread.history = mix3(thread.history, observed, seen);
         thread.steps += 1;
-        let version = crate::mix::mix(thread.history, 5);
+        let version = mix(thread.history, 5);
         if let (Some(times), Some(source)) = (&mut self.times, source) {
             times.pass(id, source.moment);
         }

@@ -15,15 +15,18 @@
 //! An execution in which all enabled threads sleep would repeat a graph; the wakeup trees see to
 //! it that none is begun.
 
+mod node;
 mod trace;
 mod wakeup;
 
 use crate::mutation::{self, Mutation};
 use crate::schedule::without_preemption;
 use crate::{
-    Driver, Effect, Ending, Halt, Mismatch, Move, Next, Program, Run, Session, ThreadId, World,
+    Driver, Effect, Ending, ExecutionState, Halt, Mismatch, Move, Next, Program, Run, Session,
+    ThreadId,
 };
-use trace::{Done, Happened, Order, footprint};
+use node::{Done, Happened, Node};
+use trace::{Order, footprint};
 use wakeup::{Branch, Footprint, Sequence, insert};
 
 /// Explores every graph, whatever preemptions it needs, each by one execution.
@@ -44,24 +47,13 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
             return halt;
         }
         if !cut {
-            search.reverse(&session.run.world);
+            search.reverse(&session.run.state);
         }
         if !search.backtrack() {
             session.tally.exhausted = true;
             return Halt::Done;
         }
     }
-}
-
-/// A state on the current path, and the event that was executed in it.
-pub(crate) struct Node {
-    world: World,
-    asleep: Vec<(ThreadId, Footprint)>,
-    /// What is still to be explored; the first branch is the current one.
-    tree: Vec<Branch>,
-    event: Happened,
-    /// Footprint of the alternatives of the current thread so far.
-    group: Footprint,
 }
 
 #[derive(Default)]
@@ -72,7 +64,7 @@ struct Optimal {
     /// Nodes whose event is the same as in the last execution.
     known: usize,
     segments: Vec<Done>,
-    spare: Vec<World>,
+    spare: Vec<ExecutionState>,
     mismatch: Option<Mismatch>,
 }
 
@@ -92,7 +84,7 @@ impl Optimal {
     }
 
     /// Adds what the races of the last execution call for to the trees.
-    fn reverse(&mut self, end: &World) {
+    fn reverse(&mut self, end: &ExecutionState) {
         let mut list = Vec::new();
         Order::of(&self.stack, end).reversals(end, |at, items| list.push((at, items)));
         for (at, items) in list {
@@ -136,7 +128,7 @@ impl Optimal {
                 return true;
             }
             if let Some(node) = self.stack.pop() {
-                self.spare.push(node.world);
+                self.spare.push(node.state);
             }
         }
         false
@@ -171,7 +163,7 @@ impl Optimal {
             if awake.is_empty() {
                 return false;
             }
-            tree.push(Branch::leaf(without_preemption(&run.world, run.last, &awake)));
+            tree.push(Branch::leaf(without_preemption(&run.state, run.last, &awake)));
         }
         // All alternatives of a thread follow each other. Inside a sequence that a race called for,
         // with threads asleep, the others are not wanted: either they wake nobody and repeat what
@@ -187,10 +179,10 @@ impl Optimal {
             }
         }
         tree.extend(others);
-        let mut world = self.spare.pop().unwrap_or_else(|| World::new(run.rules));
-        world.clone_from(&run.world);
+        let mut state = self.spare.pop().unwrap_or_else(|| ExecutionState::new(run.rules));
+        state.clone_from(&run.state);
         let (event, group) = (Happened::default(), Footprint::default());
-        self.stack.push(Node { world, asleep, tree, event, group });
+        self.stack.push(Node { state, asleep, tree, event, group });
         true
     }
 }
@@ -199,11 +191,11 @@ impl Driver for Optimal {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
         self.keep();
         // A thread that unwinds goes on at once: part of the same event.
-        match (run.world.urgent, moves, self.depth.checked_sub(1)) {
+        match (run.state.urgent, moves, self.depth.checked_sub(1)) {
             (Some(thread), &[step], Some(last)) if thread == step.thread && thread == run.last => {
                 if last >= self.known {
                     let event = &mut self.stack[last].event;
-                    event.footprint.merge(&footprint(&run.world, step));
+                    event.footprint.merge(&footprint(&run.state, step));
                     event.steps.push((step, Vec::new()));
                 }
                 return Some(step);
@@ -215,8 +207,8 @@ impl Driver for Optimal {
         }
         let node = &mut self.stack[self.depth];
         let step = node.tree[0].step;
-        let recorded = node.world.thread(step.thread).operation;
-        let found = run.world.thread(step.thread).operation;
+        let recorded = node.state.thread(step.thread).operation;
+        let found = run.state.thread(step.thread).operation;
         if recorded != found && !recorded.is_pointer() || !moves.contains(&step) {
             self.mismatch = Some(Mismatch {
                 expected: format!("{} at {}", recorded.action.name(), recorded.site),
@@ -225,7 +217,7 @@ impl Driver for Optimal {
             return None;
         }
         if self.depth >= self.known {
-            let footprint = footprint(&node.world, step);
+            let footprint = footprint(&node.state, step);
             node.event = Happened { steps: vec![(step, Vec::new())], footprint };
         }
         self.depth += 1;

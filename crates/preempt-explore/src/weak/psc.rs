@@ -9,116 +9,16 @@
 //! psc = ([sc] | [F sc];HB?) ; scb ; ([sc] | HB?;[F sc])  |  [F sc] ; (HB | HB;ECO;HB) ; [F sc]
 //! ```
 //!
-//! The log keeps all events of an execution with their vector clocks. It is kept only for programs that
-//! mix sequentially consistent events with weaker ones, and read only when a stale choice is considered.
+//! Events come from the log (`log.rs`).
 //!
 //! Places in modification order are doubled, so that one comparison decides ECO: a write at place p is
 //! at 2p, a read of it at 2p + 1, and ECO leads from the smaller to the larger.
 
-use crate::clock::Clock;
-use crate::weak::Weak;
-use crate::{ObjectId, Order, ThreadId, World};
-use std::sync::Arc;
+use super::log::Logged;
+use super::writes::Weak;
+use crate::{ExecutionState, ObjectId, Order, ThreadId};
 
-/// An event.
-#[derive(Clone, Debug)]
-pub(crate) struct Logged {
-    thread: ThreadId,
-    time: u32,
-    /// [`ObjectId::NONE`] if it is not an access to an atomic.
-    object: ObjectId,
-    /// Name of the write that it reads.
-    read: Option<u64>,
-    /// Its name if it writes.
-    write: Option<u64>,
-    strong: bool,
-    fence: bool,
-    clock: Clock,
-}
-
-/// Events per shared block.
-const BLOCK: usize = 16;
-
-/// All events in the order in which they were added, in blocks that copies share.
-#[derive(Debug, Default)]
-pub(crate) struct Log {
-    full: Vec<Arc<[Logged]>>,
-    tail: Vec<Logged>,
-}
-
-impl Log {
-    /// As a copy, without touching blocks that both have.
-    pub(crate) fn copy_from(&mut self, source: &Self) {
-        share(&mut self.full, &source.full);
-        self.tail.clone_from(&source.tail);
-    }
-}
-
-/// Makes a list of shared things the same as another. Most of them are already: worlds that are used
-/// again were similar.
-pub(crate) fn share<T: ?Sized>(target: &mut Vec<Arc<T>>, source: &[Arc<T>]) {
-    target.truncate(source.len());
-    for (own, other) in target.iter_mut().zip(source) {
-        if !Arc::ptr_eq(own, other) {
-            *own = other.clone();
-        }
-    }
-    let common = target.len();
-    target.extend_from_slice(&source[common..]);
-}
-
-impl Logged {
-    /// An access to an atomic. `clock` is that of the thread after it.
-    pub(crate) fn access(
-        (thread, time): (ThreadId, u32),
-        object: ObjectId,
-        (read, write): (Option<u64>, Option<u64>),
-        order: Order,
-        clock: &[u32],
-    ) -> Self {
-        let strong = order == Order::SequentiallyConsistent;
-        let clock = clock.into();
-        Logged { thread, time, object, read, write, strong, fence: false, clock }
-    }
-
-    /// Whether this event happens before a later one.
-    fn happens_before(&self, later: &Logged) -> bool {
-        let until = later.clock.get(self.thread.index()).copied().unwrap_or(0);
-        self.thread == later.thread || until >= self.time
-    }
-}
-
-impl Log {
-    fn events(&self) -> impl Iterator<Item = &Logged> {
-        self.full.iter().flat_map(|block| block.iter()).chain(&self.tail)
-    }
-
-    fn len(&self) -> usize {
-        self.full.len() * BLOCK + self.tail.len()
-    }
-
-    pub(crate) fn push(&mut self, event: Logged) {
-        self.tail.push(event);
-        if self.tail.len() == BLOCK {
-            self.full.push(self.tail.drain(..).collect());
-        }
-    }
-
-    /// A fence of any order, or another event that is no access to an atomic (`None`).
-    fn other(&mut self, (thread, time): (ThreadId, u32), fence: Option<Order>, clock: &[u32]) {
-        let strong = fence == Some(Order::SequentiallyConsistent);
-        let (object, fence, clock) = (ObjectId::NONE, fence.is_some(), clock.into());
-        let event = Logged { thread, time, object, read: None, write: None, strong, fence, clock };
-        // One of several events without a location in a row is as good as all.
-        let last = self.tail.iter().rev().find(|last| last.thread == thread);
-        let same = last.is_some_and(|l| l.object == object && l.time == time && !l.strong);
-        if strong || !same {
-            self.push(event);
-        }
-    }
-}
-
-impl World {
+impl ExecutionState {
     /// Logs an event of this time that is no access to an atomic.
     pub(crate) fn log_other(&mut self, thread: ThreadId, time: u32) {
         self.log(thread, time, None);
@@ -150,7 +50,7 @@ struct Events<'a> {
 impl Weak {
     /// Whether the sequentially consistent events can still be put in one order after one more event,
     /// which writes at this place if it does.
-    pub(crate) fn stays_acyclic(&self, event: Logged, at: Option<usize>) -> bool {
+    pub(super) fn stays_acyclic(&self, event: Logged, at: Option<usize>) -> bool {
         // A cycle leads through the new event: it is one of them, or comes after a fence.
         let follows = |e: &Logged| e.strong && e.fence && e.happens_before(&event);
         if !event.strong && !self.log.events().any(follows) {

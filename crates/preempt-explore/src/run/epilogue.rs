@@ -10,38 +10,16 @@
 //! condition variable may end for no reason, a channel may be closed, and `lock`, `join` and
 //! `call_once` may panic. No other operation ever does.
 //!
-//! Invariant: between [`Run::begin_epilogue`] and [`Run::end_epilogue`] only the world that goes on
+//! Invariant: between [`Run::begin_epilogue`] and [`Run::end_epilogue`] only the state that goes on
 //! changes; the final state, the path and the events are put back by the latter.
 
-use crate::polling::GIVES_UP;
-use crate::{Action, Command, Ending, Move, Run, Status, ThreadId, World};
-
-/// The final state of an execution whose threads run on.
-pub(crate) struct Epilogue {
-    world: World,
-    path: usize,
-    events: usize,
-    order: usize,
-    preemptions: u32,
-    last: ThreadId,
-    steps: usize,
-    releases: usize,
-    probe: Option<Probe>,
-}
+use super::stopped::{Epilogue, Probe};
+use super::{Command, Ending, Run};
+use crate::state::GIVES_UP;
+use crate::{Action, Move, Status, ThreadId};
 
 /// Longest round of a loop that is tried out.
 const LONGEST_ROUND: u32 = 64;
-
-/// A loop that is tried out: its thread runs alone.
-struct Probe {
-    thread: ThreadId,
-    key: u64,
-    /// See [`World::round_of`].
-    round: (u64, u64),
-    rounds: u32,
-    /// Operations since the last yield.
-    operations: u32,
-}
 
 /// How many blocked threads are released after a deadlock before the rest is abandoned.
 const MOST_RELEASES: usize = 256;
@@ -62,9 +40,9 @@ impl Run {
 
     /// Lets the threads of an execution that is over run on.
     pub fn begin_epilogue(&mut self) {
-        let world = self.world.clone();
+        let state = self.state.clone();
         self.epilogue = Some(Box::new(Epilogue {
-            world,
+            state,
             path: self.path.len(),
             events: self.events.as_ref().map_or(0, Vec::len),
             order: self.order.len(),
@@ -75,17 +53,17 @@ impl Run {
             probe: self.probe.take().map(|(thread, key)| Probe {
                 thread,
                 key,
-                round: self.world.round_of(thread),
+                round: self.state.round_of(thread),
                 rounds: 0,
                 operations: 0,
             }),
         }));
-        self.world.panicked = None;
-        self.world.urgent = None;
-        self.world.clocks = None;
+        self.state.panicked = None;
+        self.state.urgent = None;
+        self.state.clocks = None;
         // The newest values are with the objects.
-        self.world.weak = None;
-        self.world.rules.daemons = false;
+        self.state.weak = None;
+        self.state.rules.daemons = false;
     }
 
     /// Whether the execution was stopped so that a loop can be tried out: its thread has to run on.
@@ -105,12 +83,12 @@ impl Run {
 
     /// Puts the final state back. Returns whether every thread has ended.
     pub fn end_epilogue(&mut self) -> bool {
-        let finished = self.world.all_ended();
+        let finished = self.state.all_ended();
         if let Some(epilogue) = self.epilogue.take() {
             if let Some(probe) = &epilogue.probe {
                 self.names.set_loop(probe.key, true);
             }
-            self.world = epilogue.world;
+            self.state = epilogue.state;
             self.path.truncate(epilogue.path);
             if let Some(events) = &mut self.events {
                 events.truncate(epilogue.events);
@@ -131,12 +109,12 @@ impl Run {
 
     /// Whose turn it is: the next thread in order that can move.
     pub(crate) fn schedule_epilogue(&mut self) -> Command {
-        self.world.panicked = None;
+        self.state.panicked = None;
         if let Some(command) = self.try_out() {
             return command;
         }
         let mut moves = std::mem::take(&mut self.moves);
-        self.world.moves(&mut moves);
+        self.state.moves(&mut moves);
         let step = in_turn(&moves, self.last);
         self.moves = moves;
         let Some(epilogue) = &mut self.epilogue else { return Command::Stop };
@@ -145,7 +123,7 @@ impl Run {
             return Command::Stop;
         }
         let Some(step) = step else { return self.release() };
-        let result = self.world.apply(step);
+        let result = self.state.apply(step);
         self.last = step.thread;
         self.current = step.thread;
         Command::Resume(step.thread, result)
@@ -155,18 +133,19 @@ impl Run {
     fn try_out(&mut self) -> Option<Command> {
         let probe = self.epilogue.as_mut()?.probe.as_mut()?;
         let thread = probe.thread;
-        let state = self.world.thread(thread);
-        let yields = state.status == Status::Ready && state.operation.action == Action::Yield;
-        let waits = if state.status != Status::Ready {
+        let thread_state = self.state.thread(thread);
+        let yields =
+            thread_state.status == Status::Ready && thread_state.operation.action == Action::Yield;
+        let waits = if thread_state.status != Status::Ready {
             Some(false)
         } else if yields {
             probe.rounds += 1;
             probe.operations = 0;
-            let same = self.world.round_of(thread) == probe.round;
+            let same = self.state.round_of(thread) == probe.round;
             (!same || probe.rounds > GIVES_UP).then_some(same)
-        } else if !self.world.is_enabled(thread, state) {
+        } else if !self.state.is_enabled(thread, thread_state) {
             // Blocked: inside the loop, or after it.
-            Some(self.world.begins_again(thread))
+            Some(self.state.begins_again(thread))
         } else {
             probe.operations += 1;
             (probe.operations > LONGEST_ROUND).then_some(false)
@@ -176,7 +155,7 @@ impl Run {
             self.epilogue.as_mut()?.probe = None;
             return None;
         }
-        let result = self.world.apply(Move { thread, choice: 0 });
+        let result = self.state.apply(Move { thread, choice: 0 });
         self.last = thread;
         self.current = thread;
         Some(Command::Resume(thread, result))
@@ -187,21 +166,21 @@ impl Run {
         let Some(epilogue) = &mut self.epilogue else { return Command::Stop };
         epilogue.releases += 1;
         let blocked = |t: &ThreadId| {
-            let thread = self.world.thread(*t);
+            let thread = self.state.thread(*t);
             thread.status == Status::Ready && !thread.operation.urgent
         };
-        let next = self.world.thread_ids().filter(blocked).find(|&t| t > self.last);
-        let next = next.or_else(|| self.world.thread_ids().find(blocked));
+        let next = self.state.thread_ids().filter(blocked).find(|&t| t > self.last);
+        let next = next.or_else(|| self.state.thread_ids().find(blocked));
         let Some(thread) = next.filter(|_| epilogue.releases <= MOST_RELEASES) else {
             return Command::Stop;
         };
-        let state = self.world.thread(thread);
-        let result = match state.operation.action {
+        let thread_state = self.state.thread(thread);
+        let result = match thread_state.operation.action {
             Action::TakeToken | Action::Receive | Action::Send | Action::AwaitTaken => {
-                self.world.apply(Move { thread, choice: Move::TIMEOUT })
+                self.state.apply(Move { thread, choice: Move::TIMEOUT })
             }
-            Action::Reacquire if self.world.object(state.operation.object).value == 0 => {
-                self.world.apply(Move { thread, choice: Move::TIMEOUT })
+            Action::Reacquire if self.state.object(thread_state.operation.object).value == 0 => {
+                self.state.apply(Move { thread, choice: Move::TIMEOUT })
             }
             _ if self.keep_going => Run::RELEASED,
             _ => return Command::Stop,

@@ -1,12 +1,26 @@
-//! The objects of a world, cheap to copy however many there are.
+//! The objects of a state, cheap to copy however many there are.
 //!
-//! A search copies worlds all the time, and a test may make thousands of objects of which it uses a
+//! A search copies states all the time, and a test may make thousands of objects of which it uses a
 //! few (a slab with 4,096 shards). The first objects are a plain vector; the others come in
-//! blocks that copies of a world share until one of them writes.
+//! blocks that copies of a state share until one of them writes.
 
-use crate::world::Object;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
+
+/// One object.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Object {
+    /// A number, the holder of a lock, the length of a channel, …
+    pub value: u64,
+    /// Hash of the history of the last release or write.
+    pub(crate) version: u64,
+    /// Hash of the histories of readers since (read-write locks), or a snapshot (barriers).
+    pub(crate) readers: u64,
+    pub(crate) last_write: u64,
+    pub(crate) reads: u64,
+    pub(crate) changes: u32,
+    pub(crate) releases: u32,
+}
 
 /// Objects that are copied rather than shared: most tests have no more, and copying so few is
 /// cheaper than counting references.

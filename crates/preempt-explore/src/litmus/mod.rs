@@ -9,8 +9,8 @@ mod tests;
 
 use crate::random::Random;
 use crate::{
-    Action, Command, Driver, Halt, Limits, Names, Next, ObjectId, Operation, Order, Program, Rules,
-    Run, Session, Tally, ThreadId, Update, World, forward,
+    Action, Command, Driver, ExecutionState, Halt, Limits, Names, Next, ObjectId, Operation, Order,
+    Program, Rules, Run, Session, Tally, ThreadId, Update, forward,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -245,18 +245,18 @@ thread_local! {
 }
 
 /// Called by the search for every complete graph.
-pub(crate) fn collect(world: &World, cost: Cost) {
+fn collect(state: &ExecutionState, cost: Cost) {
     COLLECTED.with_borrow_mut(|collected| {
         let Some(collected) = collected else { return };
         let mut names = BTreeMap::new();
-        for thread in 1..world.threads.len() {
-            for step in 0..world.threads[thread].steps {
-                let name = crate::mix::mix(world.threads[thread].key, u64::from(step));
+        for thread in 1..state.threads.len() {
+            for step in 0..state.threads[thread].steps {
+                let name = crate::mix::mix(state.threads[thread].key, u64::from(step));
                 names.insert(name, (thread - 1, step as usize));
             }
         }
         let mut shape = Shape::default();
-        if let Some(weak) = &world.weak {
+        if let Some(weak) = &state.weak {
             for (reader, write) in &weak.rf {
                 shape.reads.insert(names[reader], names.get(write).copied());
             }
@@ -377,6 +377,7 @@ fn explored_in_turns(
     loop {
         COLLECTED.set(Some(Vec::new()));
         let mut session = Session::new(&mut program, limits.clone(), rules, names.clone());
+        session.on_terminal = Some(collect);
         let halt = match turn {
             Some(turn) => forward::explore_in_turns(&mut session, turn),
             None => forward::explore(&mut session),

@@ -17,26 +17,26 @@
 //! Under weak memory stale choices are a second cost, see `forward/levels.rs`. What follows from a stale
 //! choice is found by the same search at the next level.
 //!
-//! Steps at which nothing can branch get no state of their own: in the last bucket a thread runs
-//! until it cannot go on, and, when only the first failure is wanted, past operations on objects that
-//! no other thread uses. A preemption before such an operation can as well happen after it, unless
-//! the thread then ends (which lets others join it, so a switch that was forced would be counted) or
-//! panics. If another thread turns out to use the object, the search begins again; the program does
-//! not have to be run again for that. With [`explore_with`] workers execute the program.
+//! Steps at which nothing can branch get no state of their own, see `forward/silent.rs`. With
+//! [`explore_with`] workers execute the program, see `forward/workers.rs`.
 
 mod buckets;
 mod levels;
+mod node;
+mod silent;
 mod trail;
+mod workers;
 
 #[cfg(test)]
 use crate::histories::Histories;
 use crate::mutation::{self, Mutation};
 use crate::partial_order::Steps;
-use crate::recorded::{Recorded, lost};
+use crate::recorded::Recorded;
 use crate::{
-    Action, Crew, Ending, Finding, Halt, Move, Program, Session, Status, Terminal, ThreadId, World,
+    Action, Crew, Ending, ExecutionState, Halt, Move, Program, Session, Terminal, ThreadId,
 };
 use levels::Level;
+use node::{Node, Pending, ROOT, Suspended, path_to};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::time::{Duration, Instant};
 
@@ -51,6 +51,8 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
 
 /// As [`explore`], with workers that execute the program.
 pub fn explore_with<P: Program>(session: &mut Session<'_, P>, crew: Option<Crew>) -> Halt {
+    // Workers learn about loops when they begin.
+    session.repeats_after_loops &= crew.is_none();
     // A panic ends everything, so how many graphs end in one depends on how far others got.
     let reduce = !session.limits.keep_going;
     Forward { crew, reduce, ..Forward::default() }.explore(session)
@@ -92,35 +94,6 @@ pub fn explore_steps<P: Program>(session: &mut Session<'_, P>) -> (Halt, Steps) 
     (halt, forward.steps.unwrap_or_default())
 }
 
-#[derive(Clone, Copy)]
-struct Node {
-    parent: u32,
-    /// Number of nodes above.
-    level: u32,
-    /// Number of steps from the beginning.
-    depth: u32,
-    /// Steps of the same thread after `step` at which nothing could branch.
-    more: u32,
-    /// How many nodes that are still to be visited have their paths part from the last one here.
-    forks: u32,
-    step: Move,
-}
-
-pub(crate) struct Pending {
-    world: World,
-    node: u32,
-    /// First visit of this graph: it may be a terminal, and its preemptions are to be tried.
-    first: bool,
-}
-
-/// A state that waits for the program to be run: its thread is between two operations.
-struct Suspended {
-    world: World,
-    node: u32,
-}
-
-const ROOT: u32 = 0;
-
 #[derive(Default)]
 struct Forward {
     recorded: Recorded,
@@ -133,11 +106,11 @@ struct Forward {
     /// Whether something was left to a bucket beyond the bound, or to a level beyond the limit.
     beyond: bool,
     beyond_stale: bool,
-    spare: Vec<World>,
+    spare: Vec<ExecutionState>,
     moves: Vec<Move>,
     moves_beyond: Vec<Move>,
-    /// Worlds on the path to the node materialised last, where other paths part from it.
-    trail: Vec<(u32, World)>,
+    /// States on the path to the node materialised last, where other paths part from it.
+    trail: Vec<(u32, ExecutionState)>,
     ancestors: Vec<u32>,
     ticks: u32,
     pops: u32,
@@ -178,16 +151,16 @@ impl Forward {
     }
 
     fn search<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
-        let mut world = session.run.imagined_world(imagined(session));
-        self.recorded.begin(session, &mut world)?;
+        let mut state = session.run.imagined_state(imagined(session));
+        self.recorded.begin(session, &mut state)?;
         if let Some(steps) = &mut self.steps {
-            steps.initial = world.graph();
+            steps.initial = state.graph();
         }
-        self.level.visit(world.graph(), ThreadId::MAIN, 0);
+        self.level.visit(state.graph(), ThreadId::MAIN, 0);
         let step = Move { thread: ThreadId::MAIN, choice: 0 };
         self.nodes.push(Node { parent: ROOT, level: 0, depth: 0, more: 0, forks: 0, step });
-        self.trail.push((ROOT, world.clone()));
-        self.level.stack.push(Pending { world, node: ROOT, first: true });
+        self.trail.push((ROOT, state.clone()));
+        self.level.stack.push(Pending { state, node: ROOT, first: true });
         self.level.is_open = true;
         self.levels.push(Level::default());
         while let Some(stale) = self.next_level(session) {
@@ -246,9 +219,9 @@ impl Forward {
 
     fn drain<P: Program>(&mut self, session: &mut Session<'_, P>, cost: u32) -> Result<(), Halt> {
         loop {
-            while let Some(pending) = self.level.stack.pop() {
-                self.expand(session, &pending, cost)?;
-                self.spare.push(pending.world);
+            while let Some(mut pending) = self.level.stack.pop() {
+                pending.state.take_loops(&session.run.state);
+                self.expand(session, pending, cost)?;
                 if self.hands_over() {
                     return Ok(());
                 }
@@ -282,60 +255,6 @@ impl Forward {
         self.level.is_paused
     }
 
-    /// Takes in what a worker has found out, and goes on where that was missing.
-    fn hear<P: Program>(
-        &mut self,
-        session: &mut Session<'_, P>,
-        patience: Duration,
-        cost: u32,
-    ) -> Result<(), Halt> {
-        let Some(crew) = &mut self.crew else { return Ok(()) };
-        let Ok(report) = crew.report(patience) else { return Err(lost(session)) };
-        let Some(report) = report else { return Ok(()) };
-        if report.ending == Ending::Restart {
-            // The rules are to be extended: this thread has to see it for itself.
-            let path = &report.path;
-            self.recorded.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(path))?;
-        } else {
-            session.tally.executions += 1;
-            if let Err(mismatch) = self.recorded.absorb(&report) {
-                let ending = Ending::Nondeterminism(mismatch);
-                return Err(session.check(ending).unwrap_or(Halt::Failure));
-            }
-        }
-        if let Some(finding) = report.finding {
-            let fewer = |f: &Finding| f.cost() > finding.cost();
-            if session.tally.failure.as_ref().is_none_or(fewer) {
-                session.tally.failure = Some(finding);
-            }
-            if let Some(halt) = session.stops_at(&report.ending) {
-                return Err(halt);
-            }
-        }
-        if let Some(halt) = session.limit() {
-            return Err(halt);
-        }
-        if self.recorded.contradicted {
-            return Err(Halt::Restart);
-        }
-        for mut waiting in std::mem::take(&mut self.suspended) {
-            let thread = self.nodes[waiting.node as usize].step.thread;
-            if !self.recorded.knows(&waiting.world, thread) {
-                self.suspended.push(waiting);
-                continue;
-            }
-            self.requested.remove(&waiting.world.thread(thread).history);
-            self.settle(session, &mut waiting.world, waiting.node)?;
-            self.go_on(session, waiting.world, waiting.node, cost, None)?;
-        }
-        if self.crew.as_ref().is_some_and(|crew| crew.outstanding == 0)
-            && !self.suspended.is_empty()
-        {
-            return Err(lost(session));
-        }
-        Ok(())
-    }
-
     /// Takes the processor from the last thread of `node`.
     fn preempt<P: Program>(
         &mut self,
@@ -343,45 +262,54 @@ impl Forward {
         node: u32,
         cost: u32,
     ) -> Result<(), Halt> {
-        let world = self.materialise(session, node)?;
+        let state = self.materialise(session, node)?;
         let mut moves = std::mem::take(&mut self.moves);
-        world.moves(&mut moves);
+        state.moves(&mut moves);
         let last = self.nodes[node as usize].step.thread;
+        moves.retain(|m| m.thread != last);
+        let mut steps = moves.iter().copied().peekable();
         let mut result = Ok(());
-        for &step in moves.iter().filter(|m| m.thread != last) {
-            result = self.enter(session, &world, node, step, cost);
-            if result.is_err() {
-                break;
+        while let (Some(step), Ok(())) = (steps.next(), result) {
+            if steps.peek().is_none() && !self.is_needed_again(node) {
+                result = self.enter_last(session, state, node, step, cost);
+                self.moves = moves;
+                return result;
             }
+            result = self.enter(session, &state, node, step, cost);
         }
         self.moves = moves;
-        self.leave(node, world);
+        self.leave(node, state);
         result
     }
 
     fn expand<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        pending: &Pending,
+        pending: Pending,
         cost: u32,
     ) -> Result<(), Halt> {
-        let world = &pending.world;
+        let state = &pending.state;
         let last = self.nodes[pending.node as usize].step.thread;
         let mut moves = std::mem::take(&mut self.moves);
-        world.moves(&mut moves);
+        state.moves(&mut moves);
         let result = if moves.is_empty() {
-            if pending.first { self.terminal(session, world, pending.node, cost) } else { Ok(()) }
-        } else if world.keeps_running(last, &moves) {
+            let ended = match pending.first {
+                true => self.terminal(session, state, pending.node, cost),
+                false => Ok(()),
+            };
+            self.spare.push(pending.state);
+            ended
+        } else if state.keeps_running(last, &moves) {
             let skip = mutation::is(Mutation::NoPreemptionBeforeUnlock)
-                && world.thread(last).operation.action == Action::Unlock;
+                && state.thread(last).operation.action == Action::Unlock;
             if pending.first && !skip && moves.iter().any(|m| m.thread != last) {
                 self.level.edges.push(pending.node);
             }
-            self.note_stale(session, pending, cost, Some(last));
+            self.note_stale(session, &pending, cost, Some(last));
             self.enter_all(session, pending, &moves, cost, |m| m.thread == last)
         } else {
-            self.level.free(world.graph());
-            self.note_stale(session, pending, cost, None);
+            self.level.free(state.graph());
+            self.note_stale(session, &pending, cost, None);
             self.enter_all(session, pending, &moves, cost, |_| true)
         };
         self.moves = moves;
@@ -391,61 +319,105 @@ impl Forward {
     fn enter_all<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        pending: &Pending,
+        Pending { state, node, .. }: Pending,
         moves: &[Move],
         cost: u32,
         wanted: impl Fn(&Move) -> bool,
     ) -> Result<(), Halt> {
         // Backwards, because the stack turns them around.
-        for &step in moves.iter().rev().filter(|m| wanted(m)) {
-            self.enter(session, &pending.world, pending.node, step, cost)?;
+        let mut steps = moves.iter().rev().filter(|m| wanted(m)).copied().peekable();
+        while let Some(step) = steps.next() {
+            if steps.peek().is_none() {
+                return self.enter_last(session, state, node, step, cost);
+            }
+            self.enter(session, &state, node, step, cost)?;
         }
+        self.spare.push(state);
         Ok(())
     }
 
+    /// Visits the successor of a state by a step, unless that would add nothing.
     fn enter<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        world: &World,
+        state: &ExecutionState,
         parent: u32,
         step: Move,
         cost: u32,
     ) -> Result<(), Halt> {
-        let hash = world.graph_after(step);
+        let Some(hash) = self.admit(session, state, step, cost)? else { return Ok(()) };
+        let mut next = self.spare.pop().unwrap_or_else(|| ExecutionState::new(state.rules));
+        next.clone_from(state);
+        self.visit(session, next, parent, step, cost, hash)
+    }
+
+    /// The same for the last successor of a state that nobody needs any more: nothing is copied, also
+    /// not the writes of atomics, which copies share until one of them writes.
+    fn enter_last<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        state: ExecutionState,
+        parent: u32,
+        step: Move,
+        cost: u32,
+    ) -> Result<(), Halt> {
+        match self.admit(session, &state, step, cost)? {
+            Some(hash) => self.visit(session, state, parent, step, cost, hash),
+            None => {
+                self.spare.push(state);
+                Ok(())
+            }
+        }
+    }
+
+    /// The graph after a step, if a visit would add something.
+    fn admit<P: Program>(
+        &mut self,
+        session: &Session<'_, P>,
+        state: &ExecutionState,
+        step: Move,
+        cost: u32,
+    ) -> Result<Option<u128>, Halt> {
+        let hash = state.graph_after(step);
         if let Some(steps) = &mut self.steps {
-            steps.add(world.graph(), hash);
+            steps.add(state.graph(), hash);
         }
         if self.is_covered(hash, step.thread, cost) {
-            return Ok(());
+            return Ok(None);
         }
         if self.nodes.len() >= session.limits.states {
             return Err(Halt::States);
         }
-        let mut next = self.spare.pop().unwrap_or_else(|| World::new(world.rules));
-        next.clone_from(world);
+        Ok(Some(hash))
+    }
+
+    /// Takes a step of a state; `hash` is the graph afterwards.
+    fn visit<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        mut state: ExecutionState,
+        parent: u32,
+        step: Move,
+        cost: u32,
+        hash: u128,
+    ) -> Result<(), Halt> {
         let node = self.nodes.len() as u32;
         let Node { level, depth, .. } = self.nodes[parent as usize];
-        self.nodes.push(Node {
-            parent,
-            level: level + 1,
-            depth: depth + 1,
-            more: 0,
-            forks: 0,
-            step,
-        });
-        if self.take(session, &mut next, node, step)? {
-            self.go_on(session, next, node, cost, Some(hash))
+        let (level, depth) = (level + 1, depth + 1);
+        self.nodes.push(Node { parent, level, depth, more: 0, forks: 0, step });
+        if self.take(session, &mut state, node, step)? {
+            self.go_on(session, state, node, cost, Some(hash))
         } else {
-            self.suspended.push(Suspended { world: next, node });
+            self.suspended.push(Suspended { state, node });
             Ok(())
         }
     }
 
-    /// Executes a step on a world. `false` if a worker has to find out what follows.
+    /// Executes a step on a state. `false` if a worker has to find out what follows.
     fn take<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        world: &mut World,
+        state: &mut ExecutionState,
         node: u32,
         step: Move,
     ) -> Result<bool, Halt> {
@@ -455,10 +427,10 @@ impl Forward {
         }
         let nodes = &self.nodes;
         let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
-        self.recorded.apply(session, world, step, &path)?;
-        let known = self.crew.is_none() || self.recorded.knows(world, step.thread);
+        self.recorded.apply(session, state, step, &path)?;
+        let known = self.crew.is_none() || self.recorded.knows(state, step.thread);
         if let Some(crew) = self.crew.as_mut().filter(|_| !known) {
-            let history = world.thread(step.thread).history;
+            let history = state.thread(step.thread).history;
             if self.requested.contains(&history) {
                 return Ok(false);
             }
@@ -470,19 +442,19 @@ impl Forward {
                 return Ok(false);
             }
         }
-        self.settle(session, world, node)?;
+        self.settle(session, state, node)?;
         Ok(true)
     }
 
     fn settle<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        world: &mut World,
+        state: &mut ExecutionState,
         node: u32,
     ) -> Result<(), Halt> {
         let nodes = &self.nodes;
         let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
-        self.recorded.settle(session, world, nodes[node as usize].step.thread, &path)
+        self.recorded.settle(session, state, nodes[node as usize].step.thread, &path)
     }
 
     /// Lets the thread of `node` run as long as nothing can branch, then notes the state, unless it is
@@ -490,7 +462,7 @@ impl Forward {
     fn go_on<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        mut world: World,
+        mut state: ExecutionState,
         node: u32,
         cost: u32,
         entered: Option<u128>,
@@ -500,97 +472,29 @@ impl Forward {
             if self.nodes[node as usize].depth as usize >= session.limits.steps {
                 return self.endless(session, node);
             }
-            if !self.is_silent(session, &world, node, cost)? {
+            if !self.is_silent(session, &state, node, cost)? {
                 break;
             }
             let entry = &mut self.nodes[node as usize];
             entry.more += 1;
             entry.depth += 1;
-            if !self.take(session, &mut world, node, Move { thread, choice: 0 })? {
-                self.suspended.push(Suspended { world, node });
+            if !self.take(session, &mut state, node, Move { thread, choice: 0 })? {
+                self.suspended.push(Suspended { state, node });
                 return Ok(());
             }
         }
-        let hash = world.graph();
+        let hash = state.graph();
         if entered != Some(hash) && self.is_covered(hash, thread, cost) {
-            self.spare.push(world);
+            self.spare.push(state);
             return Ok(());
         }
         let first = self.level.visit(hash, thread, cost);
-        if first && !world.can_go_on(thread) {
+        if first && !state.can_go_on(thread) {
             // Known now rather than when it is expanded, so that no other last thread is queued.
             self.level.free(hash);
         }
-        self.level.stack.push(Pending { world, node, first });
+        self.level.stack.push(Pending { state, node, first });
         Ok(())
-    }
-
-    /// Whether the thread that moved last goes on in this state whatever the search wants.
-    fn is_silent<P: Program>(
-        &mut self,
-        session: &mut Session<'_, P>,
-        world: &World,
-        node: u32,
-        cost: u32,
-    ) -> Result<bool, Halt> {
-        let thread = self.nodes[node as usize].step.thread;
-        let operation = world.thread(thread).operation;
-        let branches = matches!(operation.action, Action::NotifyOne | Action::Choose);
-        if branches || self.steps.is_some() || !world.can_go_on(thread) {
-            return Ok(false);
-        }
-        if world.rules.weak && session.limits.stale != Some(self.stale as u32) {
-            if world.may_have_stale_move(thread) {
-                return Ok(false);
-            }
-        } else if world.rules.weak && !self.beyond_stale {
-            self.beyond_stale = world.has_stale_move(thread);
-        }
-        if session.limits.bound == Some(cost) {
-            // A preemption here would be for the next bucket; whether there is one must be known.
-            if !self.beyond {
-                let mut moves = std::mem::take(&mut self.moves_beyond);
-                world.moves(&mut moves);
-                let others = moves.iter().any(|m| m.thread != thread);
-                self.moves_beyond = moves;
-                self.beyond = others && !self.is_passed_over(session, world, node)?;
-            }
-            return Ok(true);
-        }
-        self.is_passed_over(session, world, node)
-    }
-
-    /// Whether the next operation of the thread that moved last is its own business.
-    fn is_passed_over<P: Program>(
-        &mut self,
-        session: &mut Session<'_, P>,
-        world: &World,
-        node: u32,
-    ) -> Result<bool, Halt> {
-        let thread = self.nodes[node as usize].step.thread;
-        let operation = world.thread(thread).operation;
-        if !self.reduce || operation.urgent || !self.recorded.is_local(thread, &operation) {
-            return Ok(false);
-        }
-        // What follows is a function of the thread's history, because only it uses the object.
-        let history = world.thread(thread).history;
-        if let Some(&known) = self.goes_on.get(&history) {
-            return Ok(known);
-        }
-        let mut after = self.spare.pop().unwrap_or_else(|| World::new(world.rules));
-        after.clone_from(world);
-        let nodes = &self.nodes;
-        let step = Move { thread, choice: 0 };
-        let path = |out: &mut Vec<Move>| {
-            path_to(nodes, node, out);
-            out.push(step);
-        };
-        self.recorded.advance(session, &mut after, step, &path)?;
-        let next = after.thread(thread);
-        let goes_on = next.status == Status::Ready && !next.operation.urgent;
-        self.spare.push(after);
-        self.goes_on.insert(history, goes_on);
-        Ok(goes_on)
     }
 
     /// Whether a visit of this graph would add nothing.
@@ -606,19 +510,21 @@ impl Forward {
     fn terminal<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
-        world: &World,
+        state: &ExecutionState,
         node: u32,
         cost: u32,
     ) -> Result<(), Halt> {
-        let terminal = terminal_of(world);
-        session.tally.stale_graph(world.graph(), self.stale as u32, cost, terminal);
+        let terminal = terminal_of(state);
+        session.tally.stale_graph(state.graph(), self.stale as u32, cost, terminal);
         if self.stale > 0 {
-            self.level.terminals.entry(world.graph()).or_insert(cost);
+            self.level.terminals.entry(state.graph()).or_insert(cost);
         }
         #[cfg(test)]
-        crate::litmus::collect(world, (self.stale as u32, cost));
+        if let Some(collect) = session.on_terminal {
+            collect(state, (self.stale as u32, cost));
+        }
         if let Some(steps) = &mut self.steps {
-            steps.terminals.insert(world.graph());
+            steps.terminals.insert(state.graph());
         }
         let mut path = Vec::new();
         let fails = terminal != Terminal::Complete;
@@ -626,7 +532,7 @@ impl Forward {
             path_to(&self.nodes, node, &mut path);
             return self.confirm(session, &path);
         }
-        if session.run.rules.clocks && !self.recorded.was_executed(world.graph()) {
+        if session.run.rules.clocks && !self.recorded.was_executed(state.graph()) {
             path_to(&self.nodes, node, &mut path);
             if self.recorded.races(session, &path)? {
                 return self.confirm(session, &path);
@@ -658,29 +564,17 @@ pub(crate) fn imagined<P>(session: &Session<'_, P>) -> crate::Rules {
     crate::Rules { clocks: false, time: false, ..session.run.rules }
 }
 
-/// How a world without moves ended.
-pub(crate) fn terminal_of(world: &World) -> Terminal {
-    if world.panicked().is_some() {
+/// How a state without moves ended.
+pub(crate) fn terminal_of(state: &ExecutionState) -> Terminal {
+    if state.panicked().is_some() {
         Terminal::Panic
-    } else if world.is_finished() {
+    } else if state.is_finished() {
         Terminal::Complete
-    } else if world.has_spinning() {
+    } else if state.has_spinning() {
         Terminal::Livelock
     } else {
         Terminal::Deadlock
     }
-}
-
-fn path_to(nodes: &[Node], node: u32, out: &mut Vec<Move>) {
-    let start = out.len();
-    let mut at = node;
-    while at != ROOT {
-        let Node { step, more, .. } = nodes[at as usize];
-        out.extend(std::iter::repeat_n(Move { choice: 0, ..step }, more as usize));
-        out.push(step);
-        at = nodes[at as usize].parent;
-    }
-    out[start..].reverse();
 }
 
 impl Recorded {
@@ -690,12 +584,12 @@ impl Recorded {
         session: &mut Session<'_, P>,
         path: &[Move],
     ) -> Result<bool, Halt> {
-        let mut world = session.run.imagined_world(session.run.rules);
-        self.begin(session, &mut world)?;
+        let mut state = session.run.imagined_state(session.run.rules);
+        self.begin(session, &mut state)?;
         for (index, &step) in path.iter().enumerate() {
             let so_far = |out: &mut Vec<Move>| out.extend_from_slice(&path[..=index]);
-            self.advance(session, &mut world, step, &so_far)?;
+            self.advance(session, &mut state, step, &so_far)?;
         }
-        Ok(world.race().is_some())
+        Ok(state.race().is_some())
     }
 }

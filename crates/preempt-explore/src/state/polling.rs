@@ -23,50 +23,12 @@
 //! Invariant: whether a thread may leave its yield is a function of the happens-before graph, so
 //! states with equal graphs have equal moves.
 
-use crate::effect::{Done, Touch};
+use super::apply::{Done, Touch};
+use super::thread::{Watch, WatchKind};
+use super::{ExecutionState, Rules, Status, Thread};
 use crate::mix::{mix, mix3};
-use crate::{Action, Move, ObjectId, Operation, Rules, Status, Thread, ThreadId, World};
-
-/// What a thread waits for, or what it has done, since its last yield.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
-    thread: ThreadId,
-    object: ObjectId,
-    kind: Kind,
-    /// The counter when the thread looked.
-    counter: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    /// Until the object changes.
-    Change,
-    /// Until the lock is released.
-    Release,
-    /// Until the count is 0.
-    Zero,
-    /// Holds the lock since.
-    Held,
-}
-
-/// What a thread has done since its last yield, and before.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rounds {
-    /// Whether it has changed something.
-    dirty: bool,
-    /// Hash of its operations since its last yield, and of those before.
-    round: u64,
-    previous: u64,
-    /// The same without what the operations see.
-    shape: u64,
-    /// The first operation since its last yield, and of the round before.
-    first: u64,
-    previous_first: u64,
-    /// How often it has done the same.
-    repeats: u8,
-    /// How often it went on only because nothing else could move.
-    forced: u32,
-}
+use crate::{Action, Move, ObjectId, Operation, ThreadId};
+use std::sync::Arc;
 
 /// From this many repetitions on a thread that changes something polls all the same.
 const REPEATS: u8 = 2;
@@ -79,10 +41,17 @@ const ANY_ORDER: u32 = 3;
 /// Counter of a watch that has news from the beginning.
 const OUTDATED: u32 = u32::MAX;
 
-impl World {
+impl ExecutionState {
     /// Whether the thread, which stands before a yield, may go on.
     pub(crate) fn may_leave_yield(&self, id: ThreadId, thread: &Thread) -> bool {
         self.has_news(id, thread) || !self.waits(self.loop_of(id))
+    }
+
+    /// Knows about loops what another state knows.
+    pub(crate) fn take_loops(&mut self, other: &ExecutionState) {
+        if !Arc::ptr_eq(&self.loops, &other.loops) {
+            self.loops = other.loops.clone();
+        }
     }
 
     /// Whether loops of this kind wait for others.
@@ -129,17 +98,17 @@ impl World {
         let rounds = &thread.rounds;
         let watches = || self.watches.iter().filter(|w| w.thread == id);
         let again = rounds.round == rounds.previous && rounds.repeats >= REPEATS - 1;
-        if !again && (rounds.dirty || watches().any(|w| w.kind == Kind::Held)) {
+        if !again && (rounds.dirty || watches().any(|w| w.kind == WatchKind::Held)) {
             return true;
         }
         let mut polls = false;
         for watch in watches() {
             let object = &self.objects[watch.object.index()];
             let news = match watch.kind {
-                Kind::Change => object.changes != watch.counter,
-                Kind::Release => object.releases != watch.counter,
-                Kind::Zero => object.value == 0,
-                Kind::Held => continue,
+                WatchKind::Change => object.changes != watch.counter,
+                WatchKind::Release => object.releases != watch.counter,
+                WatchKind::Zero => object.value == 0,
+                WatchKind::Held => continue,
             };
             if news {
                 return true;
@@ -220,11 +189,12 @@ impl World {
                 self.holds(id, object);
             }
             Action::TryLock | Action::TryReadLock | Action::TryWriteLock => {
-                self.watch(id, object, Kind::Release);
+                self.watch(id, object, WatchKind::Release);
             }
             Action::Unlock | Action::ReadUnlock | Action::WriteUnlock => {
                 self.objects[object.index()].releases += 1;
-                let held = |w: &Watch| w.thread == id && w.object == object && w.kind == Kind::Held;
+                let held =
+                    |w: &Watch| w.thread == id && w.object == object && w.kind == WatchKind::Held;
                 match self.watches.iter().position(held) {
                     Some(position) => drop(self.watches.swap_remove(position)),
                     None => self.threads[id.index()].rounds.dirty = true,
@@ -236,7 +206,7 @@ impl World {
             Action::RequestWrite => self.changes(id, object),
             Action::Upgrade if done.changed => {
                 self.changes(id, object);
-                self.watch(id, object, Kind::Zero);
+                self.watch(id, object, WatchKind::Zero);
             }
             _ => {
                 for object in [touch.object, touch.second] {
@@ -248,7 +218,7 @@ impl World {
                         self.objects[object.index()].releases += 1;
                         self.changes(id, object);
                     } else {
-                        self.watch(id, object, Kind::Change);
+                        self.watch(id, object, WatchKind::Change);
                     }
                 }
             }
@@ -258,7 +228,7 @@ impl World {
     /// What the thread has read is outdated already.
     pub(crate) fn has_outdated(&mut self, id: ThreadId, object: ObjectId) {
         for watch in &mut self.watches {
-            if watch.thread == id && watch.object == object && watch.kind == Kind::Change {
+            if watch.thread == id && watch.object == object && watch.kind == WatchKind::Change {
                 watch.counter = OUTDATED;
             }
         }
@@ -266,8 +236,8 @@ impl World {
 
     /// The thread has taken a lock.
     fn holds(&mut self, id: ThreadId, object: ObjectId) {
-        self.watch(id, object, Kind::Change);
-        self.watches.push(Watch { thread: id, object, kind: Kind::Held, counter: 0 });
+        self.watch(id, object, WatchKind::Change);
+        self.watches.push(Watch { thread: id, object, kind: WatchKind::Held, counter: 0 });
     }
 
     fn changes(&mut self, id: ThreadId, object: ObjectId) {
@@ -277,19 +247,19 @@ impl World {
         let counter = *counter;
         // Its own change is no news to a thread.
         for watch in &mut self.watches {
-            if watch.thread == id && watch.object == object && watch.kind == Kind::Change {
+            if watch.thread == id && watch.object == object && watch.kind == WatchKind::Change {
                 watch.counter = counter;
             }
         }
     }
 
-    fn watch(&mut self, id: ThreadId, object: ObjectId, kind: Kind) {
+    fn watch(&mut self, id: ThreadId, object: ObjectId, kind: WatchKind) {
         let same = |w: &Watch| w.thread == id && w.object == object && w.kind == kind;
         if self.watches.iter().any(same) {
             return;
         }
-        let state = &self.objects[object.index()];
-        let counter = if kind == Kind::Release { state.releases } else { state.changes };
+        let polled = &self.objects[object.index()];
+        let counter = if kind == WatchKind::Release { polled.releases } else { polled.changes };
         self.watches.push(Watch { thread: id, object, kind, counter });
     }
 }
