@@ -230,6 +230,8 @@ pub struct Statistics {
     pub compile_seconds: f64,
     /// One row per finished preemption bound.
     pub per_bound: Vec<BoundRow>,
+    /// How many statements each process type has; empty where it was not recorded which were reached.
+    pub statements: Vec<(String, u64)>,
 }
 
 /// How the sentence begins of a claim that nothing could have refuted.
