@@ -33,6 +33,6 @@ pub use switch::{Switch, SwitchCount, classify};
 pub use system::{Label, System};
 pub use trace::{Change, Position, ReadsFrom, Trace, TraceStep, Value};
 pub use verdict::{
-    BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
+    BoundRow, Claim, Contention, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
     ViolationKind,
 };
