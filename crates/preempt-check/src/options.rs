@@ -49,7 +49,7 @@ pub enum Compatibility {
 /// How visited states are remembered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Storage {
-    /// In full, and compressed as soon as memory gets tight.
+    /// In full, and compressed as soon as memory gets tight; long states from the start.
     #[default]
     Auto,
     /// In full.
