@@ -4,7 +4,8 @@
 //! read (`atomics.rs`).
 
 use crate::atomics::{Atomic, execute, fence, order};
-use crate::entry::{inside, is_program};
+use crate::entry::is_program;
+use crate::runtime::inside;
 use crate::trouble::Trouble;
 use preempt_explore::{Action, Update};
 use std::sync::atomic::Ordering::SeqCst;
@@ -231,7 +232,7 @@ extern "C" fn compare_value<N: Number>(
 // looked for on the stack.
 
 fn place() -> usize {
-    if is_program() { inside(|_| crate::signals::caller()) } else { 0 }
+    if is_program() { inside(|_| crate::caller::caller()) } else { 0 }
 }
 
 extern "C" fn compare_wide<const MAY_FAIL: bool>(

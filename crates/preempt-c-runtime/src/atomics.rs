@@ -7,11 +7,13 @@
 //!
 //! Orders are those of C11 and C++20 as the model RC11 has them; `memory_order_consume` is acquire.
 
-use crate::access;
-use crate::control::{Place, Runtime, perform, runtime, yield_now};
-use crate::entry::inside;
+use crate::control::{perform, yield_now};
 use crate::objects::{Kind, read};
+use crate::races;
+use crate::runtime::inside;
+use crate::runtime::{Runtime, runtime};
 use crate::shadow::Use;
+use crate::task::Place;
 use crate::trouble::Trouble;
 use preempt_explore::{Action, Operation, Order};
 use std::panic::Location;
@@ -106,7 +108,7 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         if action != Action::Store {
             before_read(pc, address, place);
         }
-        let runtime = crate::control::runtime();
+        let runtime = crate::runtime::runtime();
         let (order, failure) = runtime.strengthened(pc, atomic.orders);
         let compares = action == Action::CompareExchange;
         let run = runtime.run();
@@ -119,7 +121,7 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         let operation = Operation::new(action, id, operands.0, operands.1, Location::caller());
         let may_fail = atomic.may_fail;
         let seen = perform(Operation { may_fail, ..operation.with_order(order, failure) }, place);
-        let runtime = crate::control::runtime();
+        let runtime = crate::runtime::runtime();
         let state = &runtime.run().state;
         let newest = state.object(id).value;
         let fails = may_fail && state.source().is_some_and(|source| source.fails);
@@ -129,7 +131,7 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         };
         if !runtime.alone {
             let how = if writes { Use::AtomicWrite } else { Use::AtomicRead };
-            access::note(runtime, address, usize::from(size).min(8), how, pc);
+            races::note(runtime, address, usize::from(size).min(8), how, pc);
         }
         let unchanged = match action {
             Action::Update(update, bits) => update.compute(seen, operands.0, bits) == seen,

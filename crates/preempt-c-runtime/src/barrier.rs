@@ -1,9 +1,11 @@
 //! Barriers.
 
-use crate::control::{Place, operation};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::mutex::{holder, object};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::Place;
 use crate::trouble::{Kind as Wrong, Trouble};
 use libc::{pthread_barrier_t, pthread_barrierattr_t};
 use preempt_explore::Action;
@@ -38,7 +40,7 @@ unsafe extern "C" fn init(
 }
 
 fn misuse(pc: usize, message: &str) -> ! {
-    crate::control::runtime().stop(Trouble::new(Wrong::Misuse, pc, message))
+    crate::runtime::runtime().stop(Trouble::new(Wrong::Misuse, pc, message))
 }
 
 unsafe extern "C" fn destroy(barrier: *mut pthread_barrier_t, pc: usize) -> c_int {

@@ -4,8 +4,10 @@
 //! sets it to the later of both. So time is a function of what a thread has done and observed, and
 //! loops that wait for time to pass come to an end.
 
-use crate::control::{Place, yield_now};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::yield_now;
+use crate::entry::{entry, is_program, real};
+use crate::runtime::inside;
+use crate::task::Place;
 use libc::{clockid_t, time_t, timespec, timeval};
 use std::ffi::{c_int, c_uint, c_void};
 

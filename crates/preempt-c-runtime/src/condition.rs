@@ -4,10 +4,12 @@
 //! again. There are no spurious wakeups. A wait with a time limit may end by it when nothing else can
 //! happen, and once in an execution although others could still go on.
 
-use crate::control::{Place, operation};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::mutex::{held_for_wait, object};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::Place;
 use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
 use preempt_explore::Action;
 use std::ffi::c_int;

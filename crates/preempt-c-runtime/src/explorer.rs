@@ -1,17 +1,19 @@
 //! The search itself: the strategies of `preempt-explore` over executions of this program.
 
-use crate::control::{Runtime, runtime};
-use crate::launch::{self, Backend};
+use crate::backend::Backend;
+use crate::limits::limits;
 use crate::options::{Options, Search};
 use crate::report::{self, Evidence};
+use crate::runtime::{Runtime, runtime};
+use crate::switch::finish;
 use crate::trouble::Trouble;
 use crate::workers::Processes;
 use preempt_explore::{
-    Crew, Ending, Halt, Limits, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
-    Tally, forward, iterative, random, remedies,
+    Crew, Ending, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session, Tally,
+    forward, iterative, random, remedies,
 };
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What an exploration keeps when it begins again.
 struct Kept {
@@ -29,27 +31,13 @@ pub(crate) extern "C" fn body() -> ! {
         Some(schedule) => replay_one(&mut kept, &schedule, begin),
         None => search(&mut kept, begin),
     }
-    launch::finish(runtime())
+    finish(runtime())
 }
 
 /// Whether stale choices are made. A search of every schedule makes none.
 fn explores_weak_memory() -> bool {
     let Options { weak, search, .. } = runtime().options;
     weak && search != Search::Schedules
-}
-
-pub(crate) fn limits(begin: Instant) -> Limits {
-    let options = &runtime().options;
-    Limits {
-        bound: options.bound,
-        stale: options.stale,
-        deadline: options.nanoseconds.map(|time| begin + Duration::from_nanos(time)),
-        executions: options.executions,
-        steps: options.steps,
-        states: options.states,
-        stop: Some(runtime().stop.clone()),
-        ..Limits::default()
-    }
 }
 
 fn search(kept: &mut Kept, begin: Instant) {

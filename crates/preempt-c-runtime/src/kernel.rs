@@ -6,11 +6,12 @@
 //! in forked executions only, and those that wait, make processes or arrange for signals cannot be
 //! made at all, because the search would lose control.
 
-use crate::control::{Runtime, runtime};
-use crate::entry::{PROGRAM, SELECTOR, inside, is_program};
-use crate::launch::Backend;
+use crate::backend::Backend;
+use crate::entry::{PROGRAM, SELECTOR, is_program};
+use crate::runtime::inside;
+use crate::runtime::{Runtime, runtime};
 use crate::trouble::Trouble;
-use crate::{ending, raw, signals, snapshot};
+use crate::{ending, raw, signal_numbers, snapshot};
 
 const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
 const ON: usize = 1;
@@ -84,7 +85,7 @@ fn fate(number: i64, arguments: &[usize; 6]) -> Fate {
         libc::SYS_gettid => Fate::Answer(1000 + runtime().current().0 as isize),
         libc::SYS_getrandom => Fate::Answer(numbers(arguments[0], arguments[1])),
         libc::SYS_nanosleep | libc::SYS_clock_nanosleep | libc::SYS_sched_yield => Fate::Answer(0),
-        libc::SYS_rt_sigaction if signals::is_ours(descriptor) => Fate::Answer(0),
+        libc::SYS_rt_sigaction if signal_numbers::is_ours(descriptor) => Fate::Answer(0),
         libc::SYS_futex if arguments[1] & 0x7F == 1 || arguments[1] & 0x7F == 10 => Fate::Answer(0),
         libc::SYS_futex
         | libc::SYS_poll
@@ -149,7 +150,7 @@ fn numbers(at: usize, length: usize) -> isize {
 /// Makes a system call for the program, or ends the execution. Returns what the kernel would.
 pub(crate) fn decide(number: i64, arguments: [usize; 6], pc: usize) -> isize {
     if is_program() {
-        let pc = if pc == 0 { signals::caller() } else { pc };
+        let pc = if pc == 0 { crate::caller::caller() } else { pc };
         return inside(|_| decide(number, arguments, pc));
     }
     let name = name(number);

@@ -1,8 +1,11 @@
 //! Mutexes and spinlocks.
 
-use crate::control::{Place, Runtime, operation, runtime};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::runtime::{Runtime, runtime};
+use crate::task::Place;
 use crate::trouble::{Kind as Trouble_, Trouble};
 use libc::{pthread_mutex_t, pthread_mutexattr_t, timespec};
 use preempt_explore::Action;
@@ -138,15 +141,15 @@ fn acquire(mutex: *mut pthread_mutex_t, action: Action, timed: u64, pc: usize) -
         if action == Action::TryLock {
             crate::atomics::before_read(pc, mutex as usize, place);
         }
-        let id = crate::control::runtime().objects.id(index);
+        let id = crate::runtime::runtime().objects.id(index);
         let acquired = operation(action, id, 0, timed, place) == 1;
-        let me = crate::control::runtime().me();
+        let me = crate::runtime::runtime().me();
         match (acquired, action) {
             (true, _) => {
                 if action == Action::TryLock {
                     me.spinning.clear();
                 }
-                let runtime = crate::control::runtime();
+                let runtime = crate::runtime::runtime();
                 runtime.objects.details(index).writes = runtime.me().writes;
                 0
             }
@@ -292,12 +295,12 @@ fn spin(lock: *mut Spin, action: Action, pc: usize) -> c_int {
         if action == Action::TryLock {
             crate::atomics::before_read(pc, lock as usize, place);
         }
-        let id = crate::control::runtime().objects.id(index);
+        let id = crate::runtime::runtime().objects.id(index);
         let done = operation(action, id, 0, 0, place) == 1;
         if action != Action::TryLock || done {
             return 0;
         }
-        crate::control::runtime().me().spinning.read(pc, lock as usize, 0);
+        crate::runtime::runtime().me().spinning.read(pc, lock as usize, 0);
         libc::EBUSY
     })
 }

@@ -1,9 +1,11 @@
 //! One-time initialisation: `pthread_once`, and the guards of C++'s static variables.
 
-use crate::control::{Place, operation, perform};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::{operation, perform};
+use crate::entry::{entry, is_program, real};
 use crate::mutex::{holder, object};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::Place;
 use preempt_explore::{Action, Operation, Order};
 use std::ffi::c_int;
 use std::panic::Location;

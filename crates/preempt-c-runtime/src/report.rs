@@ -3,8 +3,9 @@
 //! Addresses stay numbers here: the driver knows the program's debug information and turns them into
 //! lines of source. The format is private to the two.
 
-use crate::control::{Place, Runtime, runtime};
+use crate::runtime::{Runtime, runtime};
 use crate::snapshot;
+use crate::task::Place;
 use crate::trouble::Trouble;
 use preempt_explore::{
     Action, Ending, Event, Halt, ObjectId, Operation, Order, Run, Schedule, Source, Status, Tally,

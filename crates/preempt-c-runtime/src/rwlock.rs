@@ -1,9 +1,11 @@
 //! Read-write locks.
 
-use crate::control::{Place, operation};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::mutex::{holder, object};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::Place;
 use crate::trouble::{Kind as Wrong, Trouble};
 use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use preempt_explore::Action;
@@ -47,7 +49,7 @@ unsafe extern "C" fn init(
 }
 
 fn misuse(pc: usize, message: &str) -> ! {
-    crate::control::runtime().stop(Trouble::new(Wrong::Misuse, pc, message))
+    crate::runtime::runtime().stop(Trouble::new(Wrong::Misuse, pc, message))
 }
 
 unsafe extern "C" fn destroy(lock: *mut pthread_rwlock_t, pc: usize) -> c_int {
@@ -76,9 +78,9 @@ fn acquire(lock: *mut pthread_rwlock_t, action: Action, timed: u64, pc: usize) -
         if tries {
             crate::atomics::before_read(pc, lock as usize, place);
         }
-        let id = crate::control::runtime().objects.id(index);
+        let id = crate::runtime::runtime().objects.id(index);
         let acquired = operation(action, id, 0, timed, place) == 1;
-        let me = crate::control::runtime().me();
+        let me = crate::runtime::runtime().me();
         match (acquired, tries) {
             (true, _) => {
                 me.spinning.clear();

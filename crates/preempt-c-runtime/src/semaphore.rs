@@ -3,10 +3,12 @@
 //! A semaphore is a channel of the strategy whose messages are the units: posting sends one, waiting
 //! receives one.
 
-use crate::control::{Place, operation};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::mutex::object;
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::Place;
 use crate::trouble::Trouble;
 use libc::{clockid_t, sem_t, timespec};
 use preempt_explore::{Action, Channel};
@@ -56,9 +58,9 @@ fn take(semaphore: *mut sem_t, action: Action, timed: u64, pc: usize) -> c_int {
         if action == Action::TryReceive {
             crate::atomics::before_read(pc, semaphore as usize, place);
         }
-        let id = crate::control::runtime().objects.id(index);
+        let id = crate::runtime::runtime().objects.id(index);
         let result = operation(action, id, 0, timed, place);
-        let me = crate::control::runtime().me();
+        let me = crate::runtime::runtime().me();
         match result {
             1 => me.spinning.read(pc, semaphore as usize, 0),
             _ => me.spinning.clear(),
@@ -150,7 +152,7 @@ unsafe extern "C" fn sem_open(
     value: c_uint,
 ) -> *mut sem_t {
     if is_program() {
-        let pc = crate::signals::caller();
+        let pc = crate::caller::caller();
         let message = "sem_open is not modelled: other processes may use a semaphore with a name. \
                        Use sem_init";
         inside(|runtime| runtime.stop(Trouble::unsupported(pc, message)));

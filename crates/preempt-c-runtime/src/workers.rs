@@ -15,55 +15,19 @@
 //!
 //! [`Shadow::access`]: crate::shadow::Shadow::access
 
-use crate::control::{Runtime, runtime};
-use crate::launch::{self, Backend};
+use crate::backend::Backend;
+use crate::board::{Board, Employment, FREE, MOST, PATH, REPORT, ROOM, SLOTS, Slot};
+use crate::limits::limits;
+use crate::runtime::{Runtime, runtime};
 use crate::shadow::{Fact, Learnt};
-use crate::{explorer, heap, kernel, raw};
+use crate::switch::make_worker;
+use crate::{heap, kernel, raw};
 use preempt_explore::{
     Effect, Ending, Lessons, Move, Names, Next, Rules, RunReport, Session, ThreadId, Workers,
     WorkersLost, execute,
 };
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// The most workers.
-pub(crate) const MOST: usize = 64;
-/// Paths that a worker may have at a time.
-const SLOTS: usize = 2;
-/// Address space of a message; memory is used when it is touched.
-const ROOM: usize = 256 << 20;
-
-const FREE: u32 = 0;
-const PATH: u32 = 1;
-const REPORT: u32 = 2;
-
-/// What a worker begins with.
-#[derive(Clone)]
-pub(crate) struct Employment {
-    rules: Rules,
-    names: Names,
-    worker: usize,
-    board: *const Board,
-}
-
-/// Where a path or a report is put down.
-#[repr(C, align(64))]
-struct Slot {
-    state: AtomicU32,
-    message: AtomicUsize,
-}
-
-/// What all processes of the search see.
-#[repr(C)]
-struct Board {
-    /// Counts reports.
-    reports: AtomicU32,
-    /// Whether the worker that is being made has its own heap.
-    settled: AtomicU32,
-    /// By worker: counts paths.
-    paths: [AtomicU32; MOST],
-    slots: [Slot; MOST * SLOTS],
-}
 
 /// The search's side.
 pub(crate) struct Processes {
@@ -91,7 +55,7 @@ impl Processes {
         let (rules, names) = (self.rules, self.names.clone());
         runtime().employment = Some(Employment { rules, names, worker, board: self.board });
         self.board.settled.store(0, Ordering::Relaxed);
-        let process = launch::make_worker(runtime());
+        let process = make_worker(runtime());
         while self.board.settled.load(Ordering::Acquire) == 0 {
             if raw::has_ended(process) {
                 raw::fail("preempt: a worker cannot be made\n");
@@ -212,7 +176,7 @@ pub(crate) extern "C" fn body() -> ! {
     // SAFETY: see `settle`.
     let board = unsafe { &*board };
     let known = names.count();
-    let limits = explorer::limits(std::time::Instant::now());
+    let limits = limits(std::time::Instant::now());
     runtime().shadow.log_facts();
     let mut session = Session::new(runtime(), limits, rules, names.clone());
     loop {

@@ -63,7 +63,7 @@ impl Learnt {
 pub(crate) fn runtime(job: &Job<'_>, learnt: &Learnt) -> Runtime {
     let mut runtime = Runtime::new(job.body, job.stack);
     runtime.require_join = job.require_join;
-    runtime.heap().reuses = job.reuse_addresses;
+    runtime.heap().reuses = job.reuse_addresses.then_some(|| crate::choose(2) == 1);
     runtime.pulse = job.pulse.clone();
     runtime.registry.knowledge = learnt.knowledge.clone();
     runtime

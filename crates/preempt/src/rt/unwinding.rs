@@ -152,7 +152,7 @@ mod place {
 
     #[cfg(test)]
     mod tests {
-        use super::*;
+        use crate::rt::unwinding::place::*;
 
         #[test]
         fn the_counter_is_found_and_is_what_std_looks_at() {
