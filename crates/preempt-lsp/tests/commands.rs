@@ -174,7 +174,8 @@ fn a_check_shows_its_result_in_the_text() {
 
 #[test]
 fn a_check_can_be_stopped_and_the_editor_is_not_kept_waiting() {
-    let endless = "int x, y; active [3] proctype p() { do :: x++ :: y++ :: assert(x + y < 2000000000) od }";
+    let endless =
+        "int x, y; active [3] proctype p() { do :: x++ :: y++ :: assert(x + y < 2000000000) od }";
     let mut editor = Editor::new(endless);
     let check = editor.command("preempt.check", &[URI]);
     // Other questions are answered meanwhile.

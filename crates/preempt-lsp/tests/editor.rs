@@ -383,11 +383,16 @@ fn ten_thousand_lines_are_diagnosed_quickly() {
     let mut editor = Editor::new();
     editor.open(URI, &text);
     editor.diagnostics();
-    let start = Instant::now();
-    let document = json!({ "uri": URI, "version": 2 });
-    let change = json!({ "textDocument": document, "contentChanges": [{ "text": text }] });
-    editor.tell("textDocument/didChange", change);
-    editor.diagnostics();
-    println!("{} lines: {:?} from a key to its diagnostics", text.lines().count(), start.elapsed());
-    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    // Others use the machine, too: the best of several keys is what the server takes.
+    let key = |editor: &mut Editor, version: u32| {
+        let start = Instant::now();
+        let document = json!({ "uri": URI, "version": version });
+        let change = json!({ "textDocument": document, "contentChanges": [{ "text": text }] });
+        editor.tell("textDocument/didChange", change);
+        editor.diagnostics();
+        start.elapsed()
+    };
+    let best = (2..12).map(|version| key(&mut editor, version)).min().unwrap();
+    println!("{} lines: {best:?} from a key to its diagnostics", text.lines().count());
+    assert!(best < Duration::from_millis(300), "{best:?}");
 }
