@@ -63,7 +63,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "preempt-promela",
         ],
     ),
-    ("preempt-lsp", &["preempt-bool", "preempt-promela"]),
+    (
+        "preempt-lsp",
+        &["preempt-bool", "preempt-core", "preempt-promela", "preempt-report", "preempt-verify"],
+    ),
     (
         "preempt-serve",
         &[
