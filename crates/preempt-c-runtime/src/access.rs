@@ -10,7 +10,7 @@ use crate::entry::{entry, is_program};
 use crate::races::note;
 use crate::runtime::{Runtime, inside};
 use crate::shadow::Use;
-use crate::task::Place;
+use crate::task::CallSite;
 use preempt_explore::{Action, Operation, Order, POINTER};
 
 /// The program is about to access memory.
@@ -47,7 +47,7 @@ fn piece(runtime: &mut Runtime, address: usize, size: usize, write: bool, pc: us
         let (objects, tasks) = (&runtime.objects, &mut runtime.tasks);
         objects.atomics_in(address, size, &mut tasks[me].stale);
     }
-    if !runtime.alone {
+    if !runtime.single_threaded {
         let how = if write { Use::Write } else { Use::Read };
         note(runtime, address, size, how, pc);
     }
@@ -69,9 +69,9 @@ fn racy(address: usize, size: usize, how: Racy, pc: usize) {
     let cell = crate::runtime::runtime().shadow.cell_size(address, size);
     for (nth, at) in (address..address + size).step_by(cell).enumerate() {
         // That a block is freed twice is found by `free` itself.
-        let place = Place { pc, address: if how == Racy::Free { 0 } else { at } };
+        let call_site = CallSite { pc, address: if how == Racy::Free { 0 } else { at } };
         if how == Racy::Read && nth == 0 {
-            before_read(pc, at, place);
+            before_read(pc, at, call_site);
         }
         let runtime = crate::runtime::runtime();
         runtime.run().weaken(Order::SequentiallyConsistent, false);
@@ -80,14 +80,14 @@ fn racy(address: usize, size: usize, how: Racy, pc: usize) {
         let step = if nth == 0 { operation } else { urgently };
         if how != Racy::Read {
             runtime.me().spinning.clear();
-            step(Action::Store, object, 0, POINTER, place);
+            step(Action::Store, object, 0, POINTER, call_site);
             if how == Racy::Write {
                 // The value is written after we return, and known at the next operation.
                 crate::runtime::runtime().me().stale.push(index);
             }
             note(crate::runtime::runtime(), at, cell, Use::AtomicWrite, pc);
         } else {
-            let seen = step(Action::Load, object, 0, Operation::NEWEST, place);
+            let seen = step(Action::Load, object, 0, Operation::NEWEST, call_site);
             crate::runtime::runtime().me().spinning.read(pc, at, seen);
             note(crate::runtime::runtime(), at, cell, Use::AtomicRead, pc);
         }
@@ -169,7 +169,7 @@ extern "C" fn __tsan_release(_: usize) {}
 
 /// Memory was freed: that is a write to all of it that anybody uses.
 pub(crate) fn freed(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {
-    if runtime.alone {
+    if runtime.single_threaded {
         return;
     }
     let is_racy = runtime.shadow.is_racy(pc);

@@ -231,7 +231,7 @@ extern "C" fn compare_value<N: Number>(
 // All six registers for arguments are taken by comparisons of sixteen bytes, so the place of the call is
 // looked for on the stack.
 
-fn place() -> usize {
+fn call_site() -> usize {
     if is_program() { inside(|_| crate::caller::caller()) } else { 0 }
 }
 
@@ -242,7 +242,7 @@ extern "C" fn compare_wide<const MAY_FAIL: bool>(
     order: i32,
     failure: i32,
 ) -> i32 {
-    compare::<u128, MAY_FAIL>(address, expected, new, order, failure, place())
+    compare::<u128, MAY_FAIL>(address, expected, new, order, failure, call_site())
 }
 
 extern "C" fn compare_wide_value(
@@ -252,7 +252,7 @@ extern "C" fn compare_wide_value(
     order: i32,
     failure: i32,
 ) -> u128 {
-    compare_value(address, expected, new, order, failure, place())
+    compare_value(address, expected, new, order, failure, call_site())
 }
 
 /// Exports functions under names that the compiler calls. With a number, the place of the call becomes

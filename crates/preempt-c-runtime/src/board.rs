@@ -8,7 +8,7 @@ pub(crate) const MOST: usize = 64;
 /// Paths that a worker may have at a time.
 pub(crate) const SLOTS: usize = 2;
 /// Address space of a message; memory is used when it is touched.
-pub(crate) const ROOM: usize = 256 << 20;
+pub(crate) const MESSAGE_BYTES: usize = 256 << 20;
 
 pub(crate) const FREE: u32 = 0;
 pub(crate) const PATH: u32 = 1;
@@ -16,7 +16,7 @@ pub(crate) const REPORT: u32 = 2;
 
 /// What a worker begins with.
 #[derive(Clone)]
-pub(crate) struct Employment {
+pub(crate) struct WorkerStart {
     pub(crate) rules: Rules,
     pub(crate) names: Names,
     pub(crate) worker: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Board {
     /// Counts reports.
     pub(crate) reports: AtomicU32,
     /// Whether the worker that is being made has its own heap.
-    pub(crate) settled: AtomicU32,
+    pub(crate) ready: AtomicU32,
     /// By worker: counts paths.
     pub(crate) paths: [AtomicU32; MOST],
     pub(crate) slots: [Slot; MOST * SLOTS],

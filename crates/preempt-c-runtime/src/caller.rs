@@ -5,7 +5,7 @@ use crate::{context, snapshot};
 use std::arch::asm;
 
 /// The place in the program's own code that led to `pc`.
-pub(crate) fn place(pc: usize, sp: usize) -> usize {
+pub(crate) fn call_site(pc: usize, sp: usize) -> usize {
     if snapshot::is_program_text(pc) {
         return pc + 1;
     }

@@ -7,11 +7,11 @@
 
 use crate::arena::header_of;
 use crate::entry::{PROGRAM, SEARCH, select};
-use crate::equip::make_room;
+use crate::equip::make_task;
 use crate::keys;
 use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
-use crate::task::Place;
+use crate::task::CallSite;
 use crate::trouble::{Kind, Trouble};
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Status, ThreadId,
@@ -32,12 +32,12 @@ impl Runtime {
         self.trouble = None;
         self.learnt = std::mem::take(&mut self.learnt_elsewhere);
         self.ended = false;
-        self.alone = true;
+        self.single_threaded = true;
         self.exit_code = 0;
         self.at_exit.truncate(self.at_exit_before);
         self.touched.clear();
-        if let Some(places) = &mut self.places {
-            places.clear();
+        if let Some(call_sites) = &mut self.call_sites {
+            call_sites.clear();
         }
         for task in &mut self.tasks {
             task.clear();
@@ -97,9 +97,9 @@ impl Runtime {
             Command::Resume(thread, result) => {
                 let task = &mut self.tasks[thread.index()];
                 task.result = result;
-                let place = task.place;
-                if let Some(places) = &mut self.places {
-                    places.push(place);
+                let call_site = task.call_site;
+                if let Some(call_sites) = &mut self.call_sites {
+                    call_sites.push(call_site);
                 }
                 Some(thread)
             }
@@ -166,9 +166,9 @@ pub(crate) fn operation(
     object: ObjectId,
     first: u64,
     second: u64,
-    place: Place,
+    call_site: CallSite,
 ) -> u64 {
-    perform(Operation::new(action, object, first, second, Location::caller()), place)
+    perform(Operation::new(action, object, first, second, Location::caller()), call_site)
 }
 
 /// As [`operation`], and no other thread runs before it.
@@ -177,18 +177,18 @@ pub(crate) fn urgently(
     object: ObjectId,
     first: u64,
     second: u64,
-    place: Place,
+    call_site: CallSite,
 ) -> u64 {
     let operation = Operation::new(action, object, first, second, Location::caller());
-    perform(Operation { urgent: true, ..operation }, place)
+    perform(Operation { urgent: true, ..operation }, call_site)
 }
 
 /// As [`operation`], whatever it is.
-pub(crate) fn perform(operation: Operation, place: Place) -> u64 {
+pub(crate) fn perform(operation: Operation, call_site: CallSite) -> u64 {
     let runtime = runtime();
-    runtime.check_memory(place.address, place.pc);
+    runtime.check_memory(call_site.address, call_site.pc);
     let me = runtime.current();
-    runtime.tasks[me.index()].place = place;
+    runtime.tasks[me.index()].call_site = call_site;
     let starting = runtime.is_starting(me);
     runtime.reach(Next::Operation(operation));
     let next = if starting { Some(runtime.tasks[me.index()].parent) } else { runtime.schedule() };
@@ -200,7 +200,7 @@ pub(crate) fn perform(operation: Operation, place: Place) -> u64 {
     let runtime = crate::runtime::runtime();
     if uses_memory(operation.action) {
         // Others have run since the operation was announced.
-        runtime.check_memory(place.address, place.pc);
+        runtime.check_memory(call_site.address, call_site.pc);
     }
     runtime.tasks[me.index()].result
 }
@@ -213,13 +213,13 @@ fn uses_memory(action: Action) -> bool {
 
 /// Lets other threads run. A thread that waits in a loop goes on when something it has read changes,
 /// or when nobody else can; so does one that sleeps, for how long it sleeps is nobody's business.
-pub(crate) fn yield_now(place: Place) {
+pub(crate) fn yield_now(call_site: CallSite) {
     let run = runtime().run();
     if !run.rules.watch {
         run.rules.watch = true;
         runtime().learnt = true;
     }
-    operation(Action::Yield, ObjectId::NONE, 0, 0, place);
+    operation(Action::Yield, ObjectId::NONE, 0, 0, call_site);
 }
 
 /// Makes a thread and runs it up to its first operation. The task must be prepared afterwards by
@@ -230,13 +230,13 @@ pub(crate) fn spawn(prepare: impl FnOnce(&mut Runtime, ThreadId)) -> ThreadId {
     runtime.publish();
     let child = runtime.run().spawn();
     let time = runtime.tasks[parent.index()].time;
-    make_room(runtime, child);
+    make_task(runtime, child);
     let task = &mut runtime.tasks[child.index()];
     task.clear();
     task.parent = parent;
     task.time = time;
     prepare(runtime, child);
-    runtime.alone = false;
+    runtime.single_threaded = false;
     runtime.shadow.next_segment();
     runtime.run().current = child;
     switch(runtime, parent, child);

@@ -4,7 +4,7 @@ use crate::control::{end_of_thread, into_program, operation};
 use crate::entry::{SEARCH, entry, is_program, real, select};
 use crate::runtime::inside;
 use crate::runtime::{AtExit, is_installed, runtime};
-use crate::task::Place;
+use crate::task::CallSite;
 use crate::trouble::{Kind, Trouble};
 use crate::{keys, main_function, raw};
 use preempt_explore::{Action, Next, ObjectId};
@@ -63,7 +63,7 @@ pub(crate) fn leave(code: c_int, pc: usize) -> ! {
             runtime.stop(Trouble::new(Kind::Misuse, pc, message));
         }
         // Others may run before, but not after.
-        operation(Action::Choose, ObjectId::NONE, 1, 0, Place { pc, address: 0 });
+        operation(Action::Choose, ObjectId::NONE, 1, 0, CallSite { pc, address: 0 });
         end_of_thread(Next::Exit);
     }
     if runtime.options.leaks

@@ -8,9 +8,9 @@ use crate::{context, snapshot};
 use preempt_explore::ThreadId;
 
 /// Makes sure that there is a task for this thread.
-pub(crate) fn make_room(runtime: &mut Runtime, thread: ThreadId) {
+pub(crate) fn make_task(runtime: &mut Runtime, thread: ThreadId) {
     if thread.index() >= MOST {
-        let pc = runtime.me().place.pc;
+        let pc = runtime.me().call_site.pc;
         let message = format!("the program has more than {MOST} threads in one execution");
         runtime.stop(Trouble::unsupported(pc, message));
     }

@@ -35,7 +35,7 @@ pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !)
                 Wanted::Worker => {
                     WORKER = raw::fork();
                     if WORKER == 0 {
-                        workers::settle(runtime);
+                        workers::begin_worker(runtime);
                         WANTED = Wanted::Execution;
                         (*runtime).explorer = context::prepare(context::stack(true), workers::body);
                     }
@@ -52,7 +52,7 @@ unsafe fn one(runtime: *mut Runtime) {
     // SAFETY: as the caller's; each borrow ends before the program runs.
     unsafe {
         let known = (*runtime).tasks.len().max(1);
-        equip::make_room(&mut *runtime, ThreadId::MAIN);
+        equip::make_task(&mut *runtime, ThreadId::MAIN);
         let tasks = &mut (*runtime).tasks;
         tasks[0].block = context::block();
         tasks[0].identity = context::block();

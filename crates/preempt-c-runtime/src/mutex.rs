@@ -5,7 +5,7 @@ use crate::entry::{entry, is_program, real};
 use crate::objects::Kind;
 use crate::runtime::inside;
 use crate::runtime::{Runtime, runtime};
-use crate::task::Place;
+use crate::task::CallSite;
 use crate::trouble::{Kind as Trouble_, Trouble};
 use libc::{pthread_mutex_t, pthread_mutexattr_t, timespec};
 use preempt_explore::Action;
@@ -137,12 +137,12 @@ fn acquire(mutex: *mut pthread_mutex_t, action: Action, timed: u64, pc: usize) -
                 _ => libc::EDEADLK,
             };
         }
-        let place = Place { pc, address: mutex as usize };
+        let call_site = CallSite { pc, address: mutex as usize };
         if action == Action::TryLock {
-            crate::atomics::before_read(pc, mutex as usize, place);
+            crate::atomics::before_read(pc, mutex as usize, call_site);
         }
         let id = crate::runtime::runtime().objects.id(index);
-        let acquired = operation(action, id, 0, timed, place) == 1;
+        let acquired = operation(action, id, 0, timed, call_site) == 1;
         let me = crate::runtime::runtime().me();
         match (acquired, action) {
             (true, _) => {
@@ -231,8 +231,8 @@ pub(crate) unsafe extern "C" fn unlock(mutex: *mut pthread_mutex_t, pc: usize) -
             runtime.me().spinning.clear();
         }
         let id = runtime.objects.id(index);
-        let place = Place { pc, address: mutex as usize };
-        operation(Action::Unlock, id, u64::from(unchanged), 0, place);
+        let call_site = CallSite { pc, address: mutex as usize };
+        operation(Action::Unlock, id, u64::from(unchanged), 0, call_site);
         0
     })
 }
@@ -285,7 +285,7 @@ unsafe extern "C" fn spin_destroy(lock: *mut Spin, pc: usize) -> c_int {
 fn spin(lock: *mut Spin, action: Action, pc: usize) -> c_int {
     inside(|runtime| {
         let index = object(runtime, lock as usize, Kind::Mutex);
-        let place = Place { pc, address: lock as usize };
+        let call_site = CallSite { pc, address: lock as usize };
         if action == Action::Unlock {
             if !is_mine(runtime, index) {
                 misuse(pc, "a spinlock is unlocked by a thread that does not hold it");
@@ -293,10 +293,10 @@ fn spin(lock: *mut Spin, action: Action, pc: usize) -> c_int {
             runtime.me().spinning.clear();
         }
         if action == Action::TryLock {
-            crate::atomics::before_read(pc, lock as usize, place);
+            crate::atomics::before_read(pc, lock as usize, call_site);
         }
         let id = crate::runtime::runtime().objects.id(index);
-        let done = operation(action, id, 0, 0, place) == 1;
+        let done = operation(action, id, 0, 0, call_site) == 1;
         if action != Action::TryLock || done {
             return 0;
         }

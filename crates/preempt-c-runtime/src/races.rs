@@ -26,7 +26,7 @@ pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use,
         runtime.learnt = true;
         return;
     }
-    let keep = runtime.places.is_some() || !runtime.options.races;
+    let keep = runtime.call_sites.is_some() || !runtime.options.races;
     let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
     let touched = &mut runtime.touched;
     let mut touch = |cell: u32, write: bool| {

@@ -2,13 +2,13 @@
 
 use crate::arena::Arena;
 use crate::backend::Backend;
-use crate::board::Employment;
+use crate::board::WorkerStart;
 use crate::entry::{PROGRAM, SEARCH, select};
 use crate::objects::Objects;
 use crate::options::Options;
 use crate::shadow::Shadow;
 use crate::stop_flag::stop_flag;
-use crate::task::{MOST, Place, Task};
+use crate::task::{CallSite, MOST, Task};
 use crate::trouble::Trouble;
 use preempt_explore::{Driver, ObjectId, Order, Run, ThreadId};
 use std::ptr::null_mut;
@@ -34,15 +34,15 @@ pub(crate) struct Runtime {
     /// The same, from a worker: the next execution ends so.
     pub(crate) learnt_elsewhere: bool,
     /// What the next worker begins with.
-    pub(crate) employment: Option<Employment>,
+    pub(crate) worker_start: Option<WorkerStart>,
     /// Why executions are not repeated in the process, if they could be.
     pub(crate) forked_because: Option<String>,
     /// Whether the execution came to an end that we know of.
     pub(crate) ended: bool,
     /// Whether only the main thread has run so far.
-    pub(crate) alone: bool,
+    pub(crate) single_threaded: bool,
     /// Places of the steps, if they are kept.
-    pub(crate) places: Option<Vec<Place>>,
+    pub(crate) call_sites: Option<Vec<CallSite>>,
     /// Memory orders that accesses at these places are to have instead of their own.
     pub(crate) stronger: Vec<(usize, Order)>,
     /// Plain accesses that were recorded, with their places, if these are kept.
@@ -110,11 +110,11 @@ impl Runtime {
             trouble: None,
             learnt: false,
             learnt_elsewhere: false,
-            employment: None,
+            worker_start: None,
             forked_because: None,
             ended: false,
-            alone: true,
-            places: None,
+            single_threaded: true,
+            call_sites: None,
             stronger: Vec::new(),
             touched: Vec::new(),
             pulse: 0,
@@ -157,7 +157,7 @@ impl Runtime {
 
     /// The memory orders of an access, also of a comparison that fails, as they are to be executed.
     pub(crate) fn strengthened(&self, pc: usize, orders: (Order, Order)) -> (Order, Order) {
-        let at = self.stronger.iter().find(|(place, _)| *place == pc);
+        let at = self.stronger.iter().find(|(call_site, _)| *call_site == pc);
         at.map_or(orders, |&(_, order)| (order, order))
     }
 }

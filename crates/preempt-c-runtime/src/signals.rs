@@ -1,6 +1,6 @@
 //! Signals that end an execution, and those that we use ourselves.
 
-use crate::caller::place;
+use crate::caller::call_site;
 use crate::entry::{SEARCH, is_program, select};
 use crate::runtime::runtime;
 use crate::signal_numbers::{FATAL, STOP, name};
@@ -72,7 +72,7 @@ unsafe extern "C" fn handle(
                 argument(libc::REG_R8),
                 argument(libc::REG_R9),
             ];
-            let result = kernel::decide(number, arguments, place(pc, sp));
+            let result = kernel::decide(number, arguments, call_site(pc, sp));
             registers[libc::REG_RAX as usize] = result as i64;
         }
         libc::SIGALRM => watch(whose, pc, sp),
@@ -84,7 +84,7 @@ unsafe extern "C" fn handle(
         }
         _ => {
             let message = describe(signal, address);
-            runtime().stop(Trouble::new(Kind::Signal, place(pc, sp), message));
+            runtime().stop(Trouble::new(Kind::Signal, call_site(pc, sp), message));
         }
     }
     select(whose);
@@ -127,6 +127,6 @@ fn watch(whose: u8, pc: usize, sp: usize) {
              something that no other thread can change meanwhile, or it needs more time (--patience)",
             runtime.options.patience
         );
-        runtime.stop(Trouble::new(Kind::Livelock, place(pc, sp), message));
+        runtime.stop(Trouble::new(Kind::Livelock, call_site(pc, sp), message));
     }
 }

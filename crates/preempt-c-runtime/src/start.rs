@@ -97,13 +97,13 @@ unsafe extern "C" fn instead_of_main(
 }
 
 /// The C library believes that there is one thread until it has made a second one, and libraries then
-/// count references without atomic operations. It does not make ours, so it has to be told.
+/// count references without atomic operations. It does not make ours, so the variable is set here.
 fn announce_threads() {
     // SAFETY: a variable of the C library, of one byte; no threads exist yet.
     unsafe {
-        let alone = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr());
-        if !alone.is_null() {
-            alone.cast::<u8>().write(0);
+        let single_threaded = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr());
+        if !single_threaded.is_null() {
+            single_threaded.cast::<u8>().write(0);
         }
     }
 }

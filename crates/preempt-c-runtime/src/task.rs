@@ -12,7 +12,7 @@ pub(crate) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
 /// Where an operation was called and what it is about, for reports.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Place {
+pub(crate) struct CallSite {
     pub(crate) pc: usize,
     pub(crate) address: usize,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Task {
     pub(crate) joined: bool,
     pub(crate) ended: bool,
     /// Where it stands.
-    pub(crate) place: Place,
+    pub(crate) call_site: CallSite,
     /// Values of thread-specific keys.
     pub(crate) keys: Vec<usize>,
     /// Nanoseconds on its clock.
@@ -66,7 +66,7 @@ impl Task {
             detached: false,
             joined: false,
             ended: false,
-            place: Place::default(),
+            call_site: CallSite::default(),
             keys: Vec::new(),
             time: 0,
             stale: Vec::new(),

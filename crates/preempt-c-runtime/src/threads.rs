@@ -5,7 +5,7 @@ use crate::control::{end_of_thread, into_program, operation, spawn};
 use crate::entry::{entry, is_program, real};
 use crate::runtime::inside;
 use crate::runtime::{Runtime, runtime};
-use crate::task::Place;
+use crate::task::CallSite;
 use crate::task::Start;
 use crate::token::wait_for_turn;
 use crate::trouble::{Kind, Trouble};
@@ -46,12 +46,12 @@ pub(crate) unsafe extern "C" fn create(
         unsafe { libc_getdetachstate(attributes, &mut detached) };
     }
     inside(|runtime| {
-        runtime.me().place = Place { pc, address: start as usize };
+        runtime.me().call_site = CallSite { pc, address: start as usize };
         spawn(|runtime, child| {
             let task = &mut runtime.tasks[child.index()];
             task.start = Some(start);
             task.argument = argument;
-            task.place = Place { pc: start as usize, address: 0 };
+            task.call_site = CallSite { pc: start as usize, address: 0 };
             task.detached = detached == libc::PTHREAD_CREATE_DETACHED;
             if runtime.backend == Backend::Threads {
                 make_real(runtime, child);
@@ -144,8 +144,8 @@ unsafe extern "C" fn join(thread: pthread_t, value: *mut *mut c_void, pc: usize)
         if task.joined {
             misuse(pc, "pthread_join of a thread that was joined before");
         }
-        let place = Place { pc, address: 0 };
-        operation(Action::Join, ObjectId::NONE, u64::from(target.0), 0, place);
+        let call_site = CallSite { pc, address: 0 };
+        operation(Action::Join, ObjectId::NONE, u64::from(target.0), 0, call_site);
         let target = &mut crate::runtime::runtime().tasks[target.index()];
         target.joined = true;
         let (time, value) = (target.time, target.value);

@@ -28,10 +28,10 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
                 break;
             }
         }
-        session.tally.states = search.visited.len() as u64;
-        session.tally.row(bound);
-        session.tally.exhausted = !search.pruned;
-        if session.tally.exhausted || session.limits.bound == Some(bound) {
+        session.statistics.states = search.visited.len() as u64;
+        session.statistics.row(bound);
+        session.statistics.exhausted = !search.pruned;
+        if session.statistics.exhausted || session.limits.bound == Some(bound) {
             return Halt::Done;
         }
         bound += 1;

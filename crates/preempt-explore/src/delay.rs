@@ -32,9 +32,9 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
                 break;
             }
         }
-        session.tally.delays = Some(bound);
+        session.statistics.delays = Some(bound);
         if !search.pruned {
-            session.tally.exhausted = true;
+            session.statistics.exhausted = true;
             return Halt::Done;
         }
     }

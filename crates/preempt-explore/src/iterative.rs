@@ -14,8 +14,8 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
     loop {
         match explore_bound(session, bound) {
             (Halt::Done, complete) => {
-                session.tally.row(bound);
-                session.tally.exhausted = complete;
+                session.statistics.row(bound);
+                session.statistics.exhausted = complete;
                 if complete || session.limits.bound == Some(bound) {
                     return Halt::Done;
                 }

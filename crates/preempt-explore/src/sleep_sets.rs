@@ -13,14 +13,14 @@
 //! visited, in imagination only; no execution is ever redundant.
 
 use crate::forward::{imagined, terminal_of};
-use crate::recorded::Recorded;
+use crate::segment_table::SegmentTable;
 use crate::{ExecutionState, Halt, Move, Program, Session, Terminal, ThreadId};
 
 /// Explores every graph, whatever preemptions it needs.
 pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
     match search(session) {
         Ok(()) => {
-            session.tally.exhausted = true;
+            session.statistics.exhausted = true;
             Halt::Done
         }
         Err(halt) => halt,
@@ -48,9 +48,9 @@ struct Frame {
 }
 
 fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
-    let mut recorded = Recorded::default();
+    let mut segments = SegmentTable::default();
     let mut state = session.run.imagined_state(imagined(session));
-    recorded.begin(session, &mut state)?;
+    segments.begin(session, &mut state)?;
     let start = Move { thread: ThreadId::MAIN, choice: 0 };
     let mut stack = vec![frame(state, start, 0, Vec::new())];
     let mut ticks = 0u32;
@@ -68,7 +68,7 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
         }
         let Some(&step) = top.moves.get(top.next) else {
             if top.moves.is_empty() && (depth >= SPLIT || worker == 0) {
-                complete(session, &mut recorded, &stack)?;
+                complete(session, &mut segments, &stack)?;
             }
             stack.pop();
             continue;
@@ -78,7 +78,7 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
             continue;
         }
         ticks += 1;
-        session.tally.states += 1;
+        session.statistics.states += 1;
         if ticks % 1024 == 0 && session.is_late() {
             return Err(Halt::Time);
         }
@@ -89,7 +89,7 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
             out.extend(stack.iter().skip(1).map(|f| f.step));
             out.push(step);
         };
-        recorded.advance(session, &mut state, step, &path)?;
+        segments.advance(session, &mut state, step, &path)?;
         // What a thread does while it unwinds follows at once and may depend on anything.
         let panics = state.panicked().is_some() || state.urgent.is_some();
         let Some(top) = stack.last_mut() else { return Ok(()) };
@@ -108,7 +108,7 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
         stack.push(frame(state, step, preemptions, still));
         if stack.len() > session.limits.steps {
             let path = |out: &mut Vec<Move>| out.extend(stack.iter().skip(1).map(|f| f.step));
-            recorded.run(session, &path)?;
+            segments.run(session, &path)?;
             stack.pop();
         }
     }
@@ -122,17 +122,17 @@ fn frame(state: ExecutionState, step: Move, preemptions: u32, asleep: Vec<Asleep
 
 fn complete<P: Program>(
     session: &mut Session<'_, P>,
-    recorded: &mut Recorded,
+    segments: &mut SegmentTable,
     stack: &[Frame],
 ) -> Result<(), Halt> {
     let Some(top) = stack.last() else { return Ok(()) };
     let terminal = terminal_of(&top.state);
-    session.tally.graph(top.state.graph(), top.preemptions, terminal);
+    session.statistics.graph(top.state.graph(), top.preemptions, terminal);
     let steps: Vec<Move> = stack.iter().skip(1).map(|f| f.step).collect();
-    let wanted = !session.limits.keep_going || session.tally.failure.is_none();
+    let wanted = !session.limits.keep_going || session.statistics.failure.is_none();
     let fails = terminal != Terminal::Complete && wanted;
-    if fails || (session.run.rules.clocks && recorded.races(session, &steps)?) {
-        recorded.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(&steps))?;
+    if fails || (session.run.rules.clocks && segments.races(session, &steps)?) {
+        segments.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(&steps))?;
     }
     Ok(())
 }

@@ -393,17 +393,17 @@ impl Check {
     }
 
     fn report(&self, found: Found, begin: Instant) -> Report {
-        let tally = found.tally;
+        let statistics = found.statistics;
         // Without a limit of its own, the number of stale choices grows as time allows.
         let level = self.stale.unwrap_or(0);
-        let rows = tally.rows.iter().filter(|row| row.stale == level);
+        let rows = statistics.rows.iter().filter(|row| row.stale == level);
         let mut finished = rows.map(|row| row.preemptions).max();
         if found.reason.is_none() {
             // All that was asked for, though it may take fewer stale choices.
-            finished = tally.rows.iter().map(|row| row.preemptions).max();
+            finished = statistics.rows.iter().map(|row| row.preemptions).max();
         }
         let everything = self.unbounded && (self.stale.is_none() || found.reason.is_some());
-        let outcome = match (found.failure, tally.exhausted, finished) {
+        let outcome = match (found.failure, statistics.exhausted, finished) {
             (Some(failure), _, _) => Outcome::Failed(failure),
             _ if found.reason == Some(Reason::Unseen) => Outcome::Inconclusive(Reason::Unseen),
             (None, true, _) => Outcome::Holds,
@@ -414,10 +414,10 @@ impl Check {
         };
         let mut report = Report {
             outcome,
-            executions: tally.executions,
-            partial_orders: tally.graphs.len() as u64,
-            states: tally.states,
-            per_bound: tally
+            executions: statistics.executions,
+            partial_orders: statistics.graphs.len() as u64,
+            states: statistics.states,
+            per_bound: statistics
                 .rows
                 .iter()
                 .map(|row| Bound {
@@ -429,12 +429,13 @@ impl Check {
                     states: row.states,
                 })
                 .collect(),
-            delays: tally.delays,
-            samples: tally.samples,
-            unseen: (tally.samples > 0).then(|| tally.singletons as f64 / tally.samples as f64),
+            delays: statistics.delays,
+            samples: statistics.samples,
+            unseen: (statistics.samples > 0)
+                .then(|| statistics.singletons as f64 / statistics.samples as f64),
             time: begin.elapsed(),
             notes: found.notes,
-            graphs: tally.graphs,
+            graphs: statistics.graphs,
         };
         if let Some(message) = self.unmet(&report, finished) {
             report.outcome = Outcome::Failed(Failure::of(FailureKind::Inconclusive, message));

@@ -44,7 +44,7 @@ impl Driver for Asking<'_> {
 pub(crate) fn explore(session: &mut Session<'_, Runtime>, chooser: &mut dyn Chooser) -> Halt {
     while chooser.begin() {
         let ending = session.execute(&mut Asking(chooser));
-        session.tally.samples += 1;
+        session.statistics.samples += 1;
         let halt = session.judge(ending).or_else(|| session.limit());
         if halt == Some(Halt::Restart) {
             chooser.begin_again();

@@ -113,7 +113,7 @@ pub(crate) fn writer(events: &[Event], number: Option<u32>) -> Option<&Event> {
 }
 
 /// A place, as seen from another one.
-pub(crate) fn place(site: Site, from: Site) -> String {
+pub(crate) fn line_of(site: Site, from: Site) -> String {
     if site.file() == from.file() {
         format!("line {}", site.line())
     } else {

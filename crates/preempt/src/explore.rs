@@ -8,8 +8,8 @@ use crate::rt::Runtime;
 use crate::strategy::Strategy;
 use crate::unseen;
 use preempt_explore::{
-    Crew, Ending, Finding, Halt, Limits, Schedule, Session, Tally, caching, delay, forward,
-    iterative, optimal, pct, random, sampling, serve, sleep_sets,
+    Ending, Finding, Halt, Limits, Schedule, Session, Statistics, WorkerPool, caching, delay,
+    forward, iterative, optimal, pct, random, sampling, serve, sleep_sets,
 };
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use std::time::Instant;
 pub(crate) fn replay(job: &Job<'_>, schedule: Schedule) -> Found {
     let mut learnt = Learnt::new(job);
     let evidence = gather(job, &mut learnt, schedule);
-    let mut tally = Tally { executions: 1, ..Tally::default() };
+    let mut statistics = Statistics { executions: 1, ..Statistics::default() };
     let fails = !matches!(evidence.ending, Ending::Complete | Ending::Abandoned);
     let mut notes = Vec::new();
     if evidence.diverged {
@@ -32,10 +32,10 @@ pub(crate) fn replay(job: &Job<'_>, schedule: Schedule) -> Found {
             preemptions: evidence.preemptions,
             stale: evidence.stale,
         };
-        tally.failure = Some(finding);
+        statistics.failure = Some(finding);
     }
     let failure = fails.then(|| Failure::from_evidence(evidence));
-    Found { tally, failure, reason: Some(Reason::Replay), notes }
+    Found { statistics, failure, reason: Some(Reason::Replay), notes }
 }
 
 /// Explores on the calling thread.
@@ -43,7 +43,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
     let mut learnt = Learnt::new(job);
     let mut runtime = runtime(job, &learnt);
     let mut has_lost_rows = false;
-    let (halt, mut tally) = loop {
+    let (halt, mut statistics) = loop {
         let mut session =
             Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
         session.has_lost_rows = has_lost_rows;
@@ -52,7 +52,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
             Strategy::PartialOrders
                 if job.threads > 1 && !session.program.registry.has_externals() =>
             {
-                with_crew(job, &learnt, &mut session)
+                with_workers(job, &learnt, &mut session)
             }
             _ => strategy(job, &mut session),
         };
@@ -61,25 +61,25 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
             session.forget_rows();
         }
         has_lost_rows = session.has_lost_rows;
-        let tally = session.tally;
+        let statistics = session.statistics;
         learnt.knowledge = runtime.registry.knowledge.clone();
         if halt != Halt::Restart {
-            break (halt, tally);
+            break (halt, statistics);
         }
         if job.limits.worker.0 > 0 && runtime.registry.has_externals() {
             // Data made outside the body must not be touched by two workers at once.
-            break (Halt::Time, tally);
+            break (Halt::Time, statistics);
         }
         if job.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            break (Halt::Time, tally);
+            break (Halt::Time, statistics);
         }
     };
     let mut notes = Vec::new();
-    let unseen = unseen::explore(job, &mut runtime, &mut learnt, &mut tally);
+    let unseen = unseen::explore(job, &mut runtime, &mut learnt, &mut statistics);
     if unseen.is_some() {
         notes.push(unseen::NOTE.into());
     }
-    simplify(job, &mut runtime, &mut learnt, &mut tally);
+    simplify(job, &mut runtime, &mut learnt, &mut statistics);
     learnt.knowledge = runtime.registry.knowledge.clone();
     if let Some(site) = runtime.weak_ordering.filter(|_| !learnt.rules.rc11) {
         notes.push(format!("every ordering was run as SeqCst (first weaker one at {site})"));
@@ -96,7 +96,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
         );
     }
     drop(runtime);
-    let failure = tally.failure.clone().map(|finding| {
+    let failure = statistics.failure.clone().map(|finding| {
         let evidence = gather(job, &mut learnt, finding.schedule.clone());
         notes.extend(crate::stale::explain(job, &mut learnt, &evidence));
         Failure::from_finding(finding, evidence)
@@ -108,16 +108,21 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
         Halt::States => Some(Reason::States),
         Halt::Done | Halt::Failure | Halt::Restart => None,
     };
-    Found { tally, failure, reason, notes }
+    Found { statistics, failure, reason, notes }
 }
 
 /// Strategies without bound stop at the first failure, however many preemptions it has: looks for one
 /// with fewer. Its executions are not the strategy's, so they are not counted.
-fn simplify(job: &Job<'_>, runtime: &mut Runtime, learnt: &mut Learnt, tally: &mut Tally) {
+fn simplify(
+    job: &Job<'_>,
+    runtime: &mut Runtime,
+    learnt: &mut Learnt,
+    statistics: &mut Statistics,
+) {
     if !matches!(job.strategy, Strategy::Optimal | Strategy::SleepSets) || job.threads > 1 {
         return;
     }
-    let Some(found) = &tally.failure else { return };
+    let Some(found) = &statistics.failure else { return };
     let Some(fewer) = found.preemptions.checked_sub(1) else { return };
     if matches!(found.ending, Ending::Nondeterminism(_) | Ending::Reported) {
         return;
@@ -128,8 +133,8 @@ fn simplify(job: &Job<'_>, runtime: &mut Runtime, learnt: &mut Learnt, tally: &m
         let halt = forward::explore(&mut session);
         let late = session.is_late();
         learnt.rules = session.run.rules;
-        if let Some(simpler) = session.tally.failure {
-            tally.failure = Some(simpler);
+        if let Some(simpler) = session.statistics.failure {
+            statistics.failure = Some(simpler);
         }
         if halt != Halt::Restart || late {
             return;
@@ -138,11 +143,11 @@ fn simplify(job: &Job<'_>, runtime: &mut Runtime, learnt: &mut Learnt, tally: &m
 }
 
 /// Searches here while other threads execute the test.
-fn with_crew(job: &Job<'_>, learnt: &Learnt, session: &mut Session<'_, Runtime>) -> Halt {
-    let (crew, employer) = Crew::new(job.threads - 1);
+fn with_workers(job: &Job<'_>, learnt: &Learnt, session: &mut Session<'_, Runtime>) -> Halt {
+    let (pool, handle) = WorkerPool::new(job.threads - 1);
     std::thread::scope(|scope| {
         for _ in 1..job.threads {
-            let employer = employer.clone();
+            let handle = handle.clone();
             let (rules, names, knowledge) =
                 (learnt.rules, learnt.names.clone(), learnt.knowledge.clone());
             let (name, pulse, limits) = (job.name.clone(), Arc::default(), job.limits.clone());
@@ -153,12 +158,12 @@ fn with_crew(job: &Job<'_>, learnt: &Learnt, session: &mut Session<'_, Runtime>)
                     let mut runtime = runtime(&job, &learnt);
                     let Learnt { rules, names, .. } = learnt;
                     let mut session = Session::new(&mut runtime, job.limits.clone(), rules, names);
-                    serve(&mut session, employer);
+                    serve(&mut session, handle);
                 })
             });
         }
-        drop(employer);
-        forward::explore_with(session, Some(crew))
+        drop(handle);
+        forward::explore_with(session, Some(pool))
     })
 }
 
@@ -193,7 +198,7 @@ fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
     let unfinished = matches!(halt, Halt::Time | Halt::States);
     session.limits.first_deadline = None;
     session.limits.deadline = fifths(4);
-    if unfinished && session.tally.rows.is_empty() && !session.is_late() {
+    if unfinished && session.statistics.rows.is_empty() && !session.is_late() {
         let delayed = delay::explore(session);
         if matches!(delayed, Halt::Done | Halt::Failure | Halt::Restart) {
             session.limits = limits;

@@ -5,7 +5,7 @@ use crate::pulse::Pulse;
 use crate::report::Reason;
 use crate::rt::{Knowledge, Runtime};
 use crate::strategy::{Memory, Strategy};
-use preempt_explore::{Halt, Limits, Names, Rules, Session, Tally};
+use preempt_explore::{Halt, Limits, Names, Rules, Session, Statistics};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ pub(crate) struct Job<'a> {
 
 /// What came out.
 pub(crate) struct Found {
-    pub(crate) tally: Tally,
+    pub(crate) statistics: Statistics,
     pub(crate) failure: Option<Failure>,
     pub(crate) reason: Option<Reason>,
     pub(crate) notes: Vec<String>,
@@ -104,7 +104,7 @@ pub(crate) fn on_worker<R: Send>(job: &Job<'_>, work: impl FnOnce() -> R) -> Opt
 pub(crate) fn lost_worker() -> Found {
     let message = "the thread that explored the test did not survive; this is a bug in preempt";
     Found {
-        tally: Tally::default(),
+        statistics: Statistics::default(),
         failure: Some(Failure::of_input(message.into())),
         reason: None,
         notes: Vec::new(),

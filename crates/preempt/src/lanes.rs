@@ -1,6 +1,6 @@
 //! One failing execution as a picture: a lane per thread, time from top to bottom.
 
-use crate::evidence::{RacyAccess, place, writer};
+use crate::evidence::{RacyAccess, line_of, writer};
 use crate::naming::binding;
 use preempt_core::{Change, ReadsFrom, Switch, Trace, TraceStep, Value};
 use preempt_explore::{Access, Action, Event, Move, ObjectId, Site};
@@ -75,7 +75,7 @@ fn reads(events: &[Event], rows: &[usize]) -> Vec<ReadsFrom> {
 fn origin(events: &[Event], event: &Event) -> String {
     let Some(source) = event.source else { return String::new() };
     let site = event.operation.site;
-    let line = |number| writer(events, number).map(|e| place(e.operation.site, site));
+    let line = |number| writer(events, number).map(|e| line_of(e.operation.site, site));
     let missed = line(source.newest).filter(|_| source.stale);
     match (event.operation.action, missed) {
         _ if source.fails => " for no reason".into(),

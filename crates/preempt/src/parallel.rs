@@ -59,20 +59,20 @@ fn portfolio(job: &Job<'_>) -> Found {
     let executions = job.limits.executions;
     let mut found = explore(&with(Strategy::PartialOrders, limits, executions));
     let unfinished = matches!(found.reason, Some(Reason::Time | Reason::States));
-    let left = executions.saturating_sub(found.tally.executions);
+    let left = executions.saturating_sub(found.statistics.executions);
     if found.failure.is_some() || !unfinished || left == 0 {
         return found;
     }
     // Sampling needs no table of states, and states seen so far stay counted.
     let limits = Limits { states: usize::MAX, ..job.limits.clone() };
     let sampled = explore_apart(&with(Strategy::Sampling { seed: 1 }, limits, left));
-    found.tally.executions += sampled.tally.executions;
-    found.tally.samples = sampled.tally.samples;
-    for (graph, (preemptions, terminal)) in sampled.tally.graphs {
-        let new = !found.tally.graphs.contains_key(&graph);
-        let stale = sampled.tally.stale.get(&graph).copied().unwrap_or(0);
-        found.tally.stale_graph(graph, stale, preemptions, terminal);
-        found.tally.singletons += u64::from(new);
+    found.statistics.executions += sampled.statistics.executions;
+    found.statistics.samples = sampled.statistics.samples;
+    for (graph, (preemptions, terminal)) in sampled.statistics.graphs {
+        let new = !found.statistics.graphs.contains_key(&graph);
+        let stale = sampled.statistics.stale.get(&graph).copied().unwrap_or(0);
+        found.statistics.stale_graph(graph, stale, preemptions, terminal);
+        found.statistics.singletons += u64::from(new);
     }
     found.failure = sampled.failure;
     found
@@ -108,7 +108,7 @@ fn strategy(strategy: Strategy, worker: usize) -> Strategy {
 
 /// Tells the others to stop, if there is no point in going on.
 fn finished(job: &Job<'_>, found: &Found) {
-    let systematic = found.tally.samples == 0 && job.strategy != Strategy::SleepSets;
+    let systematic = found.statistics.samples == 0 && job.strategy != Strategy::SleepSets;
     let decided = found.failure.is_some() || (systematic && job.limits.worker.0 == 0);
     if let (true, Some(stop)) = (decided, &job.limits.stop) {
         stop.store(true, Ordering::Relaxed);
@@ -127,19 +127,19 @@ fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
     let mut list = found.into_iter();
     let Some(mut all) = list.next() else { return lost_worker() };
     for other in list {
-        all.tally.executions += other.tally.executions;
-        all.tally.samples += other.tally.samples;
+        all.statistics.executions += other.statistics.executions;
+        all.statistics.samples += other.statistics.samples;
         if shares {
-            all.tally.states += other.tally.states;
-            all.tally.singletons += other.tally.singletons;
-            all.tally.exhausted &= other.tally.exhausted;
-            for (graph, (preemptions, terminal)) in other.tally.graphs {
-                let stale = other.tally.stale.get(&graph).copied().unwrap_or(0);
-                all.tally.stale_graph(graph, stale, preemptions, terminal);
+            all.statistics.states += other.statistics.states;
+            all.statistics.singletons += other.statistics.singletons;
+            all.statistics.exhausted &= other.statistics.exhausted;
+            for (graph, (preemptions, terminal)) in other.statistics.graphs {
+                let stale = other.statistics.stale.get(&graph).copied().unwrap_or(0);
+                all.statistics.stale_graph(graph, stale, preemptions, terminal);
             }
             all.reason = all.reason.or(other.reason);
         } else {
-            all.tally.singletons = 0;
+            all.statistics.singletons = 0;
         }
         let fewer = match (&all.failure, &other.failure) {
             (Some(a), Some(b)) => (b.stale, b.preemptions) < (a.stale, a.preemptions),

@@ -3,7 +3,7 @@
 //! Remedies are tried, not guessed: the schedule is executed again with other orders at one place, or at
 //! two, and if one of its stale choices is then impossible, the orders forbid it.
 
-use crate::evidence::{Evidence, place, writer};
+use crate::evidence::{Evidence, line_of, writer};
 use crate::gather::gather_with;
 use crate::job::{Job, Learnt};
 use preempt_explore::{Action, Event, Operation, Order, Site, remedies};
@@ -31,7 +31,7 @@ fn story(evidence: &Evidence, event: &Event) -> Option<String> {
     }
     let newest = source.newest_value;
     let other = writer(&evidence.events, source.newest)?.operation.site;
-    let other = place(other, site);
+    let other = line_of(other, site);
     Some(match event.operation.action {
         Action::Store => format!(
             "{who} stores {} at {site} before the {newest} that was stored at {other}: nothing orders \
@@ -55,7 +55,7 @@ fn remedy(job: &Job<'_>, learnt: &mut Learnt, evidence: &Evidence) -> Option<Str
     for change in remedies(&accesses) {
         if gather_with(job, learnt, evidence.schedule.clone(), &change).diverged {
             let words = |(at, order): &(Site, Order)| {
-                let at = if at.file() == site.file() { place(at, site) } else { at.to_string() };
+                let at = if at.file() == site.file() { line_of(at, site) } else { at.to_string() };
                 format!("{} at {at}", name(*order))
             };
             let changes: Vec<String> = change.iter().map(words).collect();

@@ -17,7 +17,7 @@ use crate::job::{Job, Learnt};
 use crate::report::Reason;
 use crate::rt::Runtime;
 use crate::strategy::Strategy;
-use preempt_explore::{Ending, Halt, Schedule, Session, Tally, iterative};
+use preempt_explore::{Ending, Halt, Schedule, Session, Statistics, iterative};
 use std::time::{Duration, Instant};
 
 /// Said where such a test was explored.
@@ -36,7 +36,7 @@ pub(crate) fn explore(
     job: &Job<'_>,
     runtime: &mut Runtime,
     learnt: &mut Learnt,
-    tally: &mut Tally,
+    statistics: &mut Statistics,
 ) -> Option<Reason> {
     let by_observations = matches!(
         job.strategy,
@@ -46,7 +46,7 @@ pub(crate) fn explore(
             | Strategy::Optimal
             | Strategy::SleepSets
     );
-    let finding = tally.failure.as_ref()?;
+    let finding = statistics.failure.as_ref()?;
     let Ending::Nondeterminism(_) = finding.ending else { return None };
     if !by_observations || job.search.is_some() || !repeats(job, learnt, &finding.schedule) {
         return None;
@@ -54,14 +54,14 @@ pub(crate) fn explore(
     let mut limits = job.limits.clone();
     let latest = Instant::now() + TIME;
     limits.deadline = Some(limits.deadline.map_or(latest, |deadline| deadline.min(latest)));
-    let before = tally.executions + REPETITIONS as u64;
+    let before = statistics.executions + REPETITIONS as u64;
     loop {
         let (rules, names) = (learnt.rules, learnt.names.clone());
         let mut session = Session::new(runtime, limits.clone(), rules, names);
         let halt = iterative::explore(&mut session);
         let late = session.is_late();
         learnt.rules = session.run.rules;
-        let mut found = session.tally;
+        let mut found = session.statistics;
         if halt == Halt::Restart && !late {
             continue;
         }
@@ -75,7 +75,7 @@ pub(crate) fn explore(
         }
         found.executions += before;
         found.exhausted = false;
-        *tally = found;
+        *statistics = found;
         return Some(Reason::Unseen);
     }
 }

@@ -117,14 +117,14 @@ impl Forward {
 
     /// Notes what was covered.
     fn close_row<P: Program>(&mut self, session: &mut Session<'_, P>, bound: u32) {
-        session.tally.states = self.nodes.len() as u64;
+        session.statistics.states = self.nodes.len() as u64;
         if self.levels.len() == 1 {
-            session.tally.row(bound);
+            session.statistics.row(bound);
             self.correct_row(session);
         } else {
             let all_fewer = self.level.is_lexicographic;
             let graphs = self.graphs_within(session, bound, all_fewer);
-            session.tally.box_row(self.stale as u32, bound, all_fewer, graphs);
+            session.statistics.box_row(self.stale as u32, bound, all_fewer, graphs);
         }
         let mut levels = self
             .levels
@@ -132,7 +132,7 @@ impl Forward {
             .enumerate()
             .map(|(i, l)| if i == self.stale { &self.level } else { l });
         let finished = levels.all(|level| level.exhausted && !level.has_branches_from(0));
-        session.tally.exhausted = finished && !self.beyond && !self.beyond_stale;
+        session.statistics.exhausted = finished && !self.beyond && !self.beyond_stale;
     }
 
     /// Number of complete graphs with at most as many stale choices as this level and at most `bound`
@@ -142,13 +142,13 @@ impl Forward {
         let reached = |hash: &u128| {
             levels().any(|level| level.terminals.get(hash).is_some_and(|&cost| cost <= bound))
         };
-        let tally = &session.tally;
+        let statistics = &session.statistics;
         let within = |(hash, (cost, _)): &(&u128, &(u32, Terminal))| {
-            let first = !tally.stale.contains_key(*hash) && *cost <= bound;
-            let fewer = all_fewer && tally.stale_of(**hash) < self.stale as u32;
+            let first = !statistics.stale.contains_key(*hash) && *cost <= bound;
+            let fewer = all_fewer && statistics.stale_of(**hash) < self.stale as u32;
             fewer || first || reached(hash)
         };
-        tally.graphs.iter().filter(within).count() as u64
+        statistics.graphs.iter().filter(within).count() as u64
     }
 
     /// Leaves the stale choices of a state to the next level. `last` if that thread goes on, so that

@@ -31,9 +31,9 @@ mod workers;
 use crate::histories::Histories;
 use crate::mutation::{self, Mutation};
 use crate::partial_order::Steps;
-use crate::recorded::Recorded;
+use crate::segment_table::SegmentTable;
 use crate::{
-    Action, Crew, Ending, ExecutionState, Halt, Move, Program, Session, Terminal, ThreadId,
+    Action, Ending, ExecutionState, Halt, Move, Program, Session, Terminal, ThreadId, WorkerPool,
 };
 use levels::Level;
 use node::{Node, Pending, ROOT, Suspended, path_to};
@@ -50,12 +50,12 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
 }
 
 /// As [`explore`], with workers that execute the program.
-pub fn explore_with<P: Program>(session: &mut Session<'_, P>, crew: Option<Crew>) -> Halt {
+pub fn explore_with<P: Program>(session: &mut Session<'_, P>, pool: Option<WorkerPool>) -> Halt {
     // Workers learn about loops when they begin.
-    session.repeats_after_loops &= crew.is_none();
+    session.repeats_after_loops &= pool.is_none();
     // A panic ends everything, so how many graphs end in one depends on how far others got.
     let reduce = !session.limits.keep_going;
-    Forward { crew, reduce, ..Forward::default() }.explore(session)
+    Forward { pool, reduce, ..Forward::default() }.explore(session)
 }
 
 /// As [`explore`], running past local operations even if all failures are counted.
@@ -66,15 +66,18 @@ pub(crate) fn explore_reduced<P: Program>(session: &mut Session<'_, P>) -> Halt 
 
 /// As [`explore_reduced`], with workers.
 #[cfg(test)]
-pub(crate) fn explore_reduced_with<P: Program>(session: &mut Session<'_, P>, crew: Crew) -> Halt {
-    Forward { reduce: true, crew: Some(crew), ..Forward::default() }.explore(session)
+pub(crate) fn explore_reduced_with<P: Program>(
+    session: &mut Session<'_, P>,
+    pool: WorkerPool,
+) -> Halt {
+    Forward { reduce: true, pool: Some(pool), ..Forward::default() }.explore(session)
 }
 
 /// As [`explore`], with a memory of few histories.
 #[cfg(test)]
 pub(crate) fn explore_forgetful<P: Program>(session: &mut Session<'_, P>) -> Halt {
     let mut forward = Forward::default();
-    forward.recorded.segments = Histories::of_generation(12);
+    forward.segments.by_history = Histories::of_generation(12);
     forward.explore(session)
 }
 
@@ -96,10 +99,10 @@ pub fn explore_steps<P: Program>(session: &mut Session<'_, P>) -> (Halt, Steps) 
 
 #[derive(Default)]
 struct Forward {
-    recorded: Recorded,
+    segments: SegmentTable,
     /// Number of stale choices of the level that is being explored.
     stale: usize,
-    /// That level, whose place in `levels` is empty meanwhile.
+    /// That level; its entry in `levels` is empty meanwhile.
     level: Level,
     levels: Vec<Level>,
     nodes: Vec<Node>,
@@ -122,7 +125,7 @@ struct Forward {
     reduce: bool,
     /// By history before a local operation: whether the thread goes on after it.
     goes_on: FxHashMap<u64, bool>,
-    crew: Option<Crew>,
+    pool: Option<WorkerPool>,
     suspended: Vec<Suspended>,
     /// Histories that a worker is about to find out.
     requested: FxHashSet<u64>,
@@ -138,7 +141,7 @@ impl Forward {
                 Ok(()) => return Halt::Done,
                 // If the rules have changed as well, everything begins again.
                 Err(Halt::Restart)
-                    if self.recorded.contradicted
+                    if self.segments.contradicted
                         && session.run.ending != Some(Ending::Restart) =>
                 {
                     if let Err(halt) = self.begin_again(session) {
@@ -152,7 +155,7 @@ impl Forward {
 
     fn search<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
         let mut state = session.run.imagined_state(imagined(session));
-        self.recorded.begin(session, &mut state)?;
+        self.segments.begin(session, &mut state)?;
         if let Some(steps) = &mut self.steps {
             steps.initial = state.graph();
         }
@@ -174,15 +177,15 @@ impl Forward {
     fn begin_again<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
         // What workers are still about to report is worth knowing, but nobody waits for it.
         self.suspended.clear();
-        while self.crew.as_ref().is_some_and(|crew| crew.outstanding > 0) {
+        while self.pool.as_ref().is_some_and(|pool| pool.outstanding > 0) {
             match self.hear(session, PATIENCE, 0) {
                 Err(Halt::Restart)
-                    if self.recorded.contradicted
+                    if self.segments.contradicted
                         && session.run.ending != Some(Ending::Restart) => {}
                 result => result?,
             }
         }
-        self.recorded.contradicted = false;
+        self.segments.contradicted = false;
         self.stale = 0;
         self.level = Level::default();
         self.levels.clear();
@@ -192,9 +195,9 @@ impl Forward {
         self.trail.clear();
         self.suspended.clear();
         self.requested.clear();
-        session.tally.graphs.clear();
-        session.tally.stale.clear();
-        let executions = session.tally.executions;
+        session.statistics.graphs.clear();
+        session.statistics.stale.clear();
+        let executions = session.statistics.executions;
         for earlier in &mut self.earlier {
             *earlier += executions - self.began;
         }
@@ -211,7 +214,7 @@ impl Forward {
     /// After a new beginning: executions that an earlier attempt made for higher bounds do not
     /// belong to this one.
     fn correct_row<P>(&self, session: &mut Session<'_, P>) {
-        let Some(row) = session.tally.rows.last_mut() else { return };
+        let Some(row) = session.statistics.rows.last_mut() else { return };
         if let Some(earlier) = self.earlier.get(row.preemptions as usize) {
             row.executions = earlier + (row.executions - self.began);
         }
@@ -427,26 +430,26 @@ impl Forward {
         }
         let nodes = &self.nodes;
         let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
-        self.recorded.apply(session, state, step, &path)?;
-        let known = self.crew.is_none() || self.recorded.knows(state, step.thread);
-        if let Some(crew) = self.crew.as_mut().filter(|_| !known) {
+        self.segments.apply(session, state, step, &path)?;
+        let known = self.pool.is_none() || self.segments.knows(state, step.thread);
+        if let Some(pool) = self.pool.as_mut().filter(|_| !known) {
             let history = state.thread(step.thread).history;
             if self.requested.contains(&history) {
                 return Ok(false);
             }
-            if !crew.is_busy() {
+            if !pool.is_busy() {
                 let mut steps = Vec::new();
                 path(&mut steps);
-                crew.hand_out(steps);
+                pool.hand_out(steps);
                 self.requested.insert(history);
                 return Ok(false);
             }
         }
-        self.settle(session, state, node)?;
+        self.reach_next_operation(session, state, node)?;
         Ok(true)
     }
 
-    fn settle<P: Program>(
+    fn reach_next_operation<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
         state: &mut ExecutionState,
@@ -454,7 +457,7 @@ impl Forward {
     ) -> Result<(), Halt> {
         let nodes = &self.nodes;
         let path = |out: &mut Vec<Move>| path_to(nodes, node, out);
-        self.recorded.settle(session, state, nodes[node as usize].step.thread, &path)
+        self.segments.reach_next_operation(session, state, nodes[node as usize].step.thread, &path)
     }
 
     /// Lets the thread of `node` run as long as nothing can branch, then notes the state, unless it is
@@ -515,7 +518,7 @@ impl Forward {
         cost: u32,
     ) -> Result<(), Halt> {
         let terminal = terminal_of(state);
-        session.tally.stale_graph(state.graph(), self.stale as u32, cost, terminal);
+        session.statistics.stale_graph(state.graph(), self.stale as u32, cost, terminal);
         if self.stale > 0 {
             self.level.terminals.entry(state.graph()).or_insert(cost);
         }
@@ -528,13 +531,13 @@ impl Forward {
         }
         let mut path = Vec::new();
         let fails = terminal != Terminal::Complete;
-        if fails && (!session.limits.keep_going || session.tally.failure.is_none()) {
+        if fails && (!session.limits.keep_going || session.statistics.failure.is_none()) {
             path_to(&self.nodes, node, &mut path);
             return self.confirm(session, &path);
         }
-        if session.run.rules.clocks && !self.recorded.was_executed(state.graph()) {
+        if session.run.rules.clocks && !self.segments.was_executed(state.graph()) {
             path_to(&self.nodes, node, &mut path);
-            if self.recorded.races(session, &path)? {
+            if self.segments.races(session, &path)? {
                 return self.confirm(session, &path);
             }
         }
@@ -547,7 +550,7 @@ impl Forward {
         session: &mut Session<'_, P>,
         path: &[Move],
     ) -> Result<(), Halt> {
-        self.recorded.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(path))
+        self.segments.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(path))
     }
 
     fn endless<P: Program>(&mut self, session: &mut Session<'_, P>, node: u32) -> Result<(), Halt> {
@@ -577,7 +580,7 @@ pub(crate) fn terminal_of(state: &ExecutionState) -> Terminal {
     }
 }
 
-impl Recorded {
+impl SegmentTable {
     /// Whether the execution along `path` has a data race.
     pub(crate) fn races<P: Program>(
         &mut self,

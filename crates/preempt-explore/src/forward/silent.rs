@@ -55,7 +55,7 @@ impl Forward {
     ) -> Result<bool, Halt> {
         let thread = self.nodes[node as usize].step.thread;
         let operation = state.thread(thread).operation;
-        if !self.reduce || operation.urgent || !self.recorded.is_local(thread, &operation) {
+        if !self.reduce || operation.urgent || !self.segments.is_local(thread, &operation) {
             return Ok(false);
         }
         // What follows is a function of the thread's history, because only it uses the object.
@@ -71,7 +71,7 @@ impl Forward {
             path_to(nodes, node, out);
             out.push(step);
         };
-        self.recorded.advance(session, &mut after, step, &path)?;
+        self.segments.advance(session, &mut after, step, &path)?;
         let next = after.thread(thread);
         let goes_on = next.status == Status::Ready && !next.operation.urgent;
         self.spare.push(after);

@@ -64,9 +64,9 @@ impl Forward {
             let nodes = &self.nodes;
             let path = |out: &mut Vec<Move>| path_to(nodes, above, out);
             let Node { step, more, forks, .. } = nodes[above as usize];
-            self.recorded.advance(session, &mut state, step, &path)?;
+            self.segments.advance(session, &mut state, step, &path)?;
             for _ in 0..more {
-                self.recorded.advance(session, &mut state, Move { choice: 0, ..step }, &path)?;
+                self.segments.advance(session, &mut state, Move { choice: 0, ..step }, &path)?;
             }
             if forks > 0 && above != node {
                 let mut copy = self.spare.pop().unwrap_or_else(|| ExecutionState::new(state.rules));

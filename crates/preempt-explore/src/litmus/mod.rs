@@ -10,7 +10,7 @@ mod tests;
 use crate::random::Random;
 use crate::{
     Action, Command, Driver, ExecutionState, Halt, Limits, Names, Next, ObjectId, Operation, Order,
-    Program, Rules, Run, Session, Tally, ThreadId, Update, forward,
+    Program, Rules, Run, Session, Statistics, ThreadId, Update, forward,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -357,7 +357,7 @@ impl Program for Interpreter<'_> {
 }
 
 /// All complete graphs that the explorer finds, each with its least cost.
-fn explored(litmus: &Litmus, limits: Limits) -> (BTreeMap<Shape, Cost>, Halt, Tally) {
+fn explored(litmus: &Litmus, limits: Limits) -> (BTreeMap<Shape, Cost>, Halt, Statistics) {
     explored_in_turns(litmus, limits, None)
 }
 
@@ -366,7 +366,7 @@ fn explored_in_turns(
     litmus: &Litmus,
     limits: Limits,
     turn: Option<u32>,
-) -> (BTreeMap<Shape, Cost>, Halt, Tally) {
+) -> (BTreeMap<Shape, Cost>, Halt, Statistics) {
     let mut program =
         Interpreter { litmus, at: Vec::new(), objects: Vec::new(), cells: Vec::new() };
     // All writes are kept from the beginning, so that graphs can be compared where all orders are
@@ -382,7 +382,7 @@ fn explored_in_turns(
             Some(turn) => forward::explore_in_turns(&mut session, turn),
             None => forward::explore(&mut session),
         };
-        let tally = session.tally;
+        let statistics = session.statistics;
         rules = session.run.rules;
         let collected = COLLECTED.take().unwrap_or_default();
         if halt == Halt::Restart {
@@ -394,6 +394,6 @@ fn explored_in_turns(
             let least = graphs.entry(shape).or_insert(cost);
             *least = cost.min(*least);
         }
-        return (graphs, halt, tally);
+        return (graphs, halt, statistics);
     }
 }

@@ -41,8 +41,9 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
             ending = Ending::Nondeterminism(mismatch);
         }
         let cut = ending == Ending::Abandoned;
-        session.tally.redundant += u64::from(cut);
-        session.tally.states += (search.stack.len() - search.known.min(search.stack.len())) as u64;
+        session.statistics.redundant += u64::from(cut);
+        session.statistics.states +=
+            (search.stack.len() - search.known.min(search.stack.len())) as u64;
         if let Some(halt) = session.judge(ending).or_else(|| session.limit()) {
             return halt;
         }
@@ -50,7 +51,7 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
             search.reverse(&session.run.state);
         }
         if !search.backtrack() {
-            session.tally.exhausted = true;
+            session.statistics.exhausted = true;
             return Halt::Done;
         }
     }
@@ -207,11 +208,11 @@ impl Driver for Optimal {
         }
         let node = &mut self.stack[self.depth];
         let step = node.tree[0].step;
-        let recorded = node.state.thread(step.thread).operation;
+        let segments = node.state.thread(step.thread).operation;
         let found = run.state.thread(step.thread).operation;
-        if recorded != found && !recorded.is_pointer() || !moves.contains(&step) {
+        if segments != found && !segments.is_pointer() || !moves.contains(&step) {
             self.mismatch = Some(Mismatch {
-                expected: format!("{} at {}", recorded.action.name(), recorded.site),
+                expected: format!("{} at {}", segments.action.name(), segments.site),
                 found: format!("{} at {}", found.action.name(), found.site),
             });
             return None;

@@ -9,7 +9,8 @@ mod interpreter;
 
 use crate::mutation::{ACTIVE, Mutation};
 use crate::{
-    Halt, Limits, Names, Rules, Session, Tally, caching, forward, iterative, optimal, sleep_sets,
+    Halt, Limits, Names, Rules, Session, Statistics, caching, forward, iterative, optimal,
+    sleep_sets,
 };
 use generate::program;
 use interpreter::Instruction;
@@ -18,25 +19,25 @@ use std::collections::BTreeMap;
 
 type Explore = fn(&mut Session<'_, Interpreter>) -> Halt;
 
-fn tally(seed: u64, bound: Option<u32>, explore: Explore) -> (Halt, Tally) {
-    tally_with(seed, bound, explore)
+fn statistics(seed: u64, bound: Option<u32>, explore: Explore) -> (Halt, Statistics) {
+    statistics_with(seed, bound, explore)
 }
 
-fn tally_with(
+fn statistics_with(
     seed: u64,
     bound: Option<u32>,
     explore: impl FnMut(&mut Session<'_, Interpreter>) -> Halt,
-) -> (Halt, Tally) {
-    Setting::new(bound).tally(seed, explore)
+) -> (Halt, Statistics) {
+    Setting::new(bound).statistics(seed, explore)
 }
 
-fn tally_under(
+fn statistics_under(
     seed: u64,
     bound: Option<u32>,
     rules: Rules,
     explore: impl FnMut(&mut Session<'_, Interpreter>) -> Halt,
-) -> (Halt, Tally) {
-    Setting { rules, ..Setting::new(bound) }.tally(seed, explore)
+) -> (Halt, Statistics) {
+    Setting { rules, ..Setting::new(bound) }.statistics(seed, explore)
 }
 
 /// How a program is explored.
@@ -59,11 +60,11 @@ impl Setting {
         Setting { limits, rules: Rules { watch: true, patience: 5, ..Rules::default() } }
     }
 
-    pub(crate) fn tally(
+    pub(crate) fn statistics(
         &self,
         seed: u64,
         mut explore: impl FnMut(&mut Session<'_, Interpreter>) -> Halt,
-    ) -> (Halt, Tally) {
+    ) -> (Halt, Statistics) {
         let mut interpreter = Interpreter::new(seed);
         let names = Names::default();
         loop {
@@ -71,7 +72,7 @@ impl Setting {
             let mut session = Session::new(&mut interpreter, limits, rules, names.clone());
             let halt = explore(&mut session);
             if halt != Halt::Restart {
-                return (halt, session.tally);
+                return (halt, session.statistics);
             }
         }
     }
@@ -79,11 +80,11 @@ impl Setting {
 
 /// How two explorations of the same program differ.
 fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
-    let (halt, oracle) = tally(seed, bound, iterative::explore);
+    let (halt, oracle) = statistics(seed, bound, iterative::explore);
     if halt != Halt::Done {
         return None;
     }
-    let (halt, ours) = tally(seed, bound, forward::explore);
+    let (halt, ours) = statistics(seed, bound, forward::explore);
     if halt != Halt::Done {
         return Some(Err(format!("forward: {halt:?} {:?}", ours.failure)));
     }
@@ -94,13 +95,13 @@ fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
     if ours.executions > ours.graphs.len() as u64 {
         return Some(Err(format!("{} executions, {} graphs", ours.executions, ours.graphs.len())));
     }
-    let (halt, reduced) = tally(seed, bound, forward::explore_reduced);
-    let panic_free = |tally: &Tally| -> BTreeMap<u128, (u32, crate::Terminal)> {
+    let (halt, reduced) = statistics(seed, bound, forward::explore_reduced);
+    let panic_free = |statistics: &Statistics| -> BTreeMap<u128, (u32, crate::Terminal)> {
         let ends = |e: &(u32, crate::Terminal)| e.1 != crate::Terminal::Panic;
-        tally.graphs.iter().filter(|(_, e)| ends(e)).map(|(h, e)| (*h, *e)).collect()
+        statistics.graphs.iter().filter(|(_, e)| ends(e)).map(|(h, e)| (*h, *e)).collect()
     };
-    let least_panic = |tally: &Tally| {
-        let panics = tally.graphs.values().filter(|e| e.1 == crate::Terminal::Panic);
+    let least_panic = |statistics: &Statistics| {
+        let panics = statistics.graphs.values().filter(|e| e.1 == crate::Terminal::Panic);
         panics.map(|e| e.0).min()
     };
     if halt != Halt::Done
@@ -111,7 +112,7 @@ fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
         return Some(Err(format!("reduced: {b} graphs instead of {a} ({halt:?}), or other costs")));
     }
     if bound.is_none() {
-        let (halt, sleeping) = tally(seed, bound, sleep_sets::explore);
+        let (halt, sleeping) = statistics(seed, bound, sleep_sets::explore);
         let mut theirs: Vec<_> = sleeping.graphs.iter().map(|(h, e)| (*h, e.1)).collect();
         let mut graphs: Vec<_> = oracle.graphs.iter().map(|(h, e)| (*h, e.1)).collect();
         theirs.sort_unstable();
@@ -129,7 +130,7 @@ fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
             return Some(Err(message));
         }
     }
-    let (halt, cached) = tally(seed, bound, caching::explore);
+    let (halt, cached) = statistics(seed, bound, caching::explore);
     if halt == Halt::Done && cached.graphs != oracle.graphs {
         return Some(Err("happens-before caching differs".into()));
     }
@@ -138,8 +139,8 @@ fn difference(seed: u64, bound: Option<u32>) -> Option<Result<(), String>> {
 
 /// How the optimal reduction differs from the graphs that are there. It runs the program once
 /// for each of them.
-fn optimal_difference(seed: u64, oracle: &Tally) -> Option<Result<(), String>> {
-    let (halt, optimal) = tally(seed, None, optimal::explore);
+fn optimal_difference(seed: u64, oracle: &Statistics) -> Option<Result<(), String>> {
+    let (halt, optimal) = statistics(seed, None, optimal::explore);
     if halt == Halt::Executions {
         return None;
     }
@@ -199,8 +200,8 @@ fn kept_writes_change_nothing_if_all_orders_are_strong() {
     let mut compared = 0;
     for seed in 0..seeds(300) {
         let bound = [Some(0), Some(1), Some(2), None][seed as usize % 4];
-        let (halt, known) = tally(seed, bound, forward::explore);
-        let (kept_halt, kept) = tally_under(seed, bound, rules, |session| {
+        let (halt, known) = statistics(seed, bound, forward::explore);
+        let (kept_halt, kept) = statistics_under(seed, bound, rules, |session| {
             // With a bound on preemptions, stale choices lead to graphs beyond it.
             session.limits.stale = bound.and(Some(0));
             forward::explore(session)
@@ -226,10 +227,14 @@ fn kept_writes_change_nothing_if_all_orders_are_strong() {
         let wrong = kept.stale.keys().filter(|hash| !panics(hash)).count();
         assert_eq!(wrong, 0, "seed {seed}: {:?}", program(seed));
         assert!(bound.is_some() || known.exhausted == kept.exhausted, "seed {seed}");
-        let ends = |tally: &Tally| {
-            let first = |hash: &&u128| tally.stale_of(**hash) == 0;
-            let mut ends: Vec<_> =
-                tally.graphs.keys().filter(first).map(|hash| tally.graphs[hash]).collect();
+        let ends = |statistics: &Statistics| {
+            let first = |hash: &&u128| statistics.stale_of(**hash) == 0;
+            let mut ends: Vec<_> = statistics
+                .graphs
+                .keys()
+                .filter(first)
+                .map(|hash| statistics.graphs[hash])
+                .collect();
             ends.sort_unstable();
             ends
         };
@@ -250,8 +255,8 @@ fn loops_can_be_tried_out_without_beginning_again() {
     let mut compared = 0;
     for seed in 0..seeds(300) {
         let bound = [Some(0), Some(1), Some(2), None][seed as usize % 4];
-        let (halt, known) = tally(seed, bound, forward::explore);
-        let (repeated_halt, repeated) = tally_with(seed, bound, |session| {
+        let (halt, known) = statistics(seed, bound, forward::explore);
+        let (repeated_halt, repeated) = statistics_with(seed, bound, |session| {
             session.repeats_after_loops = true;
             forward::explore(session)
         });
@@ -279,8 +284,8 @@ fn forgotten_histories_are_found_out_again() {
     let mut more = 0;
     for seed in 0..seeds(200) {
         let bound = Some(seed as u32 % 4);
-        let (halt, known) = tally(seed, bound, forward::explore);
-        let (forgetful_halt, forgetful) = tally(seed, bound, forward::explore_forgetful);
+        let (halt, known) = statistics(seed, bound, forward::explore);
+        let (forgetful_halt, forgetful) = statistics(seed, bound, forward::explore_forgetful);
         if halt == Halt::Done && forgetful_halt == Halt::Done {
             assert_eq!(known.graphs, forgetful.graphs, "seed {seed}");
             more += usize::from(forgetful.executions > known.executions);
@@ -295,7 +300,7 @@ fn the_optimal_reduction_runs_every_graph_once() {
     let mut compared = 0;
     for seed in 0..seeds(400) {
         // As compared with plain search elsewhere, and fast enough for larger programs.
-        let (halt, oracle) = tally(seed, None, forward::explore);
+        let (halt, oracle) = statistics(seed, None, forward::explore);
         if halt != Halt::Done {
             continue;
         }
@@ -316,7 +321,7 @@ fn printed_algorithms_visit_the_same_terminals() {
     for seed in 0..120 {
         let bound = Some(seed as u32 % 4);
         let mut steps = None;
-        let (halt, ours) = tally_with(seed, bound, |session| {
+        let (halt, ours) = statistics_with(seed, bound, |session| {
             let (halt, found) = forward::explore_steps(session);
             steps = Some(found);
             halt

@@ -143,7 +143,7 @@ pub struct Run {
     /// Whether the exploration goes on after a failure.
     pub keep_going: bool,
     /// Steps until something changed for the last time; the rest only polls.
-    settled: usize,
+    last_change: usize,
     pub(crate) epilogue: Option<Box<Epilogue>>,
     /// The execution was stopped to try out a loop, and for no other reason.
     pub tried_loop: bool,
@@ -190,7 +190,7 @@ impl Run {
             stronger: Vec::new(),
             step_limit,
             keep_going: false,
-            settled: 0,
+            last_change: 0,
             epilogue: None,
             tried_loop: false,
             probe: None,
@@ -209,7 +209,7 @@ impl Run {
 
     /// A loop that was to be tried out, by a program whose threads do not run on after the end, is
     /// taken for one that waits.
-    pub fn settle_probe(&mut self) {
+    pub fn finish_probe(&mut self) {
         if let Some((_, key)) = self.probe.take() {
             // Nobody has tried it out.
             self.names.set_loop(key, true);
@@ -220,11 +220,11 @@ impl Run {
     pub fn reset(&mut self) {
         self.state.reset(self.rules);
         self.path.clear();
-        self.settled = 0;
+        self.last_change = 0;
         self.ending = None;
         self.epilogue = None;
         self.tried_loop = false;
-        self.settle_probe();
+        self.finish_probe();
         self.preemptions = 0;
         self.stale = 0;
         self.last = ThreadId::MAIN;
@@ -390,8 +390,8 @@ impl Run {
             self.ending = Some(self.stuck());
             if self.ending == Some(Ending::Livelock) {
                 // Rounds in which nothing changes follow by themselves.
-                self.path.truncate(self.settled);
-                self.events.iter_mut().for_each(|events| events.truncate(self.settled));
+                self.path.truncate(self.last_change);
+                self.events.iter_mut().for_each(|events| events.truncate(self.last_change));
             }
             return Command::Stop;
         }
@@ -424,7 +424,7 @@ impl Run {
             events.push(Event { step, operation, result, before, after, preemption, source });
         }
         if !self.state.is_idle(step.thread) {
-            self.settled = self.path.len();
+            self.last_change = self.path.len();
         }
         self.last = step.thread;
         self.current = step.thread;

@@ -75,7 +75,7 @@ impl ExecutionState {
         let history = thread.history;
         self.publish(id, &operation, &done, history);
         if self.rules.watch {
-            self.follow(id, touch, &operation, &done, forced);
+            self.note_operation(id, touch, &operation, &done, forced);
         }
         if self.urgent == Some(id) {
             self.urgent = None;
@@ -102,7 +102,7 @@ impl ExecutionState {
             let (object, second) = (operation.object, ObjectId::NONE);
             let touch = Touch { object, write: changed, second, timeout: false, stamp: 0 };
             let done = Done { result, observed: 0, publish: Publish::Nothing, changed };
-            self.follow(id, touch, operation, &done, false);
+            self.note_operation(id, touch, operation, &done, false);
             if outdated {
                 self.has_outdated(id, object);
             }
@@ -138,7 +138,7 @@ impl ExecutionState {
         let object = operation.object;
         let timeout = step.choice == Move::TIMEOUT;
         let on = |write| Touch { object, write, second: ObjectId::NONE, timeout, stamp: 0 };
-        let alone = |stamp| Touch { object: ObjectId::NONE, stamp, ..on(false) };
+        let without_object = |stamp| Touch { object: ObjectId::NONE, stamp, ..on(false) };
         let value = || self.objects[object.index()].value;
         match operation.action {
             Action::Load | Action::ReadLock | Action::ReadUnlock | Action::TryReadLock => on(false),
@@ -153,11 +153,11 @@ impl ExecutionState {
                 let woken = self.waiter(object, step.choice);
                 Touch { stamp: woken.map_or(0, |t| self.threads[t.index()].key), ..on(true) }
             }
-            Action::Join => alone(self.threads[operation.target().index()].key),
-            Action::Yield => alone(0),
-            Action::Leave => alone(value() >> 32),
-            Action::AwaitTaken => alone(operation.first),
-            Action::Choose => alone(u64::from(step.choice)),
+            Action::Join => without_object(self.threads[operation.target().index()].key),
+            Action::Yield => without_object(0),
+            Action::Leave => without_object(value() >> 32),
+            Action::AwaitTaken => without_object(operation.first),
+            Action::Choose => without_object(u64::from(step.choice)),
             _ if timeout => Touch { stamp: 1, ..on(true) },
             _ => on(true),
         }
@@ -232,7 +232,7 @@ impl ExecutionState {
         let holder = u64::from(id.0) + 1;
         let timeout = step.choice == Move::TIMEOUT;
         if operation.object == ObjectId::NONE {
-            return self.execute_alone(step, operation);
+            return self.execute_without_object(step, operation);
         }
         let hint = self.hint.take();
         let object = &mut self.objects[operation.object.index()];
@@ -381,7 +381,7 @@ impl ExecutionState {
         }
     }
 
-    fn execute_alone(&mut self, step: Move, operation: &Operation) -> Done {
+    fn execute_without_object(&mut self, step: Move, operation: &Operation) -> Done {
         let quiet = Done { result: 0, observed: 0, publish: Publish::Nothing, changed: false };
         match operation.action {
             Action::Join => {

@@ -62,14 +62,14 @@ impl ExecutionState {
     /// What kind of loop a thread before a yield is in.
     pub(crate) fn loop_of(&self, id: ThreadId) -> u64 {
         let thread = &self.threads[id.index()];
-        mix(thread.rounds.shape, place_of(&thread.operation))
+        mix(thread.rounds.shape, site_hash(&thread.operation))
     }
 
     /// How the round of a thread before a yield began, and where it ends: what rounds of one loop have in
     /// common, although the first one may do more than the others.
     pub(crate) fn round_of(&self, id: ThreadId) -> (u64, u64) {
         let thread = &self.threads[id.index()];
-        (thread.rounds.first, place_of(&thread.operation))
+        (thread.rounds.first, site_hash(&thread.operation))
     }
 
     /// Whether a thread has come to a yield and polls, in a loop that nothing is known about.
@@ -152,7 +152,7 @@ impl ExecutionState {
     }
 
     /// Keeps what a thread has read and changed since it last yielded.
-    pub(crate) fn follow(
+    pub(crate) fn note_operation(
         &mut self,
         id: ThreadId,
         touch: Touch,
@@ -269,9 +269,9 @@ fn shape_of(operation: &Operation) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = rustc_hash::FxHasher::default();
     operation.action.hash(&mut hasher);
-    mix3(u64::from(operation.object.0), hasher.finish(), place_of(operation))
+    mix3(u64::from(operation.object.0), hasher.finish(), site_hash(operation))
 }
 
-fn place_of(operation: &Operation) -> u64 {
+fn site_hash(operation: &Operation) -> u64 {
     mix(u64::from(operation.site.line()), u64::from(operation.site.column()))
 }

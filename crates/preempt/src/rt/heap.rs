@@ -250,7 +250,7 @@ impl Heap {
         let mut hasher = rustc_hash::FxHasher::default();
         (self.history, layout, *count).hash(&mut hasher);
         *count += 1;
-        place(hasher.finish() as usize, layout.size(), layout.align())
+        canonical_address(hasher.finish() as usize, layout.size(), layout.align())
     }
 
     /// Who decides about it, if this thread has freed a block of this layout.
@@ -294,7 +294,8 @@ impl Heap {
                 || self.by_canonical.range(block.canonical..=block.canonical + block.size).count()
                     > 0
             {
-                block.canonical = place(block.canonical.wrapping_mul(31), block.size, 1);
+                block.canonical =
+                    canonical_address(block.canonical.wrapping_mul(31), block.size, 1);
             }
             self.by_start.insert(block.start, (block.size, block.canonical));
             self.by_canonical.insert(block.canonical, (block.size, block.start));
@@ -333,7 +334,7 @@ impl Heap {
 }
 
 /// A canonical address for a block; its end is not the beginning of another.
-fn place(hash: usize, size: usize, align: usize) -> usize {
+fn canonical_address(hash: usize, size: usize, align: usize) -> usize {
     let unit = (size + 1).max(align).max(16).next_power_of_two();
     // The upper bits of the hash are the better ones.
     BLOCKS + ((hash >> 8) % (SPACE / unit)) * unit

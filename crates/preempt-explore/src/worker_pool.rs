@@ -5,7 +5,7 @@
 //! what changes neither the graphs nor the preemptions they need. Two paths handed out at the same
 //! time may lead to the same graph, so with workers there can be more executions than graphs.
 
-use crate::follow::{Learner, follow};
+use crate::run_along::{Observer, run_along};
 use crate::{Effect, Ending, Finding, Mismatch, Move, Next, Program, Schedule, Session, ThreadId};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ pub struct RunReport {
     /// The path that was handed out.
     pub path: Vec<Move>,
     /// What threads did on it.
-    pub lessons: Lessons,
+    pub observations: Observations,
     /// How it ended. [`Ending::Restart`] asks the search to execute the path itself.
     pub ending: Ending,
     /// Set if the execution failed.
@@ -37,7 +37,7 @@ pub trait Workers {
 }
 
 /// The search's end: where it hands out paths.
-pub struct Crew {
+pub struct WorkerPool {
     workers: Box<dyn Workers>,
     count: usize,
     pub(crate) outstanding: usize,
@@ -64,23 +64,23 @@ impl Workers for Channels {
 
 /// A worker's end.
 #[derive(Clone)]
-pub struct Employer {
+pub struct WorkerHandle {
     paths: Arc<Mutex<Receiver<Vec<Move>>>>,
     reports: Sender<RunReport>,
 }
 
-impl Crew {
+impl WorkerPool {
     /// Both ends, for this many workers on threads.
-    pub fn new(workers: usize) -> (Crew, Employer) {
+    pub fn new(workers: usize) -> (WorkerPool, WorkerHandle) {
         let (paths, taken) = channel();
         let (given, reports) = channel();
-        let crew = Crew::of(workers, Box::new(Channels { paths, reports }));
-        (crew, Employer { paths: Arc::new(Mutex::new(taken)), reports: given })
+        let pool = WorkerPool::of(workers, Box::new(Channels { paths, reports }));
+        (pool, WorkerHandle { paths: Arc::new(Mutex::new(taken)), reports: given })
     }
 
     /// This many workers, wherever they are. At most two paths each are handed out at a time.
-    pub fn of(count: usize, workers: Box<dyn Workers>) -> Crew {
-        Crew { workers, count, outstanding: 0 }
+    pub fn of(count: usize, workers: Box<dyn Workers>) -> WorkerPool {
+        WorkerPool { workers, count, outstanding: 0 }
     }
 
     /// Whether every worker has something to do and something to do next.
@@ -101,11 +101,11 @@ impl Crew {
 }
 
 /// Executes the program along the paths that are handed out, until the search is over.
-pub fn serve<P: Program>(session: &mut Session<'_, P>, employer: Employer) {
+pub fn serve<P: Program>(session: &mut Session<'_, P>, handle: WorkerHandle) {
     loop {
-        let path = employer.paths.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let path = handle.paths.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(path) = path else { return };
-        if employer.reports.send(execute(session, path)).is_err() {
+        if handle.reports.send(execute(session, path)).is_err() {
             return;
         }
     }
@@ -113,8 +113,8 @@ pub fn serve<P: Program>(session: &mut Session<'_, P>, employer: Employer) {
 
 /// What a worker does with a path.
 pub fn execute<P: Program>(session: &mut Session<'_, P>, path: Vec<Move>) -> RunReport {
-    let mut lessons = Lessons::default();
-    let ending = follow(session, &path, &mut lessons);
+    let mut observations = Observations::default();
+    let ending = run_along(session, &path, &mut observations);
     let fails = !matches!(ending, Ending::Complete | Ending::Abandoned | Ending::Restart);
     let finding = fails.then(|| Finding {
         ending: ending.clone(),
@@ -122,20 +122,20 @@ pub fn execute<P: Program>(session: &mut Session<'_, P>, path: Vec<Move>) -> Run
         preemptions: session.run.preemptions,
         stale: session.run.stale,
     });
-    RunReport { path, lessons, ending, finding }
+    RunReport { path, observations, ending, finding }
 }
 
-/// What a worker has learnt, to be told to the search.
+/// What a worker has observed, for the search.
 #[derive(Default)]
-pub struct Lessons {
+pub struct Observations {
     /// By thread and history: what the thread did, and where it stands.
     pub segments: Vec<(ThreadId, u64, Box<[Effect]>, Next)>,
     /// Outcomes of comparisons of pointers, by history.
     pub compared: Vec<(u64, bool)>,
 }
 
-impl Learner for Lessons {
-    fn learn(
+impl Observer for Observations {
+    fn observe(
         &mut self,
         thread: ThreadId,
         history: u64,
@@ -146,7 +146,7 @@ impl Learner for Lessons {
         Ok(())
     }
 
-    fn learn_comparison(&mut self, history: u64, equal: bool) {
+    fn observe_comparison(&mut self, history: u64, equal: bool) {
         self.compared.push((history, equal));
     }
 }

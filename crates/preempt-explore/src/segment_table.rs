@@ -6,10 +6,10 @@
 //! run differs from that of every earlier run, and there are never more runs than graphs, unless
 //! there are so many histories that old ones are forgotten.
 
-use crate::crew::RunReport;
-use crate::follow::{Learner, follow};
 use crate::histories::Histories;
 use crate::mutation::{self, Mutation};
+use crate::run_along::{Observer, run_along};
+use crate::worker_pool::RunReport;
 use crate::{
     Action, Effect, Ending, ExecutionState, Halt, Mismatch, Move, Next, ObjectId, Operation,
     POINTER, Program, Segment, Session, ThreadId,
@@ -18,8 +18,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Segments by history.
 #[derive(Default)]
-pub(crate) struct Recorded {
-    pub(crate) segments: Histories,
+pub(crate) struct SegmentTable {
+    pub(crate) by_history: Histories,
     compared: FxHashMap<u64, bool>,
     path: Vec<Move>,
     /// Graphs of executions that were run to their ends with clocks: they have no data race.
@@ -32,14 +32,14 @@ pub(crate) struct Recorded {
     pub(crate) contradicted: bool,
 }
 
-impl Recorded {
+impl SegmentTable {
     /// Brings a new state to the first state: every thread before its first operation.
     pub(crate) fn begin<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
         state: &mut ExecutionState,
     ) -> Result<(), Halt> {
-        self.settle(session, state, ThreadId::MAIN, &|_| {})
+        self.reach_next_operation(session, state, ThreadId::MAIN, &|_| {})
     }
 
     /// Executes `step` on a state and brings it to the next state. `path` writes the steps from
@@ -52,7 +52,7 @@ impl Recorded {
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<(), Halt> {
         self.apply(session, state, step, path)?;
-        self.settle(session, state, step.thread, path)
+        self.reach_next_operation(session, state, step.thread, path)
     }
 
     /// Executes `step` on a state, whose thread is then between two operations.
@@ -74,11 +74,11 @@ impl Recorded {
 
     /// Whether it is known what the thread does next.
     pub(crate) fn knows(&self, state: &ExecutionState, thread: ThreadId) -> bool {
-        self.segments.get(state.thread(thread).history).is_some()
+        self.by_history.get(state.thread(thread).history).is_some()
     }
 
     /// Brings a thread that is between two operations to the next one.
-    pub(crate) fn settle<P: Program>(
+    pub(crate) fn reach_next_operation<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
         state: &mut ExecutionState,
@@ -100,10 +100,11 @@ impl Recorded {
             state.take_loops(&session.run.state);
         }
         if spawns {
-            let effects = self.segments.get(history).map(|s| s.effects.clone()).unwrap_or_default();
+            let effects =
+                self.by_history.get(history).map(|s| s.effects.clone()).unwrap_or_default();
             for effect in effects {
                 if let Effect::Spawn(child, ..) = effect {
-                    self.settle(session, state, child, path)?;
+                    self.reach_next_operation(session, state, child, path)?;
                 }
             }
         }
@@ -112,7 +113,7 @@ impl Recorded {
 
     /// Brings a thread to its next operation, if it is known. Returns whether it spawns threads.
     fn perform(&self, state: &mut ExecutionState, thread: ThreadId) -> Option<bool> {
-        let segment = self.segments.get(state.thread(thread).history)?;
+        let segment = self.by_history.get(state.thread(thread).history)?;
         state.perform(thread, &segment.effects, segment.next);
         Some(segment.effects.iter().any(|e| matches!(e, Effect::Spawn(..))))
     }
@@ -138,11 +139,11 @@ impl Recorded {
         session: &mut Session<'_, P>,
         path: &dyn Fn(&mut Vec<Move>),
     ) -> Result<bool, Halt> {
-        self.segments.make_room();
+        self.by_history.forget_old();
         let mut steps = std::mem::take(&mut self.path);
         steps.clear();
         path(&mut steps);
-        let ending = follow(session, &steps, self);
+        let ending = run_along(session, &steps, self);
         self.path = steps;
         if session.knows_loop_now(&ending) {
             return Ok(false);
@@ -167,7 +168,7 @@ impl Recorded {
     }
 
     /// Whether no other thread is known to operate on what this operation touches. Whoever relies
-    /// on it is told by `contradicted` if that turns out to be wrong.
+    /// on it must look at `contradicted`, which is set if that turns out to be wrong.
     pub(crate) fn is_local(&mut self, thread: ThreadId, operation: &Operation) -> bool {
         let [first, second] = objects(operation);
         for object in [first, second] {
@@ -181,11 +182,11 @@ impl Recorded {
 
     /// Learns from an execution made elsewhere.
     pub(crate) fn absorb(&mut self, report: &RunReport) -> Result<(), Mismatch> {
-        self.segments.make_room();
-        for (thread, history, effects, next) in &report.lessons.segments {
-            self.learn(*thread, *history, effects, *next)?;
+        self.by_history.forget_old();
+        for (thread, history, effects, next) in &report.observations.segments {
+            self.observe(*thread, *history, effects, *next)?;
         }
-        self.compared.extend(report.lessons.compared.iter().copied());
+        self.compared.extend(report.observations.compared.iter().copied());
         Ok(())
     }
 
@@ -202,15 +203,15 @@ impl Recorded {
     }
 }
 
-impl Learner for Recorded {
-    fn learn(
+impl Observer for SegmentTable {
+    fn observe(
         &mut self,
         thread: ThreadId,
         history: u64,
         effects: &[Effect],
         next: Next,
     ) -> Result<(), Mismatch> {
-        match self.segments.pass(history) {
+        match self.by_history.pass(history) {
             None => {
                 if let Next::Operation(operation) = &next {
                     objects(operation).into_iter().for_each(|o| self.note_use(thread, o));
@@ -220,7 +221,7 @@ impl Learner for Recorded {
                         self.note_use(thread, *object);
                     }
                 }
-                self.segments.insert(history, Segment { effects: effects.into(), next });
+                self.by_history.insert(history, Segment { effects: effects.into(), next });
                 Ok(())
             }
             Some(known) if *known.effects == *effects && same_next(&known.next, &next) => Ok(()),
@@ -231,7 +232,7 @@ impl Learner for Recorded {
         }
     }
 
-    fn learn_comparison(&mut self, history: u64, equal: bool) {
+    fn observe_comparison(&mut self, history: u64, equal: bool) {
         self.compared.insert(history, equal);
     }
 }

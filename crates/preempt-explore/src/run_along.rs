@@ -4,9 +4,9 @@ use crate::schedule::without_preemption;
 use crate::{Driver, Effect, Ending, Mismatch, Move, Next, Program, Run, Session, ThreadId};
 
 /// Keeps what an execution shows.
-pub(crate) trait Learner {
+pub(crate) trait Observer {
     /// See [`Driver::segment`].
-    fn learn(
+    fn observe(
         &mut self,
         thread: ThreadId,
         history: u64,
@@ -15,27 +15,27 @@ pub(crate) trait Learner {
     ) -> Result<(), Mismatch>;
 
     /// See [`Driver::compared`].
-    fn learn_comparison(&mut self, history: u64, equal: bool);
+    fn observe_comparison(&mut self, history: u64, equal: bool);
 }
 
 /// Executes the program. A path that cannot be followed is nondeterminism.
-pub(crate) fn follow<P: Program>(
+pub(crate) fn run_along<P: Program>(
     session: &mut Session<'_, P>,
     path: &[Move],
-    learner: &mut impl Learner,
+    observer: &mut impl Observer,
 ) -> Ending {
-    let mut follow = Follow { path, learner, strayed: None };
-    let ending = session.execute(&mut follow);
-    follow.strayed.map_or(ending, Ending::Nondeterminism)
+    let mut driver = RunAlong { path, observer, strayed: None };
+    let ending = session.execute(&mut driver);
+    driver.strayed.map_or(ending, Ending::Nondeterminism)
 }
 
-struct Follow<'a, L> {
+struct RunAlong<'a, L> {
     path: &'a [Move],
-    learner: &'a mut L,
+    observer: &'a mut L,
     strayed: Option<Mismatch>,
 }
 
-impl<L: Learner> Driver for Follow<'_, L> {
+impl<L: Observer> Driver for RunAlong<'_, L> {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
         let Some(&step) = self.path.get(run.path.len()) else {
             return Some(without_preemption(&run.state, run.last, moves));
@@ -54,10 +54,10 @@ impl<L: Learner> Driver for Follow<'_, L> {
         effects: &[Effect],
         next: Next,
     ) -> Result<(), Mismatch> {
-        self.learner.learn(thread, history, effects, next)
+        self.observer.observe(thread, history, effects, next)
     }
 
     fn compared(&mut self, history: u64, equal: bool) {
-        self.learner.learn_comparison(history, equal);
+        self.observer.observe_comparison(history, equal);
     }
 }

@@ -7,8 +7,8 @@
 use crate::random::Random;
 use crate::random_programs::{Interpreter, Setting, seeds};
 use crate::{
-    Crew, Ending, Halt, Move, Names, RunReport, Session, Tally, Terminal, Workers, WorkersLost,
-    execute, forward,
+    Ending, Halt, Move, Names, RunReport, Session, Statistics, Terminal, WorkerPool, Workers,
+    WorkersLost, execute, forward,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,7 +45,7 @@ impl Workers for LateWorkers {
 }
 
 /// Explores with workers; `None` if the search begins again and again.
-fn tally(seed: u64, setting: &Setting) -> Option<(Halt, Tally)> {
+fn statistics(seed: u64, setting: &Setting) -> Option<(Halt, Statistics)> {
     const ATTEMPTS: usize = 50;
     let mut interpreter = Interpreter::new(seed);
     let names = Names::default();
@@ -59,9 +59,10 @@ fn tally(seed: u64, setting: &Setting) -> Option<(Halt, Tally)> {
             random: Random::new(seed ^ attempt as u64),
             paths: Vec::new(),
         };
-        let halt = forward::explore_reduced_with(&mut session, Crew::of(2, Box::new(workers)));
+        let halt =
+            forward::explore_reduced_with(&mut session, WorkerPool::of(2, Box::new(workers)));
         if halt != Halt::Restart {
-            return Some((halt, session.tally));
+            return Some((halt, session.statistics));
         }
         // Everything begins again only if an execution has shown that the rules must change.
         assert_eq!(session.run.ending, Some(Ending::Restart), "seed {seed}");
@@ -70,10 +71,10 @@ fn tally(seed: u64, setting: &Setting) -> Option<(Halt, Tally)> {
 }
 
 /// Everything about graphs that does not depend on how far others got before a panic.
-fn essence(tally: &Tally) -> (BTreeMap<u128, (u32, Terminal)>, Option<u32>) {
+fn essence(statistics: &Statistics) -> (BTreeMap<u128, (u32, Terminal)>, Option<u32>) {
     let ends = |e: &(u32, Terminal)| e.1 != Terminal::Panic;
-    let graphs = tally.graphs.iter().filter(|(_, e)| ends(e)).map(|(h, e)| (*h, *e)).collect();
-    let panics = tally.graphs.values().filter(|e| e.1 == Terminal::Panic);
+    let graphs = statistics.graphs.iter().filter(|(_, e)| ends(e)).map(|(h, e)| (*h, *e)).collect();
+    let panics = statistics.graphs.values().filter(|e| e.1 == Terminal::Panic);
     (graphs, panics.map(|e| e.0).min())
 }
 
@@ -83,15 +84,15 @@ fn workers_change_no_graph() {
     for seed in 0..seeds(2500) {
         let bound = [Some(0), Some(1), Some(2), Some(3), None][seed as usize % 5];
         let setting = Setting::new(bound);
-        let (halt, alone) = setting.tally(seed, forward::explore_reduced);
+        let (halt, without_object) = setting.statistics(seed, forward::explore_reduced);
         if halt != Halt::Done {
             continue;
         }
-        let Some((halt, ours)) = tally(seed, &setting) else {
+        let Some((halt, ours)) = statistics(seed, &setting) else {
             panic!("seed {seed}: the search with workers does not end")
         };
         assert_eq!(halt, Halt::Done, "seed {seed}: {:?}", ours.failure);
-        assert_eq!(essence(&ours), essence(&alone), "seed {seed}");
+        assert_eq!(essence(&ours), essence(&without_object), "seed {seed}");
         compared += 1;
     }
     assert!(compared > 2000, "{compared}");
