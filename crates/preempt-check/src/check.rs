@@ -227,6 +227,11 @@ impl<'a> Check<'a> {
 type Searches<'a> =
     (&'a dyn Fn(&Options, &mut Budget) -> Finding, &'a dyn Fn(&Options, &mut Finding, &mut Budget));
 
+/// How many of so many threads are of use on this machine, and can be had.
+pub fn useful_of(threads: usize) -> usize {
+    threads.clamp(1, useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1))
+}
+
 /// More threads than this only wait for each other. A few more than the machine runs at once do no harm.
 fn useful_threads() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -21,7 +21,7 @@ pub(crate) mod sampling;
 pub(crate) mod shared;
 
 pub use bounded::simplest::{Simplest, simplest};
-pub use cycles::{lasso, nested, nested_shared};
+pub use cycles::{concurrent, lasso, nested, nested_shared};
 pub use sampling::SAMPLERS;
 
 pub(crate) use bounded::simplest::simplify;
