@@ -5,8 +5,8 @@
 //! a version; none is renamed or removed.
 
 use preempt_core::{
-    BoundRow, Change, Claim, Position, Stop, Switch, Trace, TraceStep, Unreached, Value, Verdict,
-    Violation,
+    BoundRow, Change, Claim, Contention, Position, Stop, Switch, Trace, TraceStep, Unreached,
+    Value, Verdict, Violation,
 };
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,8 @@ struct ReportJson<'a> {
     search_seconds: f64,
     compile_seconds: f64,
     per_bound: Vec<BoundJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contention: Option<ContentionJson>,
     unreached: Vec<UnreachedJson<'a>>,
     notes: &'a [String],
     violation: Option<ViolationJson<'a>>,
@@ -131,10 +133,25 @@ impl<'a> ReportJson<'a> {
             search_seconds: finite(s.search_seconds),
             compile_seconds: finite(s.compile_seconds),
             per_bound: s.per_bound.iter().map(BoundJson::new).collect(),
+            contention: s.contention.map(ContentionJson::new),
             unreached: claim.unreached.iter().map(UnreachedJson::new).collect(),
             notes: &claim.notes,
             violation: claim.violation.as_ref().map(ViolationJson::new),
         }
+    }
+}
+
+#[derive(Serialize)]
+struct ContentionJson {
+    locks: u64,
+    failed_swaps: u64,
+    shared_bytes: u64,
+}
+
+impl ContentionJson {
+    fn new(counted: Contention) -> Self {
+        let Contention { locks, failed_swaps, shared_bytes } = counted;
+        ContentionJson { locks, failed_swaps, shared_bytes }
     }
 }
 
@@ -202,11 +219,30 @@ struct ViolationJson<'a> {
     steps: u32,
     trace: Vec<StepJson>,
     cycle_start: Option<usize>,
+    /// Why it fails, with values.
+    reasons: &'a [String],
+    bad_prefix: Option<usize>,
+    propositions: Vec<PropositionJson<'a>>,
+    waiting: Vec<WaitingJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct PropositionJson<'a> {
+    name: &'a str,
+    holds: &'a [Option<bool>],
+}
+
+#[derive(Serialize)]
+struct WaitingJson<'a> {
+    pid: usize,
+    reasons: &'a [String],
+    waits_for: &'a [usize],
 }
 
 impl<'a> ViolationJson<'a> {
     fn new(violation: &'a Violation) -> Self {
         let cost = violation.trace.cost();
+        let observations = &violation.trace.observations;
         ViolationJson {
             kind: violation.kind.name(),
             message: &violation.message,
@@ -220,12 +256,23 @@ impl<'a> ViolationJson<'a> {
             steps: cost.steps,
             trace: steps(&violation.trace),
             cycle_start: violation.trace.cycle_start,
+            reasons: &observations.reasons,
+            bad_prefix: observations.bad_prefix,
+            propositions: (observations.propositions.iter())
+                .map(|row| PropositionJson { name: &row.name, holds: &row.holds })
+                .collect(),
+            waiting: (observations.waiting.iter())
+                .map(|w| WaitingJson { pid: w.pid, reasons: &w.reasons, waits_for: &w.waits_for })
+                .collect(),
         }
     }
 }
 
 pub(crate) fn steps(trace: &Trace) -> Vec<StepJson> {
-    trace.steps.iter().map(StepJson::from).collect()
+    let seen = |at: usize| trace.observations.seen.get(at).into_iter().flatten();
+    let seen = |at: usize| seen(at).map(SeenJson::from);
+    let steps = trace.steps.iter().enumerate();
+    steps.map(|(at, step)| StepJson { seen: seen(at).collect(), ..StepJson::from(step) }).collect()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -241,6 +288,9 @@ pub(crate) struct StepJson {
     #[serde(default)]
     switch: SwitchJson,
     changes: Vec<ChangeJson>,
+    /// What it looked at without changing it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    seen: Vec<SeenJson>,
     #[serde(default)]
     output: String,
 }
@@ -252,6 +302,18 @@ enum SwitchJson {
     None,
     Forced,
     Preemption,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SeenJson {
+    name: String,
+    value: ValueJson,
+}
+
+impl From<&(String, Value)> for SeenJson {
+    fn from((name, value): &(String, Value)) -> Self {
+        SeenJson { name: name.clone(), value: ValueJson::from(value) }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -295,6 +357,7 @@ impl From<&TraceStep> for StepJson {
                 Switch::Preemption => SwitchJson::Preemption,
             },
             changes: step.changes.iter().map(ChangeJson::from).collect(),
+            seen: Vec::new(),
             output: step.output.clone(),
         }
     }
