@@ -1,6 +1,6 @@
 //! Executions of context-bounded search with and without partial-order reduction.
 //!
-//! Paper: [MQ07b] Table 1
+//! Paper: \[MQ07b\] Table 1
 //! The paper's work-stealing queue is not public; ours has the same operations.
 
 use crate::Options;

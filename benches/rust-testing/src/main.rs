@@ -22,6 +22,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
+/// How often the body was begun, also by executions that were stopped to learn something about the test.
+static STARTED: AtomicU64 = AtomicU64::new(0);
 static GRAPHS: AtomicU64 = AtomicU64::new(0);
 /// Executions of all searches that ended, where a search is repeated.
 static REPEATED: AtomicU64 = AtomicU64::new(0);
@@ -56,6 +58,7 @@ struct Result {
     status: String,
     executions: u64,
     seconds: f64,
+    started: u64,
 }
 
 /// What the tables are about.
@@ -308,7 +311,7 @@ fn row(
 }
 
 fn show(result: &Result) -> String {
-    let Result { status, executions, seconds } = result;
+    let Result { status, executions, seconds, .. } = result;
     format!("{status} {executions}, {:.1} ms", seconds * 1000.0)
 }
 
@@ -336,14 +339,16 @@ fn measure(case: &Case, limit: u64) -> Result {
         status: status.into(),
         executions: 0,
         seconds: limit as f64 / 1000.0,
+        started: 0,
     };
     let Some(text) = run(case, limit) else { return failed("did not start") };
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if let ["RESULT", status, executions, seconds] = words[..]
+        if let ["RESULT", status, executions, seconds, started] = words[..]
             && let (Ok(executions), Ok(seconds)) = (executions.parse(), seconds.parse())
+            && let Ok(started) = started.parse()
         {
-            return Result { status: status.into(), executions, seconds };
+            return Result { status: status.into(), executions, seconds, started };
         }
     }
     failed("aborted")
@@ -373,6 +378,7 @@ fn one(arguments: &[String]) -> ExitCode {
     let Some(function) = function else { return ExitCode::FAILURE };
     let counted = move || {
         EXECUTIONS.fetch_add(1, Ordering::Relaxed);
+        STARTED.fetch_add(1, Ordering::Relaxed);
         function(size, broken);
     };
     if tool != "preempt" && !tool.starts_with("preempt-") {
@@ -463,7 +469,8 @@ fn finish(status: &str, begin: f64) -> ! {
         0 => EXECUTIONS.load(Ordering::Relaxed),
         repeated => repeated,
     };
-    let _ = writeln!(out, "RESULT {status} {executions} {seconds}");
+    let started = STARTED.load(Ordering::Relaxed);
+    let _ = writeln!(out, "RESULT {status} {executions} {seconds} {started}");
     let _ = out.flush();
     std::process::exit(0)
 }

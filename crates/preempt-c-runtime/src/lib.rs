@@ -5,17 +5,17 @@
 //! program that is started by itself runs as usual: everything is handed on to the C library. One
 //! that is started by `preempt run` searches its own schedules instead of calling `main` once:
 //!
-//! - each thread is a coroutine with a real thread-local block of its own ([`context`], [`task`]),
-//!   and runs until it stands before a visible operation ([`control`]);
+//! - each thread is a coroutine with a real thread-local block of its own (`context.rs`, `task.rs`),
+//!   and runs until it stands before a visible operation (`control.rs`);
 //! - who goes next is decided by the strategies of `preempt-explore`, the same as for Rust tests;
 //! - an execution is repeated in the same process, in a forked one, or on real threads
-//!   ([`launch`]); the three must agree on every count, which the tests check.
+//!   (`launch.rs`); the three must agree on every count, which the tests check.
 //!
-//! Invariants: the search keeps all it knows in memory that forked children share ([`heap`]), so
+//! Invariants: the search keeps all it knows in memory that forked children share (`heap.rs`), so
 //! what a child learns is known to its parent. Whatever a thread does between two operations is a
-//! function of what it has observed: addresses come from arenas of its own ([`arena`]), time from a
-//! clock of its own ([`clock`]), and every call of the kernel that could break this is noticed
-//! ([`kernel`]).
+//! function of what it has observed: addresses come from arenas of its own (`arena.rs`), time from a
+//! clock of its own (`clock.rs`), and every call of the kernel that could break this is noticed
+//! (`kernel.rs`).
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 mod access;

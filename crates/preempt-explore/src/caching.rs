@@ -1,6 +1,6 @@
 //! Context-bounded depth-first search that remembers happens-before graphs.
 //!
-//! Paper: [MQ07] Algorithm 1 with its table, over happens-before graphs
+//! Paper: \[MQ07\] Algorithm 1 with its table, over happens-before graphs
 //! Differs from the paper: the table is keyed by (graph, last thread) and keeps the least number of
 //! preemptions; keyed by state alone it loses executions. Where everything is known, the execution
 //! is not cut but goes on without preemption, so that destructors run as usual.

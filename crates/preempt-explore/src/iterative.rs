@@ -1,6 +1,6 @@
 //! Plain context-bounded depth-first search: a real execution per schedule, nothing cached.
 //!
-//! Paper: [MQ07] Algorithm 1
+//! Paper: \[MQ07\] Algorithm 1
 //! Differs from the paper: no table at all (as printed, the table is keyed by state alone and
 //! then loses threads), and each bound is explored from the beginning instead of continuing from
 //! a queue of work items. It is slow and too simple to be wrong: the oracle for everything else.

@@ -32,7 +32,7 @@ impl Workers for LateWorkers {
             return Ok(None);
         }
         let path = self.paths.swap_remove(self.random.below(self.paths.len()));
-        let Setting { limits, rules } = self.setting.clone();
+        let Setting { limits, rules, .. } = self.setting.clone();
         let mut session = Session::new(&mut self.interpreter, limits, rules, self.names.clone());
         let report = execute(&mut session, path);
         // A worker may also leave it to the search to look for itself.
@@ -50,7 +50,7 @@ fn statistics(seed: u64, setting: &Setting) -> Option<(Halt, Statistics)> {
     let mut interpreter = Interpreter::new(seed);
     let names = Names::default();
     for attempt in 0..ATTEMPTS {
-        let Setting { limits, rules } = setting.clone();
+        let Setting { limits, rules, .. } = setting.clone();
         let mut session = Session::new(&mut interpreter, limits, rules, names.clone());
         let workers = LateWorkers {
             interpreter: Interpreter::new(seed),

@@ -26,7 +26,11 @@ pub(crate) struct SegmentTable {
     executed: FxHashSet<u128>,
     /// The only thread known to operate on each object; `None` if there are several.
     users: FxHashMap<ObjectId, Option<ThreadId>>,
-    /// Objects that a search took to belong to one thread.
+    /// Whether all writes to atomics are kept, so that accesses without order are noticed.
+    pub(crate) weak: bool,
+    /// Atomics that are accessed without order in some execution, see `forward/silent.rs`.
+    raced: FxHashSet<ObjectId>,
+    /// Objects that a search took to belong to one thread, or to be accessed in order.
     relied_on: FxHashSet<ObjectId>,
     /// Whether a search has relied on something that turned out to be wrong.
     pub(crate) contradicted: bool,
@@ -69,6 +73,12 @@ impl SegmentTable {
             state.hint = self.compared.get(&history).copied();
         }
         state.apply(step);
+        if let Some(object) = state.take_raced() {
+            self.note_race(object);
+            if self.contradicted {
+                return Err(Halt::Restart);
+            }
+        }
         Ok(())
     }
 
@@ -145,6 +155,9 @@ impl SegmentTable {
         path(&mut steps);
         let ending = run_along(session, &steps, self);
         self.path = steps;
+        for object in std::mem::take(&mut session.run.raced) {
+            self.note_race(object);
+        }
         if session.knows_loop_now(&ending) {
             return Ok(false);
         }
@@ -167,17 +180,30 @@ impl SegmentTable {
         }
     }
 
-    /// Whether no other thread is known to operate on what this operation touches. Whoever relies
-    /// on it must look at `contradicted`, which is set if that turns out to be wrong.
+    /// Whether no other thread is known to operate on what this operation touches, or all writes to atomics are
+    /// kept and it is an access to one that is ordered with all others in every execution so far.
+    /// Whoever relies on it must look at `contradicted`, which is set if that turns out to be wrong.
     pub(crate) fn is_local(&mut self, thread: ThreadId, operation: &Operation) -> bool {
         let [first, second] = objects(operation);
+        let ordered = self.weak && operation.action.is_access() && !self.raced.contains(&first);
         for object in [first, second] {
-            if object != ObjectId::NONE && self.users.get(&object) != Some(&Some(thread)) {
+            if object != ObjectId::NONE
+                && self.users.get(&object) != Some(&Some(thread))
+                && !(ordered && object == first)
+            {
                 return false;
             }
         }
         self.relied_on.extend([first, second]);
         true
+    }
+
+    /// An atomic is accessed without order.
+    fn note_race(&mut self, object: ObjectId) {
+        if self.raced.insert(object) {
+            self.contradicted |=
+                self.relied_on.contains(&object) && !mutation::is(Mutation::NeverContradicted);
+        }
     }
 
     /// Learns from an execution made elsewhere.
@@ -190,15 +216,17 @@ impl SegmentTable {
         Ok(())
     }
 
-    fn note_use(&mut self, thread: ThreadId, object: ObjectId) {
+    /// `ordered`: accesses to it that have no order are noticed, so several users are no contradiction.
+    fn note_use(&mut self, thread: ThreadId, object: ObjectId, ordered: bool) {
         if object == ObjectId::NONE {
             return;
         }
         let user = self.users.entry(object).or_insert(Some(thread));
         if user.is_some_and(|known| known != thread) {
             *user = None;
-            self.contradicted |=
-                self.relied_on.contains(&object) && !mutation::is(Mutation::NeverContradicted);
+            self.contradicted |= !ordered
+                && self.relied_on.contains(&object)
+                && !mutation::is(Mutation::NeverContradicted);
         }
     }
 }
@@ -214,11 +242,12 @@ impl Observer for SegmentTable {
         match self.by_history.pass(history) {
             None => {
                 if let Next::Operation(operation) = &next {
-                    objects(operation).into_iter().for_each(|o| self.note_use(thread, o));
+                    let ordered = self.weak && operation.action.is_access();
+                    objects(operation).into_iter().for_each(|o| self.note_use(thread, o, ordered));
                 }
                 for effect in effects {
                     if let Effect::Assign(object, _) | Effect::AddSender(object) = effect {
-                        self.note_use(thread, *object);
+                        self.note_use(thread, *object, false);
                     }
                 }
                 self.by_history.insert(history, Segment { effects: effects.into(), next });

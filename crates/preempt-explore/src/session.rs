@@ -233,6 +233,7 @@ impl<'p, P: Program> Session<'p, P> {
         let stopped = self.run.tried_loop && *ending == Ending::Restart;
         if stopped && self.repeats_after_loops {
             self.run.state.loops = self.run.names.loops();
+            self.run.ending = None;
             self.statistics.executions -= 1;
             return true;
         }

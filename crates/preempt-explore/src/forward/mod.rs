@@ -4,7 +4,7 @@
 //! States are imagined: the continuation of a thread is looked up by its local history, and the
 //! program is run only for a history that no execution has had.
 //!
-//! Paper: [MQ07b], the problem solved by its Algorithm 2
+//! Paper: \[MQ07b\], the problem solved by its Algorithm 2
 //! Differs from the paper: instead of computing the least number of preemptions backwards over all
 //! prefixes of an execution, graphs are reached forwards in order of that number. Nothing beyond
 //! the bound is ever run, the next bound continues where the last one ended, and the first failure
@@ -155,6 +155,7 @@ impl Forward {
 
     fn search<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
         let mut state = session.run.imagined_state(imagined(session));
+        self.segments.weak = session.run.rules.weak;
         self.segments.begin(session, &mut state)?;
         if let Some(steps) = &mut self.steps {
             steps.initial = state.graph();

@@ -5,6 +5,14 @@
 //! such an operation can as well happen after it, unless the thread then ends (which lets others join it, so
 //! a switch that was forced would be counted) or panics. If another thread turns out to use the object, the
 //! search begins again; the program does not have to be run again for that.
+//!
+//! The same holds of atomics that are handed from thread to thread, if all their writes are kept: where each
+//! access happens after all earlier ones that conflict with it, not counting what the atomic itself
+//! synchronises, nobody can come in between, and there is one order of these accesses for each order of all
+//! the others. That is looked at in every state, imagined or not; if it turns out to be wrong in one of them, the
+//! search begins again with the operations on this atomic as ordinary ones. That no race is overlooked is the
+//! usual argument for data: the first race of an execution shows itself already where threads are switched
+//! at the other operations only.
 
 use super::Forward;
 use super::node::path_to;

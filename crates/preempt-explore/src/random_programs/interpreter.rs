@@ -1,7 +1,8 @@
 //! A few lines of interpreter, without coroutines: strategies need nothing but [`Program`].
 
 use crate::{
-    Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, ThreadId, Update,
+    Action, Command, Driver, Ending, Next, ObjectId, Operation, Order, Program, Run, ThreadId,
+    Update,
 };
 use std::panic::Location;
 
@@ -61,6 +62,8 @@ pub(crate) struct Interpreter {
     objects: Vec<ObjectId>,
     /// Not an object: protected by mutex 0.
     plain: u64,
+    /// Of all accesses to atomics.
+    pub(super) order: Order,
 }
 
 #[derive(Clone)]
@@ -106,8 +109,11 @@ impl Interpreter {
             let Some(&instruction) = self.bodies[thread.body].get(thread.at) else {
                 break Next::End;
             };
+            let order = self.order;
             let operation = |action, object: ObjectId, first, second| {
-                Next::Operation(Operation::new(action, object, first, second, Location::caller()))
+                let site = Location::caller();
+                let operation = Operation::new(action, object, first, second, site);
+                Next::Operation(operation.with_order(order, order))
             };
             let atomic = |i: usize| self.objects[i];
             let mutex = |i: usize| self.objects[ATOMICS + i];
@@ -274,6 +280,7 @@ impl Interpreter {
 
 impl Interpreter {
     pub(super) fn of(bodies: Vec<Vec<Instruction>>) -> Self {
-        Interpreter { bodies, threads: Vec::new(), objects: Vec::new(), plain: 0 }
+        let order = Order::SequentiallyConsistent;
+        Interpreter { bodies, threads: Vec::new(), objects: Vec::new(), plain: 0, order }
     }
 }

@@ -145,6 +145,8 @@ pub struct Run {
     /// Steps until something changed for the last time; the rest only polls.
     last_change: usize,
     pub(crate) epilogue: Option<Box<Epilogue>>,
+    /// Atomics that were accessed without order.
+    pub(crate) raced: Vec<ObjectId>,
     /// The execution was stopped to try out a loop, and for no other reason.
     pub tried_loop: bool,
     /// A loop to be tried out: its thread, and what kind of loop it is.
@@ -192,6 +194,7 @@ impl Run {
             keep_going: false,
             last_change: 0,
             epilogue: None,
+            raced: Vec::new(),
             tried_loop: false,
             probe: None,
             names,
@@ -223,6 +226,7 @@ impl Run {
         self.last_change = 0;
         self.ending = None;
         self.epilogue = None;
+        self.raced.clear();
         self.tried_loop = false;
         self.finish_probe();
         self.preemptions = 0;
@@ -409,6 +413,7 @@ impl Run {
         let operation = self.state.thread(step.thread).operation;
         let before = self.value_of(operation.object);
         let result = self.state.apply(step);
+        self.raced.extend(self.state.take_raced());
         if self.rules.mixed {
             // An atomic write may race with a plain read.
             self.note_race();

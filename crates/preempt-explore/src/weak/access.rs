@@ -1,7 +1,7 @@
 //! Accesses to atomics of which all writes are kept: which moves are possible, and what they do.
 
 use super::log::Logged;
-use super::writes::{Read, Source, Write};
+use super::writes::{Read, Source, Weak, Write};
 use crate::clock::Clock;
 use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
@@ -35,6 +35,11 @@ impl ExecutionState {
     pub(crate) fn is_kept(&self, thread: ThreadId) -> bool {
         let operation = &self.threads[thread.index()].operation;
         self.weak.is_some() && operation.action.is_access() && operation.object != ObjectId::NONE
+    }
+
+    /// An atomic that was accessed without order since this was asked for the last time.
+    pub(crate) fn take_raced(&mut self) -> Option<ObjectId> {
+        self.weak.as_mut()?.raced.take()
     }
 
     /// What the last access to an atomic read, if all writes are kept.
@@ -223,6 +228,9 @@ impl ExecutionState {
             stale,
             fails: plan.fails,
         };
+        if !Weak::is_ordered(clocks, id, location, plan.writes.is_some()) {
+            weak.raced = Some(operation.object);
+        }
         // As under sequential consistency, so that what is known about histories can be shared. That
         // a comparison failed for no reason does not follow from what it read.
         let seen = match operation.action {
@@ -279,8 +287,10 @@ impl ExecutionState {
             weak.failed.retain(|(thread, _)| *thread != id);
         } else if let Some(write) = read {
             let known = |r: &Read| r.thread == id && r.write == write;
-            if !location.reads.iter().any(known) {
-                Arc::make_mut(location).reads.push(Read { thread: id, time, write });
+            let location = Arc::make_mut(location);
+            match location.reads.iter_mut().find(|r| known(r)) {
+                Some(read) => read.last = time,
+                None => location.reads.push(Read { thread: id, time, last: time, write }),
             }
             if self.rules.watch {
                 weak.note_read(id, operation.object, write);

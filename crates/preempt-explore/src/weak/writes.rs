@@ -34,6 +34,8 @@ pub(crate) struct Write {
 pub(super) struct Read {
     pub(super) thread: ThreadId,
     pub(super) time: u32,
+    /// Of the last time that the thread has read the same write.
+    pub(super) last: u32,
     /// Name of the write that was read.
     pub(super) write: u64,
 }
@@ -98,6 +100,8 @@ pub(crate) struct Weak {
     pub(super) failed: Vec<(ThreadId, ObjectId)>,
     pub(super) accesses: u32,
     pub(crate) source: Source,
+    /// An atomic whose last access was not ordered with all earlier ones that conflict with it.
+    pub(super) raced: Option<ObjectId>,
     /// Names of all reads and of the writes that they read.
     #[cfg(test)]
     pub(crate) rf: Vec<(u64, u64)>,
@@ -120,6 +124,7 @@ impl Clone for Weak {
         self.failed.clone_from(&source.failed);
         self.accesses = source.accesses;
         self.source = source.source;
+        self.raced = source.raced;
         #[cfg(test)]
         self.rf.clone_from(&source.rf);
     }
@@ -184,6 +189,21 @@ impl Weak {
             }
         }
         floor
+    }
+
+    /// Whether all earlier accesses to a location that conflict with one by this thread happen before it.
+    pub(super) fn is_ordered(
+        clocks: &Clocks,
+        thread: ThreadId,
+        location: &Location,
+        writes: bool,
+    ) -> bool {
+        let clock = clocks.of(thread);
+        let known = |other: ThreadId, time: u32| {
+            other == thread || clock.get(other.index()).is_some_and(|&until| until >= time)
+        };
+        location.writes.iter().all(|w| w.name == 0 || known(w.thread, w.time))
+            && (!writes || location.reads.iter().all(|r| known(r.thread, r.last)))
     }
 
     pub(super) fn has_polled(&self, thread: ThreadId, object: ObjectId, write: u64) -> bool {

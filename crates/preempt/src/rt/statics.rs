@@ -27,7 +27,7 @@ pub(crate) fn per_execution<T: 'static>(
 }
 
 /// A static whose value is made anew at the beginning of every execution. Made by
-/// [`statics!`](crate::statics).
+/// [`statics!`](macro@crate::statics).
 pub struct Static<T: 'static> {
     init: fn() -> T,
     outside: OnceLock<T>,
