@@ -69,8 +69,13 @@ fn check_states<M: Model>(
         (false, true) => format!("always: {}; no deadlock", names.join(", ")),
         (false, false) => format!("always: {}", names.join(", ")),
     };
-    let claim =
-        safety::check(Engine::Any(system), reference, request.options(property, false), control)?;
+    let claim = safety::check(
+        Engine::Any(system),
+        reference,
+        request.options(property, false),
+        request,
+        control,
+    )?;
     match &claim.violation {
         Some(found) if found.kind == ViolationKind::Runtime => {
             Err(Error::Request(found.message.clone()))

@@ -65,6 +65,12 @@ impl<'a> Question<'a> {
             control,
             endless: None,
         };
+        if request.elsewhere.is_some() {
+            if let Scheme::SourceState(_) = question.scheme {
+                question.scheme = Scheme::Full;
+            }
+            return question;
+        }
         if request.threads > 1 {
             let note = "one thread was used: infinite executions are looked for depth-first";
             question.notes.push(note.into());
