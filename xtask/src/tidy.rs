@@ -51,7 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-promela", &["preempt-core", "preempt-ltl"]),
     ("preempt-native", &["preempt-core", "preempt-promela"]),
     ("preempt-check", &["preempt-core", "preempt-ltl"]),
-    ("preempt-cluster", &["preempt-check", "preempt-core"]),
+    ("preempt-cluster", &["preempt-check", "preempt-core", "preempt-disk"]),
     ("preempt-disk", &["preempt-check", "preempt-core"]),
     ("preempt-explore", &["preempt-core"]),
     ("preempt-macros", &[]),

@@ -170,11 +170,6 @@ const TABLE: &[Row] = &[
         |r| r.spreads(),
         "does not go with --processes or --hosts, whose states are in memory",
     ),
-    row(
-        "checkpoint",
-        |r| r.spreads(),
-        "does not go with --processes or --hosts yet: one process writes checkpoints",
-    ),
     row("disk", |r| r.infinite(), FINITE_ONLY),
     row("checkpoint", |r| r.infinite(), FINITE_ONLY),
     row("bound", |r| r.has("disk"), "does not go with --disk, which counts no preemptions"),

@@ -389,6 +389,9 @@ pub(crate) struct CheckArguments {
     /// The search goes on from the checkpoint in this folder.
     #[arg(skip)]
     pub(crate) resumed: Option<PathBuf>,
+    /// With the options that were given then.
+    #[arg(skip)]
+    pub(crate) resume_options: Vec<OsString>,
 }
 
 /// One of several jobs, counted from 1.

@@ -8,8 +8,21 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// Options with a value that may be given anew; the old value is dropped.
-const REPLACED: [&str; 6] =
-    ["--memory", "--time", "--threads", "--every", "--json", "--checkpoint"];
+const REPLACED: [&str; 10] = [
+    "--memory",
+    "--time",
+    "--threads",
+    "--every",
+    "--json",
+    "--checkpoint",
+    "--processes",
+    "--hosts",
+    "--process",
+    "--secret",
+];
+
+/// Where the processes are is one question: a new answer to it takes the place of all of the old one.
+const PROCESSES: [&str; 4] = ["--processes", "--hosts", "--process", "--secret"];
 
 /// Goes on with the search of a checkpoint; `options` take the place of those it was begun with.
 pub(crate) fn run(folder: &Path, options: Vec<OsString>) -> Result<ExitCode, Failure> {
@@ -22,11 +35,14 @@ pub(crate) fn run(folder: &Path, options: Vec<OsString>) -> Result<ExitCode, Fai
     words.extend(merged(manifest.words, &options));
     words.push("--checkpoint".into());
     words.push(folder.clone().into());
-    words.extend(options);
+    words.extend(options.iter().cloned());
     let parsed = arguments::parse(arguments::with_model_first(words.into_iter()));
     let mut cli = parsed.unwrap_or_else(|error| error.exit());
     match &mut cli.command {
-        Command::Check(arguments) => arguments.resumed = Some(folder),
+        Command::Check(arguments) => {
+            arguments.resumed = Some(folder);
+            arguments.resume_options = options;
+        }
         _ => return Err(Failure::Input("the checkpoint is of no `preempt check`".into())),
     }
     crate::dispatch(cli.command)
@@ -34,12 +50,15 @@ pub(crate) fn run(folder: &Path, options: Vec<OsString>) -> Result<ExitCode, Fai
 
 /// The words of the first command, less those that are given anew.
 fn merged(words: Vec<String>, options: &[OsString]) -> Vec<OsString> {
+    let is_given = |flag: &str| {
+        options.iter().any(|option| {
+            let option = option.to_string_lossy();
+            option == flag || option.starts_with(&format!("{flag}="))
+        })
+    };
+    let other_processes = is_given("--processes") || is_given("--hosts");
     let is_new = |flag: &str| {
-        flag == "--checkpoint"
-            || options.iter().any(|option| {
-                let option = option.to_string_lossy();
-                option == flag || option.starts_with(&format!("{flag}="))
-            })
+        flag == "--checkpoint" || is_given(flag) || (other_processes && PROCESSES.contains(&flag))
     };
     let mut kept = Vec::new();
     let mut words = words.into_iter().peekable();
@@ -69,6 +88,8 @@ mod tests {
         };
         assert_eq!(kept(&[]).join(" "), "check a.pml --memory 1G --por off --every=1m");
         assert_eq!(kept(&["--memory", "2G"]).join(" "), "check a.pml --por off --every=1m");
+        let old = ["--hosts", "h", "--process", "0"].map(String::from).to_vec();
+        assert_eq!(merged(old, &["--processes".into(), "2".into()]), Vec::<OsString>::new());
         assert_eq!(kept(&["--every=2m"]).join(" "), "check a.pml --memory 1G --por off");
     }
 }

@@ -7,8 +7,12 @@
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
 use preempt_check::search::partitioned::Elsewhere;
+use preempt_disk::checkpoint;
+use preempt_disk::{Broken, Manifest, OnDisk, Saved};
 use preempt_promela::model::Model;
-use std::path::Path;
+#[cfg(feature = "cluster")]
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "cluster")]
@@ -42,37 +46,43 @@ impl Spread {
 /// Where the searches of a command are made.
 pub(crate) fn over(arguments: &CheckArguments, model: &Model) -> Result<Spread, Failure> {
     if let Some(folder) = &arguments.disk {
-        let on_disk = preempt_disk::OnDisk { folder: folder.clone() };
+        let on_disk = OnDisk { folder: folder.clone() };
         return Ok(Spread { elsewhere: Some(Arc::new(on_disk)), ..Spread::default() });
     }
-    if let Some(folder) = &arguments.checkpoint {
-        let saved = saved(arguments, model, folder)?;
+    let spreads = arguments.processes.is_some() || arguments.hosts.is_some();
+    if let Some(folder) = arguments.checkpoint.as_ref().filter(|_| !spreads) {
+        let (manifest, resumed) = manifests(arguments, model)?;
+        let saved = Saved {
+            folder: whole(folder),
+            every: arguments.every,
+            manifest,
+            resumed,
+            searches: Default::default(),
+        };
         return Ok(Spread { elsewhere: Some(Arc::new(saved)), ..Spread::default() });
     }
     over_processes(arguments, model)
 }
 
-/// A search that is written down from time to time, or that goes on.
-fn saved(
+/// What a checkpoint says beside the states, and the one that the search goes on from.
+fn manifests(
     arguments: &CheckArguments,
     model: &Model,
-    folder: &Path,
-) -> Result<preempt_disk::Saved, Failure> {
-    use preempt_disk::{Broken, Manifest};
+) -> Result<(Manifest, Option<Manifest>), Failure> {
     let job = job(arguments, model);
     let job: Vec<u8> = [1, 2].iter().flat_map(|seed| hash(&job, *seed).to_le_bytes()).collect();
+    let refused = |Broken(why)| Failure::Input(why);
     let resumed = match &arguments.resumed {
         None => None,
         Some(folder) => {
-            let manifest = Manifest::read(folder).map_err(|Broken(why)| Failure::Input(why))?;
+            let manifest = Manifest::read(folder).map_err(refused)?;
             if manifest.job != job {
                 return Err(Failure::Input(format!(
                     "cannot go on from {}: the model or the options have changed since",
                     folder.display()
                 )));
             }
-            preempt_disk::checkpoint::verify(folder, &manifest)
-                .map_err(|Broken(why)| Failure::Input(why))?;
+            checkpoint::verify(folder, &manifest).map_err(refused)?;
             Some(manifest)
         }
     };
@@ -84,13 +94,12 @@ fn saved(
         folder: present.to_string_lossy().into_owned(),
         ..Manifest::default()
     };
-    Ok(preempt_disk::Saved {
-        folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
-        every: arguments.every,
-        manifest,
-        resumed,
-        searches: Default::default(),
-    })
+    Ok((manifest, resumed))
+}
+
+/// A path that means the same in any folder.
+fn whole(folder: &Path) -> PathBuf {
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
 fn hash(bytes: &[u8], seed: u64) -> u64 {
@@ -106,13 +115,14 @@ fn over_processes(_arguments: &CheckArguments, _model: &Model) -> Result<Spread,
 /// Meets the other processes, if there are any.
 #[cfg(feature = "cluster")]
 fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, Failure> {
-    use preempt_cluster::{Cluster, Hosts, Membership};
+    use preempt_cluster::{Cluster, Hosts, Membership, Plan};
     use std::time::Duration;
 
     let refused = |preempt_cluster::Refused(why)| Failure::Input(why);
     let (hosts, process, secret, children) = match (arguments.processes, &arguments.hosts) {
         (Some(count), _) => {
-            let (hosts, secret, children) = local::start(count.into(), &arguments.given.words)?;
+            let (hosts, secret, children) =
+                local::start(count.into(), &words_for_others(arguments))?;
             (hosts, 0, secret, Some(children))
         }
         (None, Some(path)) => {
@@ -120,6 +130,13 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
             (hosts, arguments.process.unwrap_or(0), secret(arguments)?, None)
         }
         (None, None) => return Ok(Spread::default()),
+    };
+    let checkpoints = match &arguments.checkpoint {
+        None => None,
+        Some(folder) => {
+            let (manifest, resumed) = manifests(arguments, model)?;
+            Some(Plan { folder: whole(folder), every: arguments.every, manifest, resumed })
+        }
     };
     let on_this_machine = children.as_ref().map_or(1, |_| hosts.len());
     let membership = Membership {
@@ -133,6 +150,7 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
             Some(_) => Duration::from_secs(20),
             None => Duration::from_secs(60),
         },
+        checkpoints,
     };
     let give_up = || children.as_ref().and_then(local::Children::missing);
     let cluster = Cluster::join(membership, &give_up).map_err(refused)?;
@@ -141,6 +159,19 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
         elsewhere: Some(Arc::new(cluster)),
         _children: children,
     })
+}
+
+/// The command of the other processes.
+#[cfg(feature = "cluster")]
+fn words_for_others(arguments: &CheckArguments) -> Vec<OsString> {
+    match &arguments.resumed {
+        None => arguments.given.words.clone(),
+        Some(folder) => {
+            let mut words = vec!["resume".into(), folder.clone().into()];
+            words.extend(arguments.resume_options.iter().cloned());
+            words
+        }
+    }
 }
 
 /// What all processes know, from the file or the variable.

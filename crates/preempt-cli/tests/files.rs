@@ -145,6 +145,48 @@ fn a_killed_search_goes_on() {
     kill_and_resume("worst_case.pml", &["--bound", "3"], kills, &["states", "verdict", "bound"]);
 }
 
+/// A search on two processes is killed, and goes on with one, two or three.
+#[test]
+fn a_killed_search_goes_on_with_other_processes() {
+    let kills = std::env::var("PREEMPT_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(2_u64);
+    for (options, keys) in
+        [(&[][..], &EXACT[..]), (&["--bound", "3"][..], &["states", "verdict", "bound"][..])]
+    {
+        let expected = check("worst_case.pml", options);
+        let folder = tempfile::tempdir().expect("a folder");
+        let saved = folder.path().join("saved");
+        let mut resumed = 0;
+        for kill in 0..kills {
+            let mut command = preempt();
+            match saved.join("manifest").exists() {
+                true => {
+                    resumed += 1;
+                    let processes = (1 + kill % 3).to_string();
+                    command.arg("resume").arg(&saved).args(["--processes", &processes]);
+                }
+                false => {
+                    command.arg("check").arg(model("worst_case.pml"));
+                    command.args(["--no-claim", "--por", "off", "--json", "--processes", "2"]);
+                    command.args(options).arg("--checkpoint").arg(&saved).args(["--every", "50ms"]);
+                }
+            }
+            let mut child = command.stdout(Stdio::null()).spawn().expect("it runs");
+            std::thread::sleep(Duration::from_millis(700 + kill * 7919 % 900));
+            child.kill().expect("it can be killed");
+            let _ = child.wait();
+        }
+        assert!(resumed > 0 || kills < 2, "there was a checkpoint");
+        let last = preempt().arg("resume").arg(&saved).args(["--processes", "3"]).output();
+        let report = json(&last.expect("it runs"));
+        for key in keys {
+            assert_eq!(report[key], expected[key], "{key} after {kills} kills: {report}");
+        }
+        // A single process goes on as well.
+        let last = preempt().arg("resume").arg(&saved).args(["--processes", "1"]).output();
+        assert_eq!(json(&last.expect("it runs"))["states"], expected["states"]);
+    }
+}
+
 #[test]
 fn a_violation_found_before_is_not_lost() {
     let folder = tempfile::tempdir().expect("a folder");

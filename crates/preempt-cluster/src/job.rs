@@ -1,6 +1,7 @@
 //! What a worker does in a search: passes over its states, then questions of the first worker and answers.
 
 use crate::mailbox::About;
+use crate::saving::Saving;
 use crate::team::{Lost, Team, read_goal, read_way, write_goal, write_way};
 use preempt_check::search::partitioned::{
     Crew, Cycles, Damaged, Goal, Partition, Pass, Reader, Share, Totals, Walked, Way, Writer,
@@ -49,8 +50,9 @@ pub(crate) fn safety(
     team: &mut Team<'_>,
     part: &mut dyn Partition,
     budget: &mut Budget<'_>,
+    saving: Option<&mut Saving<'_>>,
 ) -> Result<Outcome, Lost> {
-    team.pass(part, budget)?;
+    team.pass(part, budget, saving)?;
     if !team.leads() {
         send_share(team, part);
         return obey(team, &mut Follower::Finite(part), budget);
@@ -70,7 +72,7 @@ pub(crate) fn cycles(
     kind: ViolationKind,
     budget: &mut Budget<'_>,
 ) -> Result<Outcome, Lost> {
-    team.pass(part, budget)?;
+    team.pass(part, budget, None)?;
     if !team.leads() {
         send_share(team, part);
         let mut writer = Writer::default();
@@ -164,7 +166,7 @@ impl Crew for Leader<'_, '_, '_, '_> {
         writer.number(u64::from(pass == Pass::Trim));
         self.team.order(&writer.bytes);
         self.part.start(pass);
-        let totals = self.team.pass(self.part, self.budget).and_then(|()| {
+        let totals = self.team.pass(self.part, self.budget, None).and_then(|()| {
             let shares = gather_shares(self.team, self.part)?;
             self.stop = shares.stop;
             gather_totals(self.team, self.part)
@@ -232,7 +234,7 @@ fn obey(
             (RUN, Follower::Infinite(part)) => {
                 let trim = reader.number().map_err(|Damaged| Lost)? == 1;
                 part.start(if trim { Pass::Trim } else { Pass::Forward });
-                team.pass(&mut **part, budget)?;
+                team.pass(&mut **part, budget, None)?;
                 send_share(team, &**part);
                 let mut writer = Writer::default();
                 part.totals().write(&mut writer);

@@ -21,12 +21,14 @@ mod job;
 mod mailbox;
 mod port;
 mod refused;
+mod saving;
 mod stream;
 mod team;
 mod workers;
 
 pub use hosts::Hosts;
 pub use refused::Refused;
+pub use saving::Plan;
 
 use handshake::Terms;
 use job::Outcome;
@@ -36,6 +38,7 @@ use preempt_check::search::partitioned::{
 };
 use preempt_check::{Budget, Counterexample, Finding, Options};
 use preempt_core::{Stop, System};
+use saving::Saving;
 use sha2::{Digest, Sha256};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,6 +67,8 @@ pub struct Membership {
     pub on_this_machine: usize,
     /// How long to wait for the others.
     pub patience: Duration,
+    /// Where searches are written down, if they are.
+    pub checkpoints: Option<Plan>,
 }
 
 /// A process of a search on many machines, connected with all others.
@@ -174,7 +179,7 @@ impl Cluster {
             Ok(streams) => streams,
             Err(Refused(why)) => return (lost(), vec![why]),
         };
-        self.searches.fetch_add(1, Ordering::SeqCst);
+        let search = self.searches.fetch_add(1, Ordering::SeqCst);
         let lines = Arc::new(Lines::default());
         let Membership { process, threads, hosts, on_this_machine, .. } = &self.membership;
         let sockets = streams
@@ -209,7 +214,10 @@ impl Cluster {
             };
             let mut budget = own.unwrap_or_else(Budget::unlimited);
             let mut team = Team::new(worker, lines.clone(), options.max_errors);
-            let result = work.run(&mut team, system, options, (owner, memory), &mut budget);
+            let plan = self.membership.checkpoints.as_ref();
+            let saving = plan.map(|plan| Saving::new(plan, owner.me, search, &self.notes));
+            let place = (owner, memory);
+            let result = work.run(&mut team, system, options, place, &mut budget, saving);
             let outcome = result.unwrap_or_else(|(share, progress)| {
                 // What the others had, as far as they have said.
                 let mut all = Share { stop: Some(Stop::PeerLost), site: None, ..share };
@@ -280,12 +288,24 @@ impl Work<'_> {
         options: &Options,
         (owner, memory): (Owner, usize),
         budget: &mut Budget<'_>,
+        mut saving: Option<Saving<'_>>,
     ) -> Result<Outcome, (Share, preempt_check::Progress)> {
         match self {
             Work::Finite => {
                 let mut part = partition(system, options, owner, memory);
-                part.begin();
-                let result = job::safety(team, &mut *part, budget);
+                match &saving {
+                    None => part.begin(),
+                    Some(saving) => {
+                        if let Err(broken) = saving.begin(&mut *part) {
+                            saving.complain(broken);
+                            part.stop(Some(Stop::Disk));
+                        }
+                    }
+                }
+                let result = job::safety(team, &mut *part, budget, saving.as_mut());
+                if let Some(saving) = saving {
+                    saving.end();
+                }
                 result.map_err(|_| (part.share(), team.progress()))
             }
             Work::Infinite(nested) => {

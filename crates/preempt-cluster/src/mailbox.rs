@@ -19,6 +19,10 @@ pub(crate) enum About {
     Stop,
     /// What a worker found, or what a pass left, for the first one.
     Found,
+    /// A worker has written its part of a checkpoint, for the first one.
+    Saved,
+    /// The checkpoint is done: everybody goes on.
+    GoOn,
     /// An order of the first one.
     Order,
     /// The answer to an order.

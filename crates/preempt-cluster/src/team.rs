@@ -5,6 +5,7 @@
 
 use crate::mailbox::{About, Mailbox};
 use crate::port::Port;
+use crate::saving::Saving;
 use crate::stream::Lines;
 use preempt_check::search::partitioned::{
     Batches, Damaged, Goal, Partition, Reader, Time, Way, Writer,
@@ -18,6 +19,29 @@ use timely::worker::Worker;
 
 /// A connection was lost.
 pub(crate) struct Lost;
+
+/// Where a worker is with a checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// None is under way.
+    None,
+    /// This worker has asked for one.
+    Sent,
+    /// To be written before anything of this time is expanded.
+    At(Time),
+    /// This worker has written its part; so many are missing, as far as the first worker knows.
+    Saved(Time, usize),
+}
+
+impl Mark {
+    /// What must not be expanded yet.
+    fn time(self) -> Option<Time> {
+        match self {
+            Mark::At(time) | Mark::Saved(time, _) => Some(time),
+            Mark::None | Mark::Sent => None,
+        }
+    }
+}
 
 /// How long a worker sleeps that has nothing to do, unless something arrives.
 const PARK: Duration = Duration::from_millis(20);
@@ -79,8 +103,10 @@ impl<'a> Team<'a> {
         &mut self,
         part: &mut dyn Partition,
         budget: &mut Budget<'_>,
+        mut saving: Option<&mut Saving<'_>>,
     ) -> Result<(), Lost> {
         let port = Port::new(self.worker);
+        let mut mark = Mark::None;
         let mut batches = Batches::new(self.worker.peers());
         let mut outgoing = Vec::new();
         let (mut stopped, mut reported) = (false, Instant::now());
@@ -88,14 +114,29 @@ impl<'a> Team<'a> {
             let mut busy = false;
             for (time, bytes) in port.take() {
                 busy = true;
-                if let Err(Damaged) = part.receive(time, &bytes) {
+                if bytes.is_empty() {
+                    mark = Mark::At(time);
+                } else if let Err(Damaged) = part.receive(time, &bytes) {
                     part.stop(Some(Stop::Fault));
                 }
             }
-            if let Some(time) = part.waits() {
+            if let Some(saving) = &mut saving
+                && !stopped
+            {
+                self.save(&port, part, saving, &mut mark);
+            }
+            let marked = mark.time().filter(|_| !stopped);
+            let next = part.waits().into_iter().chain(marked).min();
+            if let Some(time) = next {
                 port.advance(Some(time));
-                if port.has_arrived(time) {
+                if marked != Some(time) && port.has_arrived(time) {
                     busy = true;
+                    let is_due = saving.as_ref().is_some_and(|saving| saving.is_due());
+                    if is_due && mark == Mark::None {
+                        // Sent once: it comes back to this worker, too.
+                        mark = Mark::Sent;
+                        port.send((0..self.worker.peers()).map(|to| (to, Vec::new())));
+                    }
                     let mut send = |to: usize, bytes: Vec<u8>| outgoing.push((to, bytes));
                     let mut outbox = batches.outbox(&mut send);
                     part.expand(&mut outbox);
@@ -133,6 +174,53 @@ impl<'a> Team<'a> {
         let me = self.me();
         self.progress[me] = part.progress();
         Ok(())
+    }
+
+    /// Writes this worker's part of a checkpoint once nothing is under way, and waits for the others.
+    fn save(
+        &mut self,
+        port: &Port,
+        part: &mut dyn Partition,
+        saving: &mut Saving<'_>,
+        mark: &mut Mark,
+    ) {
+        if let Mark::At(time) = *mark
+            && port.has_arrived(time)
+        {
+            let letter = saving.write(part);
+            match self.leads() {
+                true => saving.note(&letter),
+                false => self.mailbox.send(0, self.pass, About::Saved, letter),
+            }
+            *mark = Mark::Saved(time, self.worker.peers() - 1);
+        }
+        let Mark::Saved(time, missing) = *mark else { return };
+        if !self.leads() {
+            if self.take_letter(About::GoOn).is_some() {
+                *mark = Mark::None;
+            }
+            return;
+        }
+        let mut missing = missing;
+        while missing > 0
+            && let Some((_, letter)) = self.take_letter(About::Saved)
+        {
+            saving.note(&letter);
+            missing -= 1;
+        }
+        *mark = Mark::Saved(time, missing);
+        if missing == 0 {
+            saving.commit(self.worker.peers());
+            self.mailbox.send_all(self.pass, About::GoOn, &[]);
+            *mark = Mark::None;
+        }
+    }
+
+    /// A letter of this kind that is there already.
+    fn take_letter(&mut self, about: About) -> Option<(usize, Vec<u8>)> {
+        let at = self.letters.iter().position(|(_, kind, _)| *kind == about)?;
+        let (from, _, bytes) = self.letters.remove(at)?;
+        Some((from as usize, bytes))
     }
 
     /// How far all are, with the newest of this worker.
@@ -209,9 +297,8 @@ impl<'a> Team<'a> {
     /// The next letter of this kind.
     pub(crate) fn wait_for(&mut self, about: About) -> Result<(usize, Vec<u8>), Lost> {
         loop {
-            let at = self.letters.iter().position(|(_, kind, _)| *kind == about);
-            if let Some((from, _, bytes)) = at.and_then(|at| self.letters.remove(at)) {
-                return Ok((from as usize, bytes));
+            if let Some(letter) = self.take_letter(about) {
+                return Ok(letter);
             }
             self.worker.step_or_park(Some(PARK));
             self.sort_letters(None)?;

@@ -47,7 +47,9 @@ pub(crate) fn run(
     let threads = initialize_from(builders, Box::new(()), move |allocator| {
         let _token = &token;
         let mut alarm = Alarm { lines: &shared, process, is_off: false };
-        let mut worker = Worker::new(WorkerConfig::default(), allocator, None);
+        // Without a clock of its own a worker never sleeps.
+        let clock = Some(std::time::Instant::now());
+        let mut worker = Worker::new(WorkerConfig::default(), allocator, clock);
         body(&mut worker);
         alarm.is_off = true;
     });
