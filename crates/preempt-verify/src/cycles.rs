@@ -41,8 +41,9 @@ pub(crate) fn check(
             let search = |budget: &mut Budget, options| {
                 engine.nested_shared(property, question.stutter, budget, options)
             };
-            let shared: Option<SharedSearch<'_>> =
-                can_share(property, question.scheme).then_some(&search);
+            let can_share =
+                question.request.elsewhere.is_none() && can_share(property, question.scheme);
+            let shared: Option<SharedSearch<'_>> = can_share.then_some(&search);
             Job { system: &product, shared, question }.run()
         }
     };
@@ -179,6 +180,10 @@ impl Job<'_> {
 
     /// The bound that everything can be reached within.
     fn enough(&self) -> Option<u32> {
+        if self.question.request.elsewhere.is_some() {
+            // It takes a search of everything, here.
+            return None;
+        }
         preemptions_to_everywhere(self.system, &mut self.question.control.budget())
     }
 
@@ -196,6 +201,11 @@ impl Job<'_> {
         shared: Option<SharedSearch<'_>>,
     ) -> Finding {
         let memory = self.memory();
+        if let Some(elsewhere) = &self.question.request.elsewhere {
+            return self.with_budget(memory, scheme, |budget, options| {
+                elsewhere.cycles(system, options, budget)
+            });
+        }
         let request = self.question.request;
         let threads = useful_of(request.threads);
         if threads > 1 && matches!(request.storage, Storage::Auto | Storage::Exact) {
@@ -261,7 +271,10 @@ impl Job<'_> {
     /// Looks for a simpler counterexample.
     fn shorten(&self, system: &dyn System, finding: &mut Finding) {
         let control = self.question.control;
+        let elsewhere = &self.question.request.elsewhere;
+        let simplifies = elsewhere.as_ref().is_none_or(|elsewhere| elsewhere.simplifies());
         if !self.question.request.first
+            && simplifies
             && let Some(found) = &finding.counterexample
         {
             control.announce(Event::Found);

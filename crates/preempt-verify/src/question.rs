@@ -46,7 +46,7 @@ impl<'a> Question<'a> {
     /// A question about accepting cycles, as the request wants it answered; the words for a cycle are
     /// up to the caller.
     pub(crate) fn new(property: String, request: &'a Request, control: &'a Control<'a>) -> Self {
-        Question {
+        let mut question = Question {
             property,
             cycle: String::new(),
             kind: ViolationKind::AcceptanceCycle,
@@ -64,7 +64,11 @@ impl<'a> Question<'a> {
             request,
             control,
             endless: None,
+        };
+        if request.elsewhere.is_some() && matches!(question.scheme, Scheme::SourceState(_)) {
+            question.scheme = Scheme::Full;
         }
+        question
     }
 
     /// Every step is to be explored, and the reason is reported.
