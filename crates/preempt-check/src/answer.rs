@@ -80,6 +80,8 @@ pub struct Finding {
     /// For a search of a temporal property or never claim: what it says of assertions. It never says
     /// anything of invalid end states.
     pub assertions: Option<Assertions>,
+    /// The search ended because its reduction left nothing out: it is to be done again without.
+    pub in_vain: bool,
 }
 
 /// What a search of a temporal property or never claim says of assertions.
@@ -127,6 +129,7 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         mut unreached,
         mut notes,
         cut: _,
+        in_vain: _,
         assertions,
     } = finding;
     // A step that was given up is no violation: the search just ended there.

@@ -2,9 +2,14 @@
 
 use crate::budget::{available_memory_beside, threads_that_fit};
 use crate::search::{
-    SAMPLERS, bounded, breadth_first, by_buckets, depth_first, iterative_depth, needs_stack,
-    parallel, simplify, swarm,
+    SAMPLERS, bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
+    needs_stack, parallel, parallel_adaptive, simplify, swarm,
 };
+use crate::store::concurrent::ConcurrentStore;
+use crate::store::concurrent::bitstate::SharedBitstate;
+use crate::store::concurrent::compact::SharedCompact;
+use crate::store::concurrent::exact::SharedExact;
+use crate::store::concurrent::tree::SharedTree;
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{
     Answer, Budget, Compatibility, Finding, Options, Phase, Preemptions, Progress, Reduction,
@@ -180,7 +185,20 @@ impl<'a> Check<'a> {
         if let Some(listener) = self.listener {
             budget = budget.listener(listener);
         }
+        let mut notes = Vec::new();
+        if self.options.storage == Storage::Auto {
+            let longest = longest_of_a_few(system);
+            if longest >= LONG_STATE {
+                self.options.storage = Storage::Tree;
+                notes.push(format!("states of {longest} bytes are kept compressed (tree)"));
+            }
+        }
         let mut finding = search(&self.options, &mut budget);
+        if finding.in_vain {
+            let options = Options { reduction: Reduction::None, ..self.options.clone() };
+            finding = search(&options, &mut budget);
+            finding.notes.push(IN_VAIN.into());
+        }
         if finding.counterexample.is_some() {
             budget.announce(Phase::Simplify);
         }
@@ -188,6 +206,7 @@ impl<'a> Check<'a> {
             let limit = budget.elapsed().max(SIMPLEST_AT_LEAST);
             simplify(&self.options, &mut finding, &mut budget.simplify(limit));
         }
+        finding.notes.extend(notes);
         let mut answer = conclude(system, &self.options.property, finding);
         if memory > available {
             answer.claim.notes.push(format!(
@@ -208,6 +227,11 @@ impl<'a> Check<'a> {
 type Searches<'a> =
     (&'a dyn Fn(&Options, &mut Budget) -> Finding, &'a dyn Fn(&Options, &mut Finding, &mut Budget));
 
+/// How many of so many threads are of use on this machine, and can be had.
+pub fn useful_of(threads: usize) -> usize {
+    threads.clamp(1, useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1))
+}
+
 /// More threads than this only wait for each other. A few more than the machine runs at once do no harm.
 fn useful_threads() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -215,7 +239,15 @@ fn useful_threads() -> usize {
 }
 
 /// So many threads are had on any machine.
-const AT_LEAST_USEFUL: usize = 8;
+const AT_LEAST_USEFUL: usize = 16;
+
+/// States of so many bytes are compressed from the start: most of them is the same in all, and in full a few million would
+/// fill any memory.
+const LONG_STATE: usize = 1 << 12;
+
+/// Said of a reduction that left nothing out.
+const IN_VAIN: &str =
+    "reduction was given up: in the first tens of thousands of states it left next to nothing out";
 
 /// How long the search for the simplest counterexample may take at least; at most it takes as long as
 /// the search that found one.
@@ -290,9 +322,6 @@ fn why_not_parallel(options: &Options) -> Option<&'static str> {
     if options.search == Search::Depth {
         return Some("several threads explore in no particular order, not depth-first");
     }
-    if !matches!(options.storage, Storage::Auto | Storage::Exact) {
-        return Some("several threads share an exact store only");
-    }
     if options.depth.is_some() {
         return Some("several threads explore in no particular order and know no depth");
     }
@@ -316,7 +345,39 @@ fn search_in_parallel<S: System + ?Sized>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let (mut finding, bytes) = parallel(system, options, budget);
+    let limit = budget.memory_limit();
+    let (mut finding, bytes) = match options.storage {
+        Storage::Auto => {
+            let (mut finding, bytes, switched_at) = parallel_adaptive(system, options, budget);
+            finding.notes.extend(switched_at.map(note_compression));
+            (finding, bytes)
+        }
+        Storage::Exact => {
+            let make = |threads| SharedExact::new(limit, threads);
+            in_parallel(system, make, options, budget, |finding, _| finding)
+        }
+        Storage::Tree => {
+            let make = |threads| SharedTree::new(limit, threads);
+            in_parallel(system, make, options, budget, |finding, _| finding)
+        }
+        Storage::Compact => {
+            let make = |threads| SharedCompact::new(limit, threads);
+            in_parallel(system, make, options, budget, |mut finding, store| {
+                finding.coverage = Some(omissions(store.expected_omissions()));
+                weaken(finding)
+            })
+        }
+        Storage::Bitstate { bits, hashes } => {
+            let Some(bits) = field_bits(bits, limit, options) else {
+                return Finding { stop: Some(Stop::Memory), ..Finding::default() };
+            };
+            let make = |_| SharedBitstate::new(bits, hashes, limit);
+            in_parallel(system, make, options, budget, |mut finding, store| {
+                finding.coverage = Some(misses(store.expected_coverage(), store.expected_misses()));
+                weaken(finding)
+            })
+        }
+    };
     let numbers = &mut finding.statistics;
     numbers.seconds = budget.elapsed().as_secs_f64();
     numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
@@ -326,6 +387,21 @@ fn search_in_parallel<S: System + ?Sized>(
         finding.notes.push(note.into());
     }
     finding
+}
+
+/// A parallel search over one kind of store, which `conclude` may ask about what it has lost. Also gives how many bytes it took.
+fn in_parallel<S: System + ?Sized, T: ConcurrentStore>(
+    system: &S,
+    make: impl Fn(usize) -> T,
+    options: &Options,
+    budget: &mut Budget,
+    conclude: impl FnOnce(Finding, &T) -> Finding,
+) -> (Finding, usize) {
+    let (finding, store) = parallel(system, make, options, budget);
+    match store {
+        Some(store) => (conclude(finding, &store), store.bytes()),
+        None => (finding, 0),
+    }
 }
 
 fn search_alone(
@@ -342,10 +418,7 @@ fn search_alone(
             let numbered = options.reduction != Reduction::None || is_bounded(options);
             let mut store = Compact::new(limit, numbered);
             let mut finding = search_with(system, &mut store, options, budget);
-            finding.coverage = Some(format!(
-                "about {:.1e} states are expected to have been taken for others",
-                store.expected_omissions()
-            ));
+            finding.coverage = Some(omissions(store.expected_omissions()));
             weaken(finding)
         }
         // Spin's rules under a bound look states up by their number, which a table of bits has not.
@@ -365,12 +438,34 @@ fn search_alone(
 fn adaptive(limit: usize, search: impl FnOnce(&mut Adaptive) -> Finding) -> Finding {
     let mut store = Adaptive::new(limit);
     let mut finding = search(&mut store);
-    if let Some(states) = store.switched_at() {
-        finding.notes.push(format!(
-            "memory got tight after {states} states: from there on states were kept compressed (tree)"
-        ));
-    }
+    finding.notes.extend(store.switched_at().map(note_compression));
     finding
+}
+
+fn note_compression(states: usize) -> String {
+    format!(
+        "memory got tight after {states} states: from there on states were kept compressed (tree)"
+    )
+}
+
+fn omissions(expected: f64) -> String {
+    format!("about {expected:.1e} states are expected to have been taken for others")
+}
+
+fn misses(coverage: f64, misses: f64) -> String {
+    format!(
+        "expected coverage {:.4} % at best, about {misses:.0} states missed and with them all that only they lead to",
+        100.0 * coverage
+    )
+}
+
+/// How large a field of bits is, as log2; `None` if memory does not allow what was asked for.
+fn field_bits(bits: Option<u32>, limit: usize, options: &Options) -> Option<u32> {
+    // Half of the memory is left to the stack.
+    let field = limit / 2;
+    let field = if options.memory.is_some() { field } else { field.min(1 << 30) };
+    let bits = bits.unwrap_or(Bitstate::bits_for(field));
+    (bits <= Bitstate::bits_for(limit)).then_some(bits)
 }
 
 /// A search with a store that keeps a few bits of each state.
@@ -380,20 +475,12 @@ fn in_bits(
     options: &Options,
     search: impl FnOnce(&mut Bitstate) -> Finding,
 ) -> Finding {
-    // Half of the memory is left to the stack.
-    let field = limit / 2;
-    let field = if options.memory.is_some() { field } else { field.min(1 << 30) };
-    let bits = bits.unwrap_or(Bitstate::bits_for(field));
-    if bits > Bitstate::bits_for(limit) {
+    let Some(bits) = field_bits(bits, limit, options) else {
         return Finding { stop: Some(Stop::Memory), ..Finding::default() };
-    }
+    };
     let mut store = Bitstate::new(bits, hashes);
     let mut finding = search(&mut store);
-    finding.coverage = Some(format!(
-        "expected coverage {:.4} % at best, about {:.0} states missed and with them all that only they lead to",
-        100.0 * store.expected_coverage(),
-        store.expected_misses()
-    ));
+    finding.coverage = Some(misses(store.expected_coverage(), store.expected_misses()));
     weaken(finding)
 }
 

@@ -1,5 +1,5 @@
 //! Random models have the same verdict, and where it is defined the same counts, by whichever engine:
-//! machine code or interpreter, every store, both orders, one and two threads, with and without
+//! machine code or interpreter, every store, both orders, one to four threads, with and without
 //! reduction; and by real Spin where it is installed.
 //!
 //! `PREEMPT_RANDOM_MODELS` sets how many models are made, `PREEMPT_RANDOM_SEED` the first seed, and
@@ -60,8 +60,17 @@ fn ways() -> Vec<(String, Options)> {
                 ways.push((format!("{reduction:?} {search:?} {storage:?}"), options));
             }
         }
-        let options = Options { reduction, threads: 2, ..plain.clone() };
-        ways.push((format!("{reduction:?} two threads"), options));
+        for (threads, storage) in [
+            (2, Storage::Auto),
+            (4, Storage::Exact),
+            (2, Storage::Tree),
+            (4, Storage::Tree),
+            (3, Storage::Compact),
+            (4, BITSTATE),
+        ] {
+            let options = Options { reduction, threads, storage, ..plain.clone() };
+            ways.push((format!("{reduction:?} {threads} threads, {storage:?}"), options));
+        }
     }
     ways
 }

@@ -37,6 +37,6 @@ pub use system::{Label, System};
 pub use trace::{Change, Position, ReadsFrom, Trace, TraceStep};
 pub use value::Value;
 pub use verdict::{
-    BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
+    BoundRow, Claim, Contention, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
     ViolationKind,
 };

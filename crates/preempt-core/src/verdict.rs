@@ -232,6 +232,29 @@ pub struct Statistics {
     pub per_bound: Vec<BoundRow>,
     /// How many statements each process type has; empty where it was not recorded which were reached.
     pub statements: Vec<(String, u64)>,
+    /// What threads did that others may have had to wait for; `None` where one thread searched alone, or where they share
+    /// nothing but messages.
+    pub contention: Option<Contention>,
+}
+
+/// What threads of a search did that others may have had to wait for: counts, since times depend on the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Contention {
+    /// Locks taken, by which one thread excludes others.
+    pub locks: u64,
+    /// Exchanges that failed because another thread was faster.
+    pub failed_swaps: u64,
+    /// Bytes written to memory that other threads write to as well.
+    pub shared_bytes: u64,
+}
+
+impl Contention {
+    /// Adds what another thread did.
+    pub fn add(&mut self, other: Contention) {
+        self.locks += other.locks;
+        self.failed_swaps += other.failed_swaps;
+        self.shared_bytes += other.shared_bytes;
+    }
 }
 
 /// How the sentence begins of a claim that nothing could have refuted.

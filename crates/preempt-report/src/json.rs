@@ -5,8 +5,8 @@
 //! a version; none is renamed or removed.
 
 use preempt_core::{
-    BoundRow, Change, Claim, Position, Stop, Switch, Trace, TraceStep, Unreached, Value, Verdict,
-    Violation,
+    BoundRow, Change, Claim, Contention, Position, Stop, Switch, Trace, TraceStep, Unreached,
+    Value, Verdict, Violation,
 };
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +93,8 @@ struct ReportJson<'a> {
     search_seconds: f64,
     compile_seconds: f64,
     per_bound: Vec<BoundJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contention: Option<ContentionJson>,
     unreached: Vec<UnreachedJson<'a>>,
     notes: &'a [String],
     violation: Option<ViolationJson<'a>>,
@@ -131,10 +133,25 @@ impl<'a> ReportJson<'a> {
             search_seconds: finite(s.search_seconds),
             compile_seconds: finite(s.compile_seconds),
             per_bound: s.per_bound.iter().map(BoundJson::new).collect(),
+            contention: s.contention.map(ContentionJson::new),
             unreached: claim.unreached.iter().map(UnreachedJson::new).collect(),
             notes: &claim.notes,
             violation: claim.violation.as_ref().map(ViolationJson::new),
         }
+    }
+}
+
+#[derive(Serialize)]
+struct ContentionJson {
+    locks: u64,
+    failed_swaps: u64,
+    shared_bytes: u64,
+}
+
+impl ContentionJson {
+    fn new(counted: Contention) -> Self {
+        let Contention { locks, failed_swaps, shared_bytes } = counted;
+        ContentionJson { locks, failed_swaps, shared_bytes }
     }
 }
 

@@ -5,10 +5,11 @@ use crate::engine::Engine;
 use crate::question::Question;
 use crate::{Error, Event, assertions, endless};
 use preempt_check::property::{Endless, Fair, Product, Property, Watched, WithinBound};
+use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::{Compact, Exact, Store, Tree};
-use preempt_check::{Budget, Finding, Preemptions, Storage, available_memory, conclude};
+use preempt_check::{Budget, Finding, Preemptions, Storage, available_memory, conclude, useful_of};
 use preempt_core::{
     BoundRow, Claim, Label, Locality, ProcessId, Step, System, Verdict, ViolationKind,
 };
@@ -17,6 +18,9 @@ use std::time::Duration;
 /// How infinite executions are reduced within a bound.
 const LOCAL_ONLY: &str =
     "reduction: strictly local steps are taken alone (a property observes the others)";
+
+/// Why several threads were of no use.
+const ALONE: &str = "one thread was used: several look for infinite executions over an exact store only, up to the first violation, without a limit of depth, and where all expressions have values";
 
 /// The least time that the search for a shorter counterexample gets.
 const SHORTEN: Duration = Duration::from_secs(10);
@@ -86,6 +90,9 @@ pub(crate) fn check_if_evaluable(
         engine.nested_shared(normal, question.stutter, budget, options)
     });
     let Some(mut finding) = found else { return Ok(None) };
+    if request.threads > 1 {
+        finding.notes.push(ALONE.into());
+    }
     job.shorten(&product, &mut finding);
     match assertions::complete(engine, reference, question, &mut finding)? {
         Some(violated) => Ok(Some(violated)),
@@ -189,6 +196,37 @@ impl Job<'_> {
         shared: Option<SharedSearch<'_>>,
     ) -> Finding {
         let memory = self.memory();
+        let request = self.question.request;
+        let threads = useful_of(request.threads);
+        if threads > 1 && matches!(request.storage, Storage::Auto | Storage::Exact) {
+            let found = self.with_budget(memory, scheme, |budget, options| {
+                nested_concurrent(system, threads, budget, options)
+            });
+            if let Some(mut finding) = found {
+                if threads < request.threads {
+                    finding.notes.push(format!(
+                        "{threads} of {} threads were used: more are of no use on this machine",
+                        request.threads
+                    ));
+                }
+                return finding;
+            }
+        }
+        let mut finding = self.find_alone(system, scheme, shared, memory);
+        if request.threads > 1 {
+            finding.notes.push(ALONE.into());
+        }
+        finding
+    }
+
+    /// The same by one thread.
+    fn find_alone(
+        &self,
+        system: &dyn System,
+        scheme: Scheme,
+        shared: Option<SharedSearch<'_>>,
+        memory: usize,
+    ) -> Finding {
         match self.question.request.storage {
             Storage::Tree => self.nested(system, scheme, &mut Tree::new(memory)),
             Storage::Compact => {

@@ -46,7 +46,7 @@ impl<'a> Question<'a> {
     /// A question about accepting cycles, as the request wants it answered; the words for a cycle are
     /// up to the caller.
     pub(crate) fn new(property: String, request: &'a Request, control: &'a Control<'a>) -> Self {
-        let mut question = Question {
+        Question {
             property,
             cycle: String::new(),
             kind: ViolationKind::AcceptanceCycle,
@@ -64,12 +64,7 @@ impl<'a> Question<'a> {
             request,
             control,
             endless: None,
-        };
-        if request.threads > 1 {
-            let note = "one thread was used: infinite executions are looked for depth-first";
-            question.notes.push(note.into());
         }
-        question
     }
 
     /// Every step is to be explored, and the reason is reported.

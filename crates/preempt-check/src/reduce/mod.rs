@@ -12,13 +12,15 @@
 //! 2. the stubborn sets grown from one process each.
 //!
 //! A [`Selector`] chooses among steps that were listed; a [`Reducer`] makes the successors of a
-//! selection without listing more steps than it needs. Both choose alike.
+//! selection without listing more steps than it needs. Both choose alike. [`Gain`] says when to give up.
 
 mod ahead;
+mod gain;
 mod reducer;
 mod selector;
 mod stubborn;
 
 pub(crate) use ahead::{Ahead, Learned, Signalled};
+pub(crate) use gain::{Gain, LOOK, is_too_little, may_be_dropped};
 pub(crate) use reducer::{Pick, Reducer};
 pub(crate) use selector::{EVERYTHING, Selector};

@@ -21,14 +21,14 @@ pub(crate) mod sampling;
 pub(crate) mod shared;
 
 pub use bounded::simplest::{Simplest, simplest};
-pub use cycles::{lasso, nested, nested_shared};
-pub use sampling::{SAMPLERS, Sampler};
+pub use cycles::{concurrent, lasso, nested, nested_shared};
+pub use sampling::SAMPLERS;
 
 pub(crate) use bounded::simplest::simplify;
 pub(crate) use preemption_bound::{bounded, by_buckets, needs_stack};
 pub(crate) use safety::breadth_first::breadth_first;
-pub(crate) use safety::depth_first::depth_first;
-pub(crate) use safety::parallel::parallel;
+pub(crate) use safety::depth_first::{depth_first, longest_of_a_few};
+pub(crate) use safety::parallel::{parallel, parallel_adaptive};
 pub(crate) use safety::state_access::StateAccess;
 pub(crate) use sampling::depth_bounded::iterative_depth;
 pub(crate) use sampling::swarm::swarm;

@@ -60,7 +60,7 @@ impl Bitstate {
 
 /// Calls `visit` with the word and the bit in it of every bit that a state sets in its line.
 #[inline(always)]
-fn bits_of(hash: u64, hashes: u32, mut visit: impl FnMut(usize, u64)) {
+pub(super) fn bits_of(hash: u64, hashes: u32, mut visit: impl FnMut(usize, u64)) {
     // The line was chosen by the high bits of the hash: mix before using the rest.
     let mut bits = (hash ^ hash >> 32).wrapping_mul(0x9fb2_1c65_1e98_df25);
     bits ^= bits >> 28;

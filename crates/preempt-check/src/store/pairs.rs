@@ -87,7 +87,8 @@ struct Recent<T> {
 /// Recent keys are so many, depending on how many keys there are.
 const LEAST_RECENT: usize = 1 << 8;
 const MOST_RECENT: usize = 1 << 14;
-const LINE: usize = 16;
+/// Entries of a line.
+pub(super) const LINE: usize = 16;
 /// Lines behind the last that keys hash to, so that looking on need not wrap around.
 const MARGIN: usize = 1 << 6;
 const FIRST_LINES: usize = 1 << 7;
@@ -287,7 +288,7 @@ impl<K: Keys> Numbered<K> {
 /// Which of the numbers, shifted right, are `wanted`, as bits.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn lanes_equal(line: &[u32; LINE], shift: u32, wanted: u32) -> u32 {
+pub(super) fn lanes_equal(line: &[u32; LINE], shift: u32, wanted: u32) -> u32 {
     use std::arch::x86_64::{
         __m128i, _mm_cmpeq_epi32, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_movemask_epi8,
         _mm_packs_epi16, _mm_packs_epi32, _mm_set1_epi32, _mm_srl_epi32,
@@ -307,7 +308,7 @@ fn lanes_equal(line: &[u32; LINE], shift: u32, wanted: u32) -> u32 {
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-fn lanes_equal(line: &[u32; LINE], shift: u32, wanted: u32) -> u32 {
+pub(super) fn lanes_equal(line: &[u32; LINE], shift: u32, wanted: u32) -> u32 {
     let bit = |(at, entry): (usize, &u32)| u32::from(entry >> shift == wanted) << at;
     line.iter().enumerate().map(bit).sum()
 }

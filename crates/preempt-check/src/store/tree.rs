@@ -13,10 +13,11 @@
 //! Invariant: with the length of a state its shape is known, so the root number determines the
 //! bytes. Roots of different lengths are kept apart by a class, stored only once lengths differ.
 
+use super::nodes::{self, AddNodes, Nodes, pair_key, push_words, root_key};
 use super::packed::Packed;
 use super::pairs::{self, Keys, Numbered, Pairs};
-use super::quads::{self, Quads};
-use super::tree_shape::{LONG, word_count, words_before};
+use super::quads::{self, Quad, Quads};
+use super::tree_shape::{LONG, word_count};
 use super::unfolded::Unfolded;
 use super::{Inserted, Pending, StateId, Store, StoreFull};
 
@@ -24,9 +25,7 @@ use super::{Inserted, Pending, StateId, Store, StoreFull};
 #[derive(Debug)]
 pub struct Tree {
     roots: Pairs,
-    leaves: Numbered<Quads>,
-    /// Pairs of numbers of quads or pairs.
-    inner: Pairs,
+    parts: Parts,
     /// The lengths that occur; a class is an index into it.
     lengths: Vec<usize>,
     longest: usize,
@@ -39,13 +38,66 @@ pub struct Tree {
     parent: Unfolded,
 }
 
+/// What the states are made of.
+#[derive(Debug)]
+struct Parts {
+    leaves: Numbered<Quads>,
+    /// Pairs of numbers of quads or pairs.
+    inner: Pairs,
+    /// The memory of both.
+    limit: usize,
+}
+
+impl Parts {
+    fn bytes(&self) -> usize {
+        self.leaves.bytes() + self.inner.bytes()
+    }
+}
+
+impl Nodes for Parts {
+    #[inline(always)]
+    fn quad(&self, number: u32) -> Quad {
+        self.leaves.key(number)
+    }
+
+    #[inline(always)]
+    fn pair(&self, number: u32) -> u64 {
+        self.inner.key(number)
+    }
+}
+
+impl AddNodes for Parts {
+    #[inline(always)]
+    fn number_quad(&mut self, hash: u64, quad: Quad) -> Result<u32, StoreFull> {
+        let (limit, inner) = (self.limit, &self.inner);
+        let room = |leaves: &Numbered<Quads>| limit.saturating_sub(leaves.bytes() + inner.bytes());
+        self.leaves.number(hash, quad, room)
+    }
+
+    #[inline(always)]
+    fn number_pair(&mut self, hash: u64, pair: u64) -> Result<u32, StoreFull> {
+        let (limit, leaves) = (self.limit, &self.leaves);
+        let room = |inner: &Pairs| limit.saturating_sub(leaves.bytes() + inner.bytes());
+        self.inner.number(hash, pair, room)
+    }
+
+    #[inline(always)]
+    fn prefetch_quad(&self, hash: u64) {
+        self.leaves.prefetch(hash);
+    }
+
+    #[inline(always)]
+    fn prefetch_pair(&self, hash: u64) {
+        self.inner.prefetch(hash);
+    }
+}
+
 impl Tree {
     /// A store that may use `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Tree {
             roots: Pairs::new(),
-            leaves: Numbered::new(),
-            inner: Pairs::new(),
+            parts: Parts { leaves: Numbered::new(), inner: Pairs::new(), limit },
             lengths: Vec::new(),
             longest: 0,
             classes: None,
@@ -90,7 +142,9 @@ impl Tree {
         for pending in batch.iter() {
             push_words(&bytes[pending.start..pending.end], stride, &mut words);
         }
-        let result = self.combine(&mut words, &mut hashes, stride, batch.len()).and_then(|()| {
+        self.divide_memory();
+        let folded = nodes::fold(&mut self.parts, &mut words, &mut hashes, stride, batch.len());
+        let result = folded.and_then(|()| {
             for at in 0..batch.len() {
                 let hash = root_hash(root_key(&words[at * stride..]), class);
                 hashes[at] = hash;
@@ -110,71 +164,16 @@ impl Tree {
         result
     }
 
-    /// Replaces words by numbers of pairs, until two are left at the start of each stride.
-    fn combine(
-        &mut self,
-        words: &mut [u32],
-        hashes: &mut Vec<u64>,
-        stride: usize,
-        states: usize,
-    ) -> Result<(), StoreFull> {
-        hashes.clear();
-        hashes.resize(states * stride / 4, 0);
-        let mut size = stride / 4;
-        for (quad, hash) in words.as_chunks::<4>().0.iter().zip(&mut *hashes) {
-            *hash = Quads::hash(quads::quad(quad));
-            self.leaves.prefetch(*hash);
-        }
-        for (state, hashes) in hashes.chunks_exact(size).take(states).enumerate() {
-            let start = state * stride;
-            for (at, hash) in hashes.iter().enumerate() {
-                let from = start + 4 * at;
-                let [a, b, c, d] = words[from..from + 4] else { unreachable!("four words") };
-                words[start + at] = self.leaf(*hash, quads::quad(&[a, b, c, d]))?;
-            }
-        }
-        while size > 2 {
-            let pairs = size / 2;
-            for (state, hashes) in hashes.chunks_exact_mut(pairs).take(states).enumerate() {
-                let words = &words[state * stride..];
-                for (pair, hash) in hashes.iter_mut().enumerate() {
-                    *hash = pairs::hash(pair_key(words[2 * pair], words[2 * pair + 1]));
-                    self.inner.prefetch(*hash);
-                }
-            }
-            for state in 0..states {
-                let start = state * stride;
-                for pair in 0..pairs {
-                    let key = pair_key(words[start + 2 * pair], words[start + 2 * pair + 1]);
-                    words[start + pair] = self.node(hashes[state * pairs + pair], key)?;
-                }
-                if size % 2 == 1 {
-                    words[start + pairs] = words[start + size - 1];
-                }
-            }
-            size = size.div_ceil(2);
-        }
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn leaf(&mut self, hash: u64, quad: quads::Quad) -> Result<u32, StoreFull> {
-        let fixed = || self.roots.bytes() + self.inner.bytes() + class_bytes(&self.classes);
-        let limit = self.limit;
-        self.leaves.number(hash, quad, |leaves| limit.saturating_sub(fixed() + leaves.bytes()))
-    }
-
-    #[inline(always)]
-    fn node(&mut self, hash: u64, key: u64) -> Result<u32, StoreFull> {
-        let fixed = || self.roots.bytes() + self.leaves.bytes() + class_bytes(&self.classes);
-        let limit = self.limit;
-        self.inner.number(hash, key, |inner| limit.saturating_sub(fixed() + inner.bytes()))
+    /// Leaves to the parts what the roots have not taken.
+    fn divide_memory(&mut self) {
+        self.parts.limit =
+            self.limit.saturating_sub(self.roots.bytes() + class_bytes(&self.classes));
     }
 
     fn unfold(&mut self, id: StateId) {
         if self.parent.id != Some(id) {
             let length = self.length_of(id);
-            self.parent.unfold(id, self.roots.key(id.0), length, (&self.leaves, &self.inner));
+            self.parent.unfold(id, self.roots.key(id.0), length, &self.parts);
         }
     }
 
@@ -225,16 +224,6 @@ impl Tree {
     }
 }
 
-#[inline(always)]
-fn pair_key(left: u32, right: u32) -> u64 {
-    u64::from(left) << 32 | u64::from(right)
-}
-
-#[inline(always)]
-fn root_key(words: &[u32]) -> u64 {
-    pair_key(words[0], words[1])
-}
-
 fn class_bytes(classes: &Option<Packed>) -> usize {
     classes.as_ref().map_or(0, Packed::bytes)
 }
@@ -243,21 +232,6 @@ fn class_bytes(classes: &Option<Packed>) -> usize {
 #[inline(always)]
 fn root_hash(key: u64, _class: usize) -> u64 {
     pairs::hash(key)
-}
-
-/// Appends a state as words, with zeroes before and behind to make `stride` words.
-#[inline(always)]
-fn push_words(state: &[u8], stride: usize, out: &mut Vec<u32>) {
-    let end = out.len() + stride;
-    out.extend((0..words_before(state.len())).map(|_| 0));
-    let (chunks, rest) = state.as_chunks::<4>();
-    out.extend(chunks.iter().map(|chunk| u32::from_le_bytes(*chunk)));
-    if !rest.is_empty() {
-        let mut last = [0; 4];
-        last[..rest.len()].copy_from_slice(rest);
-        out.push(u32::from_le_bytes(last));
-    }
-    out.resize(end, 0);
 }
 
 impl Store for Tree {
@@ -277,9 +251,8 @@ impl Store for Tree {
             return Ok(());
         }
         self.unfold(parent);
-        let room = self.room();
-        let nodes = (&mut self.leaves, &mut self.inner);
-        self.parent.find_roots(bytes, batch, nodes, room)?;
+        self.divide_memory();
+        self.parent.find_roots(bytes, batch, &mut self.parts)?;
         for pending in batch {
             self.prefetch(pending.hash);
         }
@@ -317,12 +290,12 @@ impl Store for Tree {
         for at in 0..size {
             let [a, b, c, d] = words[4 * at..4 * at + 4] else { return None };
             let quad = quads::quad(&[a, b, c, d]);
-            words[at] = self.leaves.find(Quads::hash(quad), quad, |_| true).ok()?;
+            words[at] = self.parts.leaves.find(Quads::hash(quad), quad, |_| true).ok()?;
         }
         while size > 2 {
             for pair in 0..size / 2 {
                 let key = pair_key(words[2 * pair], words[2 * pair + 1]);
-                words[pair] = self.inner.find(pairs::hash(key), key, |_| true).ok()?;
+                words[pair] = self.parts.inner.find(pairs::hash(key), key, |_| true).ok()?;
             }
             if size % 2 == 1 {
                 words[size / 2] = words[size - 1];
@@ -349,34 +322,7 @@ impl Store for Tree {
 
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
         let length = self.length_of(id);
-        // The words of each level are written over those of the level above, from the end.
-        let mut words = vec![0; word_count(length)];
-        let quads = words.len() / 4;
-        let mut sizes = vec![quads];
-        while let Some(&size) = sizes.last()
-            && size > 2
-        {
-            sizes.push(size.div_ceil(2));
-        }
-        let root = self.roots.key(id.0);
-        (words[0], words[1]) = ((root >> 32) as u32, root as u32);
-        for &size in sizes.iter().rev().skip(1) {
-            if size % 2 == 1 {
-                words[size - 1] = words[size / 2];
-            }
-            for pair in (0..size / 2).rev() {
-                let key = self.inner.key(words[pair]);
-                (words[2 * pair], words[2 * pair + 1]) = ((key >> 32) as u32, key as u32);
-            }
-        }
-        for at in (0..quads).rev() {
-            let quad = quads::words(self.leaves.key(words[at]));
-            words[4 * at..4 * at + 4].copy_from_slice(&quad);
-        }
-        out.clear();
-        let words = &words[words_before(length)..];
-        out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        out.truncate(length);
+        nodes::unfold(&self.parts, self.roots.key(id.0), length, out);
         true
     }
 
@@ -395,7 +341,7 @@ impl Store for Tree {
     }
 
     fn bytes(&self) -> usize {
-        self.roots.bytes() + self.leaves.bytes() + self.inner.bytes() + class_bytes(&self.classes)
+        self.roots.bytes() + self.parts.bytes() + class_bytes(&self.classes)
     }
 
     fn set_limit(&mut self, bytes: usize) {

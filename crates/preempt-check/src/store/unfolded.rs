@@ -7,7 +7,8 @@
 //!
 //! Invariant: between calls the levels are those of the state `id`.
 
-use super::pairs::{self, Keys, Numbered, Pairs};
+use super::nodes::{AddNodes, Nodes, pair_key};
+use super::pairs::{self, Keys};
 use super::quads::{self, Quad, Quads};
 use super::tree_shape::{word_count, words_before};
 use super::{Pending, StateId, StoreFull};
@@ -40,15 +41,8 @@ struct Change {
 }
 
 impl Unfolded {
-    /// Takes apart the state with this root, of `length` bytes. `nodes` are the quads, and the
-    /// pairs.
-    pub(crate) fn unfold(
-        &mut self,
-        id: StateId,
-        root: u64,
-        length: usize,
-        nodes: (&Numbered<Quads>, &Pairs),
-    ) {
+    /// Takes apart the state with this root, of `length` bytes.
+    pub(crate) fn unfold(&mut self, id: StateId, root: u64, length: usize, nodes: &impl Nodes) {
         let is_new = self.length != length || self.levels.is_empty() || self.id.is_none();
         self.id = None;
         if is_new {
@@ -64,7 +58,6 @@ impl Unfolded {
                 self.open.push(side as u32);
             }
         }
-        let (leaves, inner) = nodes;
         for level in (2..self.levels.len()).rev() {
             let (start, size) = self.levels[level - 1];
             let (lower, upper) = self.words.split_at_mut(self.levels[level].0);
@@ -80,7 +73,7 @@ impl Unfolded {
                     }
                 };
                 if first + 1 < size {
-                    let key = inner.key(number);
+                    let key = nodes.pair(number);
                     set(first, (key >> 32) as u32);
                     set(first + 1, key as u32);
                 } else {
@@ -91,7 +84,7 @@ impl Unfolded {
         }
         let (words, upper) = self.words.split_at_mut(self.levels[1].0);
         for &at in &self.open {
-            let quad = quads::words(leaves.key(upper[at as usize]));
+            let quad = quads::words(nodes.quad(upper[at as usize]));
             words[4 * at as usize..4 * at as usize + 4].copy_from_slice(&quad);
         }
         self.id = Some(id);
@@ -132,35 +125,25 @@ impl Unfolded {
         &mut self,
         bytes: &[u8],
         batch: &mut [Pending],
-        (leaves, inner): (&mut Numbered<Quads>, &mut Pairs),
-        room: usize,
+        nodes: &mut impl AddNodes,
     ) -> Result<(), StoreFull> {
         let Some(&(top, _)) = self.levels.last() else { return Ok(()) };
         let own = pair_key(self.words[top], self.words[top + 1]);
         self.changes.clear();
-        let before = leaves.bytes() + inner.bytes();
         let begins_here = words_before(self.length) == 0;
         for (successor, pending) in batch.iter_mut().enumerate() {
             let state = &bytes[pending.start..pending.end];
             if state.len() == self.length && begins_here {
-                let elsewhere = inner.bytes();
                 self.find_changes(successor as u32, state, |quad| {
-                    leaves.number(Quads::hash(quad), quad, |leaves| {
-                        room.saturating_sub((leaves.bytes() + elsewhere).saturating_sub(before))
-                    })
+                    nodes.number_quad(Quads::hash(quad), quad)
                 })?;
                 pending.hash = own << 1 | 1;
             } else {
                 pending.hash = 0;
             }
         }
-        let elsewhere = leaves.bytes();
         for level in 1..self.levels.len() - 1 {
-            self.pair_up(level, |key| {
-                inner.number(pairs::hash(key), key, |inner| {
-                    room.saturating_sub((inner.bytes() + elsewhere).saturating_sub(before))
-                })
-            })?;
+            self.pair_up(level, |key| nodes.number_pair(pairs::hash(key), key))?;
             std::mem::swap(&mut self.changes, &mut self.above);
         }
         for change in &self.changes {
@@ -237,9 +220,4 @@ impl Unfolded {
             }
         }
     }
-}
-
-#[inline(always)]
-fn pair_key(left: u32, right: u32) -> u64 {
-    u64::from(left) << 32 | u64::from(right)
 }

@@ -477,6 +477,7 @@ pub(crate) fn within_bound() -> Claim {
                 BoundRow { stale: None, bound: 2, states: 142, transitions: 251, errors: 0 },
             ],
             statements: Vec::new(),
+            contention: None,
         },
         unreached: vec![
             Unreached {

@@ -10,7 +10,7 @@
 use super::in_place::InPlace;
 use super::state_access::{Copies, StateAccess};
 use super::window::{Frame, Window};
-use crate::reduce::{Pick, Reducer};
+use crate::reduce::{Gain, Pick, Reducer};
 use crate::search::shared::statistics::Counters;
 use crate::store::{Exact, Inserted, StateId, Store, StoreFull, pages};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
@@ -50,7 +50,7 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
 }
 
 /// How long states are, as far as one path shows: they may grow.
-fn longest_of_a_few<S: System + ?Sized>(system: &S) -> usize {
+pub(crate) fn longest_of_a_few<S: System + ?Sized>(system: &S) -> usize {
     let (mut state, mut enabled, mut longest) = (Vec::new(), Enabled::new(), 0);
     if matches!(system.initial(&mut state), Outcome::Broken(_)) {
         return 0;
@@ -83,13 +83,18 @@ fn explore<S: System + ?Sized, T: Store, A: StateAccess>(
         window: Window::new(window),
         on_stack: Vec::new(),
         reducer: Reducer::new(options),
+        gain: Gain::new(options),
         long_sequences: Exact::new(budget.memory_limit() / 8),
         sequence_steps: 0,
     };
-    if let Err(Ended(stop)) = search.explore(budget) {
-        search.counters.stop = stop.or(search.counters.stop);
+    let mut in_vain = false;
+    match search.explore(budget) {
+        Ok(()) => {}
+        Err(Ended::Early(stop)) => search.counters.stop = stop.or(search.counters.stop),
+        Err(Ended::InVain) => in_vain = true,
     }
-    search.counters.finish(system, search.store.len() as u64)
+    let finding = search.counters.finish(system, search.store.len() as u64);
+    Finding { in_vain, ..finding }
 }
 
 struct DepthFirst<'a, S: ?Sized, T, A> {
@@ -102,18 +107,24 @@ struct DepthFirst<'a, S: ?Sized, T, A> {
     /// One bit per stored state; unused without reduction.
     on_stack: Vec<u64>,
     reducer: Reducer,
+    gain: Gain,
     /// States inside very long indivisible sequences, which might never end.
     long_sequences: Exact,
     /// Steps inside sequences since the last stored state.
     sequence_steps: u32,
 }
 
-/// Ends the search: for a reason, or because enough errors were found.
-struct Ended(Option<Stop>);
+/// Ends the search.
+enum Ended {
+    /// For a reason, or because enough errors were found.
+    Early(Option<Stop>),
+    /// Reduction leaves nothing out.
+    InVain,
+}
 
 impl From<StoreFull> for Ended {
     fn from(_: StoreFull) -> Self {
-        Ended(Some(Stop::Memory))
+        Ended::Early(Some(Stop::Memory))
     }
 }
 
@@ -128,7 +139,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         {
             let system = self.system;
             if self.counters.error(|| Counterexample::from_fault(system, Vec::new(), fault)) {
-                return Err(Ended(None));
+                return Err(Ended::Early(None));
             }
         }
         if matches!(outcome, Outcome::Broken(_)) {
@@ -193,7 +204,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                 ..Progress::default()
             });
             if poll.is_some() {
-                return Err(Ended(poll));
+                return Err(Ended::Early(poll));
             }
         }
         Ok(())
@@ -265,6 +276,12 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
             }
             if self.reducer.reduces() {
                 self.mark(id, true);
+                if pick != Pick::Everything {
+                    self.gain.count();
+                }
+                if self.gain.is_none(self.store.len()) {
+                    return Err(Ended::InVain);
+                }
             }
         }
         let in_one_go = self.window.states.runs_sequences(start as usize);
@@ -325,6 +342,9 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
             self.window.recall(&self.frames, top);
             let tried = Some(frame.pick);
             let pick = self.reducer.expand(self.system, tried, &mut self.window.states);
+            if pick == Pick::Everything {
+                self.gain.uncount();
+            }
             let count = self.window.states.headers().len() as u32 - frame.start;
             let in_one_go = self.window.states.runs_sequences(frame.start as usize);
             self.frames[top] = Frame { pick, count, next: 0, in_one_go, ..frame };
@@ -405,7 +425,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         let steps = if self.counters.first.is_none() { self.path() } else { Vec::new() };
         let system = self.system;
         match self.counters.error(|| Counterexample::from_fault(system, steps, fault)) {
-            true => Err(Ended(None)),
+            true => Err(Ended::Early(None)),
             false => Ok(()),
         }
     }
@@ -417,7 +437,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         }
         let steps = if self.counters.first.is_none() { self.path() } else { Vec::new() };
         match self.counters.error(|| Counterexample::invalid_end(steps)) {
-            true => Err(Ended(None)),
+            true => Err(Ended::Early(None)),
             false => Ok(()),
         }
     }

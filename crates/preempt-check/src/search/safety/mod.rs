@@ -5,7 +5,7 @@
 //! 3. `window.rs`: the successors that its frames have yet to visit, in bounded memory.
 //! 4. `state_access.rs`: what a frame keeps of them: whole copies, or
 //! 5. `in_place.rs`: differences to one state that is changed and changed back.
-//! 6. `parallel.rs`: several threads over one shared store, in no particular order.
+//! 6. `parallel/`: several threads over one shared store, in no particular order.
 //!
 //! Invariant of the family: a state is expanded at most once, and a search that ended without a stop has
 //! expanded (or may skip, by its reduction) every reachable one.

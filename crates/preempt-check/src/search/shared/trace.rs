@@ -65,20 +65,32 @@ pub(crate) fn along_links<S: System + ?Sized, T: Store>(
     }
     sequence.pop();
     sequence.reverse();
+    let agrees = |at: usize, state: &[u8]| links.agrees(sequence[at], store.hash(state));
+    along(system, sequence.len(), agrees, tail)
+}
+
+/// The steps from the initial state over `count` states, followed by `tail`, where `agrees` says whether a state can be the one
+/// with some number on the way. `None` if the store confused states on the way.
+pub(crate) fn along<S: System + ?Sized>(
+    system: &S,
+    count: usize,
+    agrees: impl Fn(usize, &[u8]) -> bool,
+    tail: &[Step],
+) -> Option<Vec<Step>> {
     let mut initial = Vec::new();
     system.initial(&mut initial);
-    // Several states can have the tag of a link: try one after the other.
+    // Several states can agree: try one after the other.
     let mut open = vec![(0, Vec::new(), initial)];
     while let Some((depth, steps, mut state)) = open.pop() {
-        let Some(&next) = sequence.get(depth) else {
+        if depth == count {
             let steps: Vec<Step> = [steps.as_slice(), tail].concat();
             if preempt_core::replay(system, &steps).is_ok() {
                 return Some(steps);
             }
             continue;
-        };
-        let agrees = |bytes: &[u8]| links.agrees(next, store.hash(bytes));
-        let mut seeker = Seeker { wanted: agrees, found: Vec::new() };
+        }
+        let wanted = |bytes: &[u8]| agrees(depth, bytes);
+        let mut seeker = Seeker { wanted, found: Vec::new() };
         Expander::new().expand(system, &mut state, &mut seeker).ok()?;
         for (path, bytes) in seeker.found {
             open.push((depth + 1, [steps.as_slice(), &path].concat(), bytes));

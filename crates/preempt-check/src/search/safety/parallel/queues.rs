@@ -1,0 +1,143 @@
+//! States that wait to be expanded, in chunks, one queue per thread.
+//!
+//! Invariant: a queue that says it is empty has nothing that its owner put there before it last looked.
+
+use crate::store::concurrent::Place;
+use preempt_core::Contention;
+use preempt_core::engine::SleepSet;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A state that is not expanded yet, and who sleeps in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub(super) place: Place,
+    pub(super) sleep_set: SleepSet,
+}
+
+/// States that are expanded together.
+#[derive(Default, Debug)]
+pub(super) struct Chunk {
+    pub(super) waiting: Vec<Waiting>,
+    /// Their bytes and where they end, if the store does not keep them.
+    states: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Chunk {
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(super) fn push(&mut self, place: Place, sleep_set: SleepSet, state: Option<&[u8]>) {
+        self.waiting.push(Waiting { place, sleep_set });
+        if let Some(state) = state {
+            self.states.extend_from_slice(state);
+            self.ends.push(self.states.len());
+        }
+    }
+
+    /// The bytes of a state.
+    pub(super) fn state(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.states[start..self.ends[at]]
+    }
+
+    /// The states from `first` on, without bytes.
+    pub(super) fn rest(&self, first: usize) -> Chunk {
+        Chunk { waiting: self.waiting[first..].to_vec(), ..Chunk::default() }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+        self.states.clear();
+        self.ends.clear();
+    }
+
+    pub(super) fn move_places(&mut self, place: impl Fn(Place) -> Place) {
+        for waiting in &mut self.waiting {
+            waiting.place = place(waiting.place);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.waiting.len() * size_of::<Waiting>()
+            + self.states.len()
+            + self.ends.len() * size_of::<usize>()
+    }
+}
+
+/// The queues of all threads.
+#[derive(Debug)]
+pub(super) struct Queues {
+    list: Vec<Queue>,
+}
+
+/// A queue, and what it holds, so that nobody takes the lock of an empty one.
+#[derive(Default, Debug)]
+#[repr(align(128))]
+struct Queue {
+    chunks: Mutex<VecDeque<Chunk>>,
+    length: AtomicUsize,
+    states: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Chunk>> {
+        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queues {
+    pub(super) fn new(threads: usize) -> Self {
+        Queues { list: (0..threads).map(|_| Queue::default()).collect() }
+    }
+
+    pub(super) fn put(&self, owner: usize, chunk: Chunk) {
+        let queue = &self.list[owner];
+        let mut chunks = queue.lock();
+        queue.states.fetch_add(chunk.len(), Ordering::Relaxed);
+        queue.bytes.fetch_add(chunk.bytes(), Ordering::Relaxed);
+        chunks.push_back(chunk);
+        queue.length.store(chunks.len(), Ordering::SeqCst);
+    }
+
+    /// The newest chunk of the thread's own queue, or the oldest of another's.
+    pub(super) fn take(&self, thread: usize, contention: &mut Contention) -> Option<Chunk> {
+        let threads = self.list.len();
+        (0..threads).find_map(|distance| {
+            let queue = &self.list[(thread + distance) % threads];
+            if queue.length.load(Ordering::SeqCst) == 0 {
+                return None;
+            }
+            contention.locks += 1;
+            contention.shared_bytes += LOCKING;
+            let mut chunks = queue.lock();
+            let chunk = if distance == 0 { chunks.pop_back() } else { chunks.pop_front() }?;
+            queue.length.store(chunks.len(), Ordering::SeqCst);
+            queue.states.fetch_sub(chunk.len(), Ordering::Relaxed);
+            queue.bytes.fetch_sub(chunk.bytes(), Ordering::Relaxed);
+            Some(chunk)
+        })
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.list.iter().map(|queue| queue.states.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Memory in use, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.list.iter().map(|queue| queue.bytes.load(Ordering::Relaxed)).sum()
+    }
+
+    pub(super) fn move_places(&self, place: impl Fn(Place) -> Place) {
+        for queue in &self.list {
+            queue.lock().iter_mut().for_each(|chunk| chunk.move_places(&place));
+        }
+    }
+}
+
+/// What is written to take a lock, to let go of it, and to say what the queue holds.
+pub(super) const LOCKING: u64 = 40;

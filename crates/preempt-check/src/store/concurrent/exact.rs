@@ -1,0 +1,433 @@
+//! The exact store that several threads fill together.
+//!
+//! The index has entries `tag << 32 | place + 1`. A thread writes a state into a segment of its own first, then publishes
+//! its place: readers see either nothing or a finished state.
+//!
+//! Invariant: the words of a published state never change; before that only their owner touches them.
+
+use super::super::exact::equal;
+use super::super::hash::Quick;
+use super::super::sorted::Sorted;
+use super::super::{Inserted, Pending, StateId, StoreFull, pages};
+use super::index::Index;
+use super::readers::{ManyReaders, Reading};
+use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use super::{ConcurrentStore, Place, forget};
+use preempt_core::Contention;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+const FIRST_CAPACITY: usize = 1 << 16;
+/// All the words that places can tell apart, but for one segment: a place + 1 is a place.
+const WORDS: usize = (1 << 32) - SEGMENT;
+/// Words of a segment that are accounted for at once.
+const GRANT: usize = 1 << 14;
+/// How many words ahead of a state that is written memory is fetched for those to come.
+const WRITE_AHEAD: usize = 64;
+
+/// An exact store for several threads.
+#[derive(Debug)]
+pub(crate) struct SharedExact {
+    index: ManyReaders<Index>,
+    segments: Segments,
+    /// Segments handed out.
+    taken: AtomicUsize,
+    states: AtomicUsize,
+    /// Grow when this many states are stored.
+    grow_at: AtomicUsize,
+    index_bytes: AtomicUsize,
+    /// Bytes of segments that threads have asked for, which is a little more than they have used. The
+    /// rest of a segment is address space that was never touched.
+    segment_bytes: AtomicUsize,
+    limit: usize,
+    threads: usize,
+    hash: Quick,
+}
+
+/// The segment that one thread fills, and those it has filled.
+#[derive(Debug)]
+pub(crate) struct Local {
+    thread: usize,
+    segment: usize,
+    used: usize,
+    /// How much of it is accounted for.
+    granted: usize,
+    /// Segments and how many words of them were used.
+    filled: Vec<(usize, usize)>,
+    sorted: Sorted,
+    contention: Contention,
+}
+
+/// What became of a state.
+enum Arrived {
+    At(Inserted),
+    /// The index must grow first.
+    Crowded,
+}
+
+impl SharedExact {
+    /// A store of at most `limit` bytes for so many threads.
+    pub(crate) fn new(limit: usize, threads: usize) -> Self {
+        let index = Index::new(FIRST_CAPACITY);
+        SharedExact {
+            grow_at: AtomicUsize::new(index.most()),
+            index_bytes: AtomicUsize::new(index.bytes()),
+            index: ManyReaders::new(index, threads),
+            segments: Segments::new(WORDS),
+            taken: AtomicUsize::new(0),
+            states: AtomicUsize::new(0),
+            segment_bytes: AtomicUsize::new(0),
+            limit,
+            threads,
+            hash: Quick::new(),
+        }
+    }
+
+    /// Sets how much memory the store may use from now on.
+    pub(crate) fn set_limit(&mut self, bytes: usize) {
+        self.limit = bytes;
+    }
+
+    /// Counts the new states of a batch; grows the index if it has become crowded, at the latest when it was at this
+    /// size. The thread may not read the index while it calls this.
+    fn account_for(
+        &self,
+        new: usize,
+        crowded: Option<usize>,
+        contention: &mut Contention,
+    ) -> Result<(), StoreFull> {
+        if new == 0 && crowded.is_none() {
+            return Ok(());
+        }
+        contention.shared_bytes += 8;
+        let states = self.states.fetch_add(new, Ordering::Relaxed) + new;
+        if crowded.is_none() && states < self.grow_at.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        contention.locks += 1;
+        self.index.write(|index| {
+            let is_crowded = crowded == Some(index.bytes());
+            if !is_crowded && states < self.grow_at.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let (larger, bytes) = index.larger();
+            if self.bytes() + bytes > self.limit {
+                return Err(StoreFull);
+            }
+            index.enlarge(larger, self.threads);
+            self.grow_at.store(index.most(), Ordering::Relaxed);
+            self.index_bytes.store(index.bytes(), Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
+    /// Sorts a batch that was hashed, and fetches the states to compare with.
+    fn sort(&self, index: &Index, batch: &[Pending], sorted: &mut Sorted) {
+        sorted.sort(batch, |pending| {
+            let tag = pending.hash >> 32;
+            let entry = |at: usize| index.slots[at].load(Ordering::Acquire);
+            let is_other = |entry: u64| (entry != 0) & (entry >> 32 != tag);
+            // Where a state is found, here or one further, no processor can guess: so no branch.
+            let mut at = index.slot(tag);
+            at += usize::from(is_other(entry(at)));
+            while is_other(entry(at)) {
+                at += 1;
+            }
+            let entry = entry(at);
+            if entry != 0 {
+                self.prefetch((entry as u32).wrapping_sub(1));
+            } else {
+                pages::fetch_to_write(index.slots.as_ptr().wrapping_add(at));
+            }
+            // Another thread may have filled the slot between two looks at it: with whatever tag, the
+            // comparison that follows finds out.
+            (at, entry != 0)
+        });
+    }
+
+    /// Where this state lies if it is the one behind a slot that is not free.
+    #[inline(always)]
+    fn find_at(&self, index: &Index, at: usize, state: &[u8]) -> Option<Place> {
+        let place = (index.slots[at].load(Ordering::Acquire) as u32).wrapping_sub(1);
+        equal(self.get(place), state).then_some(place)
+    }
+
+    /// Inserts a state that was reached from the state at `parent`, if it is not in the index at slot
+    /// `at` or behind it.
+    #[inline]
+    fn insert_one(
+        &self,
+        (index, mut at): (&Index, usize),
+        local: &mut Local,
+        hash: u64,
+        state: &[u8],
+        parent: Place,
+    ) -> Result<Arrived, StoreFull> {
+        let tag = hash >> 32;
+        let mut written = None;
+        loop {
+            let mut entry = index.slots[at].load(Ordering::Acquire);
+            if entry == 0 {
+                if !index.has_room_at(at) {
+                    return Ok(Arrived::Crowded);
+                }
+                let place = match written {
+                    Some(place) => place,
+                    None => self.write(local, state, parent)?,
+                };
+                written = Some(place);
+                let mine = tag << 32 | (u64::from(place) + 1);
+                local.contention.shared_bytes += 8;
+                match index.slots[at].compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)
+                {
+                    Ok(_) => {
+                        local.used += words_for(state.len());
+                        return Ok(Arrived::At(Inserted { id: StateId(place), new: true }));
+                    }
+                    // Another thread was faster; perhaps with the same state.
+                    Err(other) => {
+                        local.contention.failed_swaps += 1;
+                        entry = other;
+                    }
+                }
+            }
+            let place = (entry as u32).wrapping_sub(1);
+            if entry >> 32 == tag && equal(self.get(place), state) {
+                return Ok(Arrived::At(Inserted { id: StateId(place), new: false }));
+            }
+            at += 1;
+        }
+    }
+
+    /// Writes a state behind the last one of the thread, without keeping it yet.
+    fn write(&self, local: &mut Local, state: &[u8], parent: Place) -> Result<Place, StoreFull> {
+        let words = words_for(state.len());
+        if words > SEGMENT {
+            return Err(StoreFull);
+        }
+        if local.segment == usize::MAX || local.used + words > SEGMENT {
+            local.close();
+            local.contention.shared_bytes += 8;
+            let segment = self.taken.fetch_add(1, Ordering::Relaxed);
+            self.segments.take(segment).ok_or(StoreFull)?;
+            (local.segment, local.used, local.granted) = (segment, 0, 0);
+        }
+        if local.used + words > local.granted {
+            let more = words.max(GRANT);
+            if self.bytes() + more * 8 > self.limit {
+                return Err(StoreFull);
+            }
+            local.contention.shared_bytes += 8;
+            self.segment_bytes.fetch_add(more * 8, Ordering::Relaxed);
+            local.granted += more;
+        }
+        let segment = self.segments.segment(local.segment);
+        // Publishing waits until all is written, so memory must be at hand.
+        pages::fetch_to_write(segment.as_ptr().wrapping_add(local.used + WRITE_AHEAD));
+        let header = (state.len() as u64) << 32 | u64::from(parent);
+        segment[local.used].store(header, Ordering::Relaxed);
+        let words = &segment[local.used + 1..local.used + words];
+        // SAFETY: the state fits into these words. They belong to this thread until it publishes them,
+        // which orders what is written here before whatever others read.
+        unsafe {
+            let to = words.as_ptr().cast::<u8>().cast_mut();
+            std::ptr::copy_nonoverlapping(state.as_ptr(), to, state.len());
+        }
+        Ok((local.segment << SEGMENT_BITS | local.used) as Place)
+    }
+
+    /// The published state at `place`.
+    #[inline(always)]
+    pub(crate) fn get(&self, place: Place) -> &[u8] {
+        let (segment, at) = (self.segments.segment(segment_of(place)), word_of(place));
+        let length = (segment[at].load(Ordering::Relaxed) >> 32) as usize;
+        let words = &segment[at + 1..at + words_for(length)];
+        // SAFETY: so many bytes were written there before the place was published, and never change.
+        unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), length) }
+    }
+
+    /// Says something else about the state at `place` than its parent's place; when all threads are done.
+    pub(crate) fn set_note(&self, place: Place, note: u32) {
+        let header = &self.segments.segment(segment_of(place))[word_of(place)];
+        header
+            .store(header.load(Ordering::Relaxed) >> 32 << 32 | u64::from(note), Ordering::Relaxed);
+    }
+
+    /// What a search that needs no parents keeps in their place: some bits.
+    #[inline(always)]
+    pub(crate) fn note(&self, place: Place) -> u32 {
+        self.header(place).load(Ordering::Acquire) as u32
+    }
+
+    /// Adds bits to the note of a state; gives what was there before.
+    pub(crate) fn add_note(&self, place: Place, bits: u32) -> u32 {
+        self.header(place).fetch_or(u64::from(bits), Ordering::AcqRel) as u32
+    }
+
+    /// Takes bits away from the note of a state.
+    pub(crate) fn remove_note(&self, place: Place, bits: u32) {
+        self.header(place).fetch_and(!u64::from(bits), Ordering::AcqRel);
+    }
+
+    #[inline(always)]
+    fn header(&self, place: Place) -> &AtomicU64 {
+        &self.segments.segment(segment_of(place))[word_of(place)]
+    }
+
+    /// The places of all states of a segment that a thread [has filled](Local::filled).
+    pub(crate) fn places(&self, (segment, used): (usize, usize)) -> impl Iterator<Item = Place> {
+        let words = self.segments.segment(segment);
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let place = (segment << SEGMENT_BITS | at) as Place;
+            (at < used).then(|| {
+                at += words_for((words[at].load(Ordering::Relaxed) >> 32) as usize);
+                place
+            })
+        })
+    }
+
+    fn index(&self, thread: usize) -> Reading<'_, Index> {
+        self.index.read(thread)
+    }
+}
+
+impl Local {
+    /// The segments with states of this thread, and how many of their words are used.
+    pub(crate) fn filled(mut self) -> Vec<(usize, usize)> {
+        self.close();
+        self.filled
+    }
+
+    fn close(&mut self) {
+        if self.segment != usize::MAX && self.used > 0 {
+            self.filled.push((self.segment, self.used));
+            self.used = 0;
+        }
+    }
+}
+
+impl ConcurrentStore for SharedExact {
+    type Local = Local;
+
+    fn local(&self, thread: usize) -> Local {
+        Local {
+            thread,
+            segment: usize::MAX,
+            used: 0,
+            granted: 0,
+            filled: Vec::new(),
+            sorted: Sorted::default(),
+            contention: Contention::default(),
+        }
+    }
+
+    fn insert(
+        &self,
+        local: &mut Local,
+        bytes: &[u8],
+        batch: &mut [Pending],
+        parents: &[Place],
+    ) -> Result<(), StoreFull> {
+        forget(batch);
+        let mut sorted = std::mem::take(&mut local.sorted);
+        let (mut first, mut next) = (true, 0);
+        let mut result = Ok(());
+        while result.is_ok() && (first || next < sorted.new.len()) {
+            let (mut added, mut crowded) = (0, None);
+            {
+                // Once for the whole batch.
+                let index = self.index(local.thread);
+                if first {
+                    self.hash.hash_all(bytes, batch, |hash| index.prefetch(hash >> 32));
+                    self.sort(&index, batch, &mut sorted);
+                }
+                let Sorted { candidates, known, new } = &mut sorted;
+                for number in known.drain(..) {
+                    let pending = &mut batch[number as usize];
+                    let at = candidates[number as usize];
+                    match self.find_at(&index, at, &bytes[pending.start..pending.end]) {
+                        Some(place) => {
+                            pending.inserted = Inserted { id: StateId(place), new: false };
+                        }
+                        None => new.push(number),
+                    }
+                }
+                for &number in &new[next..] {
+                    let pending = &mut batch[number as usize];
+                    let state = &bytes[pending.start..pending.end];
+                    // Slots of an index that was left behind say nothing.
+                    let at = match first {
+                        true => candidates[number as usize],
+                        false => index.slot(pending.hash >> 32),
+                    };
+                    let parent = parents[number as usize];
+                    match self.insert_one((&index, at), local, pending.hash, state, parent) {
+                        Ok(Arrived::At(inserted)) => {
+                            added += usize::from(inserted.new);
+                            pending.inserted = inserted;
+                        }
+                        Ok(Arrived::Crowded) => {
+                            crowded = Some(index.bytes());
+                            break;
+                        }
+                        Err(full) => {
+                            result = Err(full);
+                            break;
+                        }
+                    }
+                    next += 1;
+                }
+            }
+            first = false;
+            result = result.and(self.account_for(added, crowded, &mut local.contention));
+        }
+        local.sorted = sorted;
+        result
+    }
+
+    fn load(&self, _local: &mut Local, place: Place, out: &mut Vec<u8>) {
+        let state = self.get(place);
+        out.resize(state.len(), 0);
+        pages::copy(out, state);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: Place) {
+        let segment = self.segments.segment(segment_of(place));
+        let address = segment.as_ptr().wrapping_add(word_of(place));
+        pages::fetch(address);
+        pages::fetch(address.wrapping_add(8));
+    }
+
+    fn parent(&self, place: Place) -> Place {
+        self.header(place).load(Ordering::Relaxed) as u32
+    }
+
+    fn len(&self) -> usize {
+        self.states.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> usize {
+        self.segment_bytes.load(Ordering::Relaxed) + self.index_bytes.load(Ordering::Relaxed)
+    }
+
+    fn contention(local: &Local) -> Contention {
+        local.contention
+    }
+}
+
+/// The words of a state of this length, with its header.
+#[inline(always)]
+fn words_for(length: usize) -> usize {
+    1 + length.div_ceil(8)
+}
+
+#[inline(always)]
+fn segment_of(place: Place) -> usize {
+    (place >> SEGMENT_BITS) as usize
+}
+
+#[inline(always)]
+fn word_of(place: Place) -> usize {
+    place as usize & (SEGMENT - 1)
+}

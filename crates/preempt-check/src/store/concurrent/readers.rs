@@ -1,0 +1,154 @@
+//! A value that many threads read all the time and one replaces now and then.
+//!
+//! A reader-writer lock would have all readers write to one cache line, which costs them more than what they read. Here
+//! each thread announces in a line of its own that it reads, and looks whether somebody wants to write. A writer
+//! says so, and waits until nobody reads. (Known as big-reader lock.)
+//!
+//! Invariant: a thread that sees no writer after it has announced itself is seen by every later writer, since both
+//! sides write before they look, in one order for all (`SeqCst`).
+
+use std::cell::UnsafeCell;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// A value for many readers.
+#[derive(Debug)]
+pub(crate) struct ManyReaders<T> {
+    value: UnsafeCell<T>,
+    /// Per thread: whether it reads.
+    reading: Vec<Line>,
+    writing: AtomicBool,
+    writers: Mutex<()>,
+}
+
+/// A cache line, and the one that processors fetch with it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Line(AtomicBool);
+
+// SAFETY: the value is shared between readers and changed by one writer alone; see the invariant of the module.
+unsafe impl<T: Send + Sync> Sync for ManyReaders<T> {}
+
+impl<T> ManyReaders<T> {
+    /// For so many threads.
+    pub(crate) fn new(value: T, threads: usize) -> Self {
+        ManyReaders {
+            value: UnsafeCell::new(value),
+            reading: (0..threads.max(1)).map(|_| Line::default()).collect(),
+            writing: AtomicBool::new(false),
+            writers: Mutex::new(()),
+        }
+    }
+
+    /// The value, for thread `thread`, which must not have it already.
+    #[inline]
+    pub(crate) fn read(&self, thread: usize) -> Reading<'_, T> {
+        let mine = &self.reading[thread].0;
+        let mut patience = Patience::default();
+        loop {
+            let nested = mine.swap(true, Ordering::SeqCst);
+            assert!(!nested, "a thread reads once at a time");
+            if !self.writing.load(Ordering::SeqCst) {
+                return Reading { lock: self, thread };
+            }
+            mine.store(false, Ordering::Release);
+            while self.writing.load(Ordering::Acquire) {
+                patience.wait();
+            }
+        }
+    }
+
+    /// Changes the value, once nobody reads it. The calling thread must not.
+    pub(crate) fn write<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        let _alone = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        self.writing.store(true, Ordering::SeqCst);
+        let _end = EndOfWriting(&self.writing);
+        for reader in &self.reading {
+            let mut patience = Patience::default();
+            while reader.0.load(Ordering::SeqCst) {
+                patience.wait();
+            }
+        }
+        // SAFETY: no thread reads, and whoever wants to sees that somebody writes. Writers take turns.
+        change(unsafe { &mut *self.value.get() })
+    }
+}
+
+/// Lets readers on, be it after a panic.
+struct EndOfWriting<'a>(&'a AtomicBool);
+
+impl Drop for EndOfWriting<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+/// The value, while it is read.
+#[derive(Debug)]
+pub(crate) struct Reading<'a, T> {
+    lock: &'a ManyReaders<T>,
+    thread: usize,
+}
+
+impl<T> Deref for Reading<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: this thread has announced that it reads, so nobody writes.
+        unsafe { &*self.lock.value.get() }
+    }
+}
+
+impl<T> Drop for Reading<'_, T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.lock.reading[self.thread].0.store(false, Ordering::Release);
+    }
+}
+
+/// Waits ever longer.
+#[derive(Default)]
+struct Patience(u32);
+
+impl Patience {
+    fn wait(&mut self) {
+        self.0 = self.0.saturating_add(1);
+        match self.0 {
+            0..64 => std::hint::spin_loop(),
+            64..256 => std::thread::yield_now(),
+            _ => std::thread::sleep(Duration::from_micros(50)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_see_whole_changes() {
+        let lock = ManyReaders::new((0_u64, 0_u64), 4);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let lock = &lock;
+                scope.spawn(move || {
+                    for round in 0..2000 {
+                        let (a, b) = *lock.read(thread);
+                        assert_eq!(a, b);
+                        if round % 8 == 0 {
+                            lock.write(|value| {
+                                value.0 += 1;
+                                std::thread::yield_now();
+                                value.1 += 1;
+                            });
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(*lock.read(0), (1000, 1000));
+    }
+}

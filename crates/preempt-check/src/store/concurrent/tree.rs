@@ -1,0 +1,528 @@
+//! The tree store that several threads fill together.
+//!
+//! States are made of quads and pairs as in [`Tree`](super::super::Tree), which are numbered by all threads in
+//! three sets (`numbers.rs`): one compare-and-swap for each part that nobody has met before, none for the others. A
+//! state is the number of its root. (Laarman, van de Pol and Weber's parallel tree; here the tables grow, as numbers are not
+//! places in a table.)
+//!
+//! Beside the root a word per two states keeps the places of their predecessors, and one per four the classes of their
+//! lengths, where these differ.
+//!
+//! Invariant: predecessor and class of a state are written before its number is published.
+
+use super::super::nodes::{self, AddNodes, Nodes, push_words, root_key};
+use super::super::pairs::{self, Keys};
+use super::super::quads::{Quad, Quads};
+use super::super::tree_shape::{LONG, word_count};
+use super::super::unfolded::Unfolded;
+use super::super::{Inserted, Pending, StateId, StoreFull};
+use super::numbers::{LocalNumbers, NumberIndex, Numbered, Numbers};
+use super::readers::{ManyReaders, Reading};
+use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use super::{ConcurrentStore, Place, forget};
+use preempt_core::Contention;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// An exact store for several threads with equal parts of states shared.
+#[derive(Debug)]
+pub(crate) struct SharedTree {
+    indexes: ManyReaders<Indexes>,
+    roots: Numbers<1>,
+    leaves: Numbers<2>,
+    inner: Numbers<1>,
+    /// Two places each.
+    parents: Segments,
+    /// Four classes each; 0 where nothing was written.
+    classes: Segments,
+    /// The lengths that occur; a class is an index into it.
+    lengths: Mutex<Vec<usize>>,
+    /// How many they are.
+    kinds: AtomicUsize,
+    longest: AtomicUsize,
+    states: AtomicUsize,
+    index_bytes: AtomicUsize,
+    limit: AtomicUsize,
+    threads: usize,
+}
+
+#[derive(Debug)]
+struct Indexes {
+    roots: NumberIndex,
+    leaves: NumberIndex,
+    inner: NumberIndex,
+}
+
+impl Indexes {
+    fn bytes(&self) -> usize {
+        self.roots.bytes() + self.leaves.bytes() + self.inner.bytes()
+    }
+}
+
+/// One of the three sets.
+#[derive(Clone, Copy)]
+enum Set {
+    Roots,
+    Leaves,
+    Inner,
+}
+
+/// What a thread needs for itself.
+#[derive(Debug)]
+pub(crate) struct Local {
+    thread: usize,
+    roots: LocalNumbers<1>,
+    leaves: LocalNumbers<2>,
+    inner: LocalNumbers<1>,
+    /// What the thread knows of [`SharedTree::lengths`].
+    lengths: Vec<usize>,
+    /// The state whose successors are being looked for.
+    parent: Unfolded,
+    words: Vec<u32>,
+    hashes: Vec<u64>,
+    contention: Contention,
+}
+
+impl SharedTree {
+    /// A store of at most `limit` bytes for so many threads.
+    pub(crate) fn new(limit: usize, threads: usize) -> Self {
+        let indexes = Indexes {
+            roots: NumberIndex::first(),
+            leaves: NumberIndex::first(),
+            inner: NumberIndex::first(),
+        };
+        SharedTree {
+            index_bytes: AtomicUsize::new(indexes.bytes()),
+            indexes: ManyReaders::new(indexes, threads),
+            roots: Numbers::new(),
+            leaves: Numbers::new(),
+            inner: Numbers::new(),
+            parents: Segments::new(1 << 30),
+            classes: Segments::new(1 << 29),
+            lengths: Mutex::default(),
+            kinds: AtomicUsize::new(0),
+            longest: AtomicUsize::new(0),
+            states: AtomicUsize::new(0),
+            limit: AtomicUsize::new(limit),
+            threads,
+        }
+    }
+
+    /// Sets how much memory the store may use from now on.
+    pub(crate) fn set_limit(&self, bytes: usize) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Numbers of states stay below this.
+    pub(crate) fn end(&self) -> usize {
+        self.roots.given()
+    }
+
+    /// Says that a state was reached from the one at `parent`.
+    pub(crate) fn set_parent(&self, place: Place, parent: Place) {
+        set_part::<2>(&self.parents, place, u64::from(parent));
+    }
+
+    /// The class of states of this length.
+    fn class(&self, lengths: &mut Vec<usize>, length: usize) -> Result<u16, StoreFull> {
+        if let Some(class) = lengths.iter().position(|known| *known == length) {
+            return Ok(class as u16);
+        }
+        let mut all = self.lengths.lock().unwrap_or_else(PoisonError::into_inner);
+        let class = all.iter().position(|known| *known == length).unwrap_or(all.len());
+        if class > usize::from(u16::MAX) {
+            return Err(StoreFull);
+        }
+        if class == all.len() {
+            all.push(length);
+            self.kinds.store(all.len(), Ordering::Relaxed);
+            self.longest.fetch_max(length, Ordering::Relaxed);
+        }
+        lengths.clone_from(&all);
+        Ok(class as u16)
+    }
+
+    fn length_of(&self, local: &mut Local, place: Place) -> usize {
+        let class = part::<4>(&self.classes, place) as usize;
+        if class >= local.lengths.len() {
+            local.lengths.clone_from(&self.lengths.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        local.lengths[class]
+    }
+
+    fn unfold(&self, local: &mut Local, place: Place) {
+        if local.parent.id == Some(StateId(place)) {
+            return;
+        }
+        let length = self.length_of(local, place);
+        let [root] = self.roots.key(place);
+        local.parent.unfold(StateId(place), root, length, self);
+    }
+
+    /// Makes the index of a set larger, if it still is the one that was crowded.
+    fn grow(&self, set: Set, seen: usize) -> Result<(), StoreFull> {
+        self.indexes.write(|indexes| {
+            let index = match set {
+                Set::Roots => &mut indexes.roots,
+                Set::Leaves => &mut indexes.leaves,
+                Set::Inner => &mut indexes.inner,
+            };
+            if index.bytes() != seen {
+                return Ok(());
+            }
+            let (lines, bytes) = index.larger();
+            if self.bytes() + bytes > self.limit.load(Ordering::Relaxed) {
+                return Err(StoreFull);
+            }
+            *index = match set {
+                Set::Roots => self.roots.enlarged(index, lines, self.threads, pair_hash),
+                Set::Leaves => self.leaves.enlarged(index, lines, self.threads, Quads::hash),
+                Set::Inner => self.inner.enlarged(index, lines, self.threads, pair_hash),
+            };
+            self.index_bytes.store(indexes.bytes(), Ordering::Relaxed);
+            Ok(())
+        })
+    }
+
+    /// Inserts a root of states of some class.
+    #[inline(always)]
+    fn insert_root(
+        &self,
+        indexes: &mut Guard<'_>,
+        (local, contention): (&mut LocalNumbers<1>, &mut Contention),
+        (key, class): (u64, u16),
+        parent: Place,
+    ) -> Result<Inserted, StoreFull> {
+        let hash = pairs::hash(key);
+        loop {
+            let index = &indexes.get().roots;
+            let accept = |number| part::<4>(&self.classes, number) == u64::from(class);
+            let write = |number| {
+                take_part::<2>(&self.parents, number, u64::from(parent))?;
+                if class != 0 || part::<4>(&self.classes, number) != 0 {
+                    take_part::<4>(&self.classes, number, u64::from(class))?;
+                }
+                Ok(())
+            };
+            let numbered =
+                self.roots.number(index, (local, contention), (hash, [key]), accept, write)?;
+            return Ok(match numbered {
+                Numbered::Known(number) => Inserted { id: StateId(number), new: false },
+                Numbered::New(number) => Inserted { id: StateId(number), new: true },
+                Numbered::Crowded => {
+                    indexes.grow(Set::Roots, contention)?;
+                    continue;
+                }
+            });
+        }
+    }
+
+    /// Inserts states of one length, level by level, so that the lookups of one level overlap.
+    fn insert_alike(
+        &self,
+        indexes: &mut Guard<'_>,
+        local: &mut Local,
+        bytes: &[u8],
+        batch: &mut [Pending],
+        parents: &[Place],
+    ) -> Result<(), StoreFull> {
+        let Some(first) = batch.first() else { return Ok(()) };
+        let length = first.end - first.start;
+        let class = self.class(&mut local.lengths, length)?;
+        let stride = word_count(length);
+        let Local { words, hashes, roots, leaves, inner, contention, .. } = local;
+        words.clear();
+        for pending in batch.iter() {
+            push_words(&bytes[pending.start..pending.end], stride, words);
+        }
+        let mut parts = Adding { indexes, leaves, inner, contention };
+        nodes::fold(&mut parts, words, hashes, stride, batch.len())?;
+        for at in 0..batch.len() {
+            let hash = pairs::hash(root_key(&words[at * stride..]));
+            hashes[at] = hash;
+            indexes.get().roots.prefetch(hash);
+        }
+        for hash in &hashes[..batch.len()] {
+            self.roots.prefetch_match(&indexes.get().roots, *hash);
+        }
+        for (at, (pending, parent)) in batch.iter_mut().zip(parents).enumerate() {
+            let key = root_key(&words[at * stride..]);
+            pending.inserted =
+                self.insert_root(indexes, (roots, contention), (key, class), *parent)?;
+        }
+        Ok(())
+    }
+
+    /// Inserts states whose roots are known.
+    fn insert_roots(
+        &self,
+        indexes: &mut Guard<'_>,
+        local: &mut Local,
+        batch: &mut [Pending],
+        parents: &[Place],
+    ) -> Result<(), StoreFull> {
+        for pending in batch.iter() {
+            self.roots.prefetch_match(&indexes.get().roots, pairs::hash(pending.hash >> 1));
+        }
+        for (pending, parent) in batch.iter_mut().zip(parents) {
+            let class = self.class(&mut local.lengths, pending.end - pending.start)?;
+            let root = (pending.hash >> 1, class);
+            let mine = (&mut local.roots, &mut local.contention);
+            pending.inserted = self.insert_root(indexes, mine, root, *parent)?;
+        }
+        Ok(())
+    }
+
+    fn guard(&self, thread: usize) -> Guard<'_> {
+        Guard { tree: self, thread, reading: Some(self.indexes.read(thread)) }
+    }
+}
+
+/// The indexes, for one batch; let go of while one of them grows.
+struct Guard<'a> {
+    tree: &'a SharedTree,
+    thread: usize,
+    reading: Option<Reading<'a, Indexes>>,
+}
+
+impl Guard<'_> {
+    #[inline(always)]
+    fn get(&self) -> &Indexes {
+        match &self.reading {
+            Some(reading) => reading,
+            None => unreachable!("the indexes are let go of for growth only"),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, set: Set, contention: &mut Contention) -> Result<(), StoreFull> {
+        let indexes = self.get();
+        let seen = match set {
+            Set::Roots => indexes.roots.bytes(),
+            Set::Leaves => indexes.leaves.bytes(),
+            Set::Inner => indexes.inner.bytes(),
+        };
+        contention.locks += 1;
+        self.reading = None;
+        let grown = self.tree.grow(set, seen);
+        self.reading = Some(self.tree.indexes.read(self.thread));
+        grown
+    }
+}
+
+impl Nodes for SharedTree {
+    #[inline(always)]
+    fn quad(&self, number: u32) -> Quad {
+        self.leaves.key(number)
+    }
+
+    #[inline(always)]
+    fn pair(&self, number: u32) -> u64 {
+        self.inner.key(number)[0]
+    }
+}
+
+/// Parts that one thread adds to.
+struct Adding<'a, 'b> {
+    indexes: &'a mut Guard<'b>,
+    leaves: &'a mut LocalNumbers<2>,
+    inner: &'a mut LocalNumbers<1>,
+    contention: &'a mut Contention,
+}
+
+impl AddNodes for Adding<'_, '_> {
+    #[inline(always)]
+    fn number_quad(&mut self, hash: u64, quad: Quad) -> Result<u32, StoreFull> {
+        let set = &self.indexes.tree.leaves;
+        if let Some(number) = set.recent(self.leaves, hash, quad) {
+            return Ok(number);
+        }
+        loop {
+            let index = &self.indexes.get().leaves;
+            let mine = (&mut *self.leaves, &mut *self.contention);
+            match set.number(index, mine, (hash, quad), |_| true, |_| Ok(()))? {
+                Numbered::Known(number) | Numbered::New(number) => {
+                    set.remember(self.leaves, hash, quad, number);
+                    return Ok(number);
+                }
+                Numbered::Crowded => self.indexes.grow(Set::Leaves, self.contention)?,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn number_pair(&mut self, hash: u64, pair: u64) -> Result<u32, StoreFull> {
+        let set = &self.indexes.tree.inner;
+        if let Some(number) = set.recent(self.inner, hash, [pair]) {
+            return Ok(number);
+        }
+        loop {
+            let index = &self.indexes.get().inner;
+            let mine = (&mut *self.inner, &mut *self.contention);
+            match set.number(index, mine, (hash, [pair]), |_| true, |_| Ok(()))? {
+                Numbered::Known(number) | Numbered::New(number) => {
+                    set.remember(self.inner, hash, [pair], number);
+                    return Ok(number);
+                }
+                Numbered::Crowded => self.indexes.grow(Set::Inner, self.contention)?,
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_quad(&self, hash: u64) {
+        self.indexes.get().leaves.prefetch(hash);
+    }
+
+    #[inline(always)]
+    fn prefetch_pair(&self, hash: u64) {
+        self.indexes.get().inner.prefetch(hash);
+    }
+}
+
+impl ConcurrentStore for SharedTree {
+    type Local = Local;
+
+    fn local(&self, thread: usize) -> Local {
+        Local {
+            thread,
+            roots: self.roots.local(),
+            leaves: self.leaves.local(),
+            inner: self.inner.local(),
+            lengths: Vec::new(),
+            parent: Unfolded::default(),
+            words: Vec::new(),
+            hashes: Vec::new(),
+            contention: Contention::default(),
+        }
+    }
+
+    #[inline]
+    fn hashes_near(&self) -> bool {
+        self.longest.load(Ordering::Relaxed) > LONG
+    }
+
+    fn hash_successors(
+        &self,
+        local: &mut Local,
+        parent: Place,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
+        self.unfold(local, parent);
+        let mut indexes = self.guard(local.thread);
+        let Local { parent, leaves, inner, contention, .. } = local;
+        let mut parts = Adding { indexes: &mut indexes, leaves, inner, contention };
+        parent.find_roots(bytes, batch, &mut parts)?;
+        for pending in batch {
+            if pending.hash & 1 == 1 {
+                indexes.get().roots.prefetch(pairs::hash(pending.hash >> 1));
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(
+        &self,
+        local: &mut Local,
+        bytes: &[u8],
+        batch: &mut [Pending],
+        mut parents: &[Place],
+    ) -> Result<(), StoreFull> {
+        forget(batch);
+        let alike = |a: &Pending, b: &Pending| {
+            let both_known = a.hash & b.hash & 1 == 1;
+            both_known || a.hash & 1 == b.hash & 1 && a.end - a.start == b.end - b.start
+        };
+        let mut result = Ok(());
+        {
+            let mut indexes = self.guard(local.thread);
+            if self.bytes() > self.limit.load(Ordering::Relaxed) {
+                return Err(StoreFull);
+            }
+            for alike in batch.chunk_by_mut(alike) {
+                let (here, behind) = parents.split_at(alike.len());
+                parents = behind;
+                result = match alike.first().is_some_and(|first| first.hash & 1 == 1) {
+                    true => self.insert_roots(&mut indexes, local, alike, here),
+                    false => self.insert_alike(&mut indexes, local, bytes, alike, here),
+                };
+                if result.is_err() {
+                    break;
+                }
+            }
+        }
+        let new = batch.iter().filter(|pending| pending.inserted.new).count();
+        if new > 0 {
+            local.contention.shared_bytes += 8;
+            self.states.fetch_add(new, Ordering::Relaxed);
+        }
+        result
+    }
+
+    fn load(&self, local: &mut Local, place: Place, out: &mut Vec<u8>) {
+        self.unfold(local, place);
+        local.parent.bytes(out);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, place: Place) {
+        self.roots.prefetch_key(place);
+    }
+
+    fn parent(&self, place: Place) -> Place {
+        part::<2>(&self.parents, place) as u32
+    }
+
+    fn len(&self) -> usize {
+        self.states.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> usize {
+        let beside = if self.kinds.load(Ordering::Relaxed) > 1 { 6 } else { 4 };
+        self.roots.bytes()
+            + self.leaves.bytes()
+            + self.inner.bytes()
+            + self.roots.given() * beside
+            + self.index_bytes.load(Ordering::Relaxed)
+    }
+
+    fn contention(local: &Local) -> Contention {
+        local.contention
+    }
+}
+
+fn pair_hash([key]: [u64; 1]) -> u64 {
+    pairs::hash(key)
+}
+
+/// The number at `place`, where `N` of them share a word.
+#[inline(always)]
+fn part<const N: usize>(segments: &Segments, place: Place) -> u64 {
+    let (at, shift) = (place as usize / N, place as usize % N * (64 / N));
+    let word = segments.segment(at >> SEGMENT_BITS).get(at & (SEGMENT - 1));
+    word.map_or(0, |word| word.load(Ordering::Relaxed) >> shift & (u64::MAX >> (64 - 64 / N)))
+}
+
+/// Replaces the number at `place` by another one. Threads have neighbouring places in blocks, so that no other writes to
+/// this word.
+#[inline(always)]
+fn set_part<const N: usize>(segments: &Segments, place: Place, number: u64) {
+    let (at, shift) = (place as usize / N, place as usize % N * (64 / N));
+    if let Some(word) = segments.segment(at >> SEGMENT_BITS).get(at & (SEGMENT - 1)) {
+        let others = word.load(Ordering::Relaxed) & !((u64::MAX >> (64 - 64 / N)) << shift);
+        word.store(others | number << shift, Ordering::Relaxed);
+    }
+}
+
+/// As [`set_part`], where nothing may have been written before.
+#[inline(always)]
+fn take_part<const N: usize>(
+    segments: &Segments,
+    place: Place,
+    number: u64,
+) -> Result<(), StoreFull> {
+    segments.take(place as usize / N >> SEGMENT_BITS).ok_or(StoreFull)?;
+    set_part::<N>(segments, place, number);
+    Ok(())
+}
