@@ -481,6 +481,9 @@ pub(crate) struct SimulateArguments {
     /// Choose each step by hand
     #[arg(long, short, conflicts_with_all = ["steps", "json"])]
     pub(crate) interactive: bool,
+    /// With --interactive: line by line, also on a terminal that has a screen
+    #[arg(long, requires = "interactive")]
+    pub(crate) plain: bool,
     /// Seed of the random choices; without it a fresh one, printed first
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
@@ -501,6 +504,9 @@ pub(crate) struct ReplayArguments {
     /// Step through by hand
     #[arg(long, short, conflicts_with_all = ["html", "json"])]
     pub(crate) interactive: bool,
+    /// With --interactive: line by line, also on a terminal that has a screen
+    #[arg(long, requires = "interactive")]
+    pub(crate) plain: bool,
     /// Write the trace as one self-contained page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly, write};
 use crate::promela;
 use crate::request::{interruptible, settings};
-use crate::simulate::interactive;
+use crate::simulate;
 use crate::terminal;
 use preempt_core::{
     Claim, Outcome, ProcessId, ReplayError, Step, Trace, Verdict, ViolationKind, replay,
@@ -64,8 +64,8 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         ))
     })?;
     if arguments.interactive {
-        interactive::run(&interpreter, steps, 1);
-        return Ok(ExitCode::SUCCESS);
+        let model = (&model, &settings(&check));
+        return simulate::at_the_keyboard(model, &interpreter, steps, 1, arguments.plain);
     }
     for truncation in truncations_along(&interpreter, &steps) {
         complain(&truncation);

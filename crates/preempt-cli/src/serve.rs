@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::terminal::INTERRUPTED;
 use crate::{boolean, promela};
-use preempt_serve::{BooleanFile, Origin, PromelaFile, Server};
+use preempt_serve::{BooleanFile, Origin, PromelaFile, RecordedFile, Server};
 use preempt_verify::promela::Settings;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -31,12 +31,18 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
 fn origin(file: &Path, arguments: &ServeArguments) -> Result<Box<dyn Origin>, Failure> {
     // What cannot be read now is a slip of the user's; what breaks later is shown on the page.
     std::fs::metadata(file).map_err(|error| Failure::io("read", file, &error))?;
+    let refuse = |what: &str| Err(Failure::Input(format!("{}: {what}", file.display())));
+    if file.extension().is_some_and(|extension| extension == "html" || extension == "json") {
+        if !arguments.define.is_empty() || arguments.no_merge {
+            return refuse("-D and --no-merge are for Promela models");
+        }
+        return Ok(Box::new(RecordedFile::new(file.to_path_buf())));
+    }
     if !boolean::reads(file) {
         let settings = Settings { merge: !arguments.no_merge, ..Settings::default() };
         let defines = promela::defines(&arguments.define);
         return Ok(Box::new(PromelaFile::new(file.to_path_buf(), defines, settings)));
     }
-    let refuse = |what: &str| Err(Failure::Input(format!("{}: {what}", file.display())));
     if file.extension().is_some_and(|extension| extension == "pds") {
         return refuse("pushdown systems can be checked, but not walked through");
     }

@@ -1,7 +1,9 @@
 //! `preempt simulate`: a model run at random, or step by step at the keyboard.
 
 mod execution;
-pub(crate) mod interactive;
+mod interactive;
+#[cfg(feature = "screen")]
+mod screen;
 
 use crate::arguments::SimulateArguments;
 use crate::failure::Failure;
@@ -11,8 +13,9 @@ use crate::request::{interruptible, model_settings};
 use execution::Execution;
 use preempt_core::{Describe, Step, System, replay};
 use preempt_promela::interpret::Interpreter;
+use preempt_promela::model::Model;
 use preempt_report::SavedTrace;
-use preempt_verify::promela::observed;
+use preempt_verify::promela::{Settings, observed};
 use std::process::ExitCode;
 
 /// xorshift64*: small, and the same on every machine for the same seed.
@@ -46,8 +49,14 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let settings = model_settings(&arguments.model);
     let interpreter = observed(&model, &settings, &interruptible()).map_err(promela::failed)?;
     if arguments.interactive {
-        interactive::run(&interpreter, Vec::new(), arguments.seed.unwrap_or(1));
-        return Ok(ExitCode::SUCCESS);
+        let seed = arguments.seed.unwrap_or(1);
+        return at_the_keyboard(
+            (&model, &settings),
+            &interpreter,
+            Vec::new(),
+            seed,
+            arguments.plain,
+        );
     }
     let seed = arguments.seed.unwrap_or_else(fresh_seed);
     if !arguments.json {
@@ -63,6 +72,27 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         End::Deadlock | End::Fault(_) => 1,
         End::Steps | End::Finished => 0,
     }))
+}
+
+/// A session in which the user chooses; `script` is a trace to follow. On a whole screen where there is one, otherwise line by
+/// line.
+pub(crate) fn at_the_keyboard(
+    (model, settings): (&Model, &Settings),
+    system: &Interpreter,
+    script: Vec<Step>,
+    seed: u64,
+    plain: bool,
+) -> Result<ExitCode, Failure> {
+    #[cfg(feature = "screen")]
+    if !plain && screen::is_possible() {
+        let sources = promela::sources(model);
+        screen::run(screen::Subject { model, settings, system, sources, script, seed })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Without the feature every session is plain, and the model is not looked at again.
+    let _ = (model, settings, plain);
+    interactive::run(system, script, seed);
+    Ok(ExitCode::SUCCESS)
 }
 
 fn fresh_seed() -> u64 {

@@ -89,6 +89,12 @@ impl Lanes {
         }
     }
 
+    /// The same for an execution of which the first steps are not drawn.
+    pub fn starting_after(mut self, steps: usize) -> Self {
+        self.shown = steps;
+        self
+    }
+
     /// The names of the processes over their lanes.
     pub fn header(&self) -> String {
         self.layout.header(&self.cast, &self.look)

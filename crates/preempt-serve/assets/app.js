@@ -4,9 +4,9 @@
 // trail, so that one can go forward again; another step than the trail's begins a branch, and the trail
 // that was left is kept among `branches`.
 import { $, make, many, grouped } from "./dom.js";
-import { ask, decode, encode, listen } from "./server.js";
+import { ask, decode, encode, extended, listen } from "./server.js";
 import { showSource } from "./source.js";
-import { dropRows, openLanes, showLanes } from "./lanes.js";
+import { dropRows, knowsRows, openLanes, showLanes } from "./lanes.js";
 import { openSteps, showSteps } from "./steps.js";
 import { openState, showState } from "./state.js";
 import { checkEvent, openChecks, showProperties } from "./check.js";
@@ -56,7 +56,7 @@ export const take = (which) => act(async () => {
   const { trail, here } = session;
   if (trail[here] !== choice) {
     leave(here);
-    session.trail = [...trail.slice(0, here), choice];
+    session.trail = extended(trail, here, choice);
     dropRows(here);
   }
   session.here = here + 1;
@@ -87,9 +87,12 @@ function leave(common) {
 export async function refresh() {
   say("");
   if (!session.info || !session.info.kind) return draw();
+  const { here } = session;
+  // Of rows that are on the page already, only those around the present one are asked for.
+  const known = knowsRows(here - 50, Math.min(here + 50, session.trail.length) - 2);
   const look = await ask("look", {
-    model: session.model, path: encode(session.trail), here: session.here,
-    watches: session.watches, rows: 120,
+    model: session.model, path: encode(session.trail), here,
+    watches: session.watches, ...(known ? { from: Math.max(0, here - 3), rows: 6 } : { rows: 120 }),
   });
   if (look.length < session.trail.length) {
     session.trail = session.trail.slice(0, look.length);

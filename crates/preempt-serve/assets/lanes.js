@@ -8,11 +8,17 @@ const ROW = 30, PAGE = 200;
 // With more lanes than this all are equally wide and there are no lifelines: rows would be slow to lay out.
 const CROWD = 16;
 const rows = new Map();
-let asked = null, lanes = [], headed = "";
+let asked = null, lanes = [], headed = "", columns = "";
 
 /** Forgets the rows from `from` on: the trail is another one there. */
 export function dropRows(from) {
   for (const at of [...rows.keys()]) if (at >= from) rows.delete(at);
+}
+
+/** Whether all rows of a part of the trail are here. */
+export function knowsRows(from, to) {
+  for (let at = Math.max(0, from); at <= to; at++) if (!rows.has(at)) return false;
+  return true;
 }
 
 function learn(look) {
@@ -44,7 +50,10 @@ export function showLanes() {
   headed = heading;
   const width = 64 + 140 * Math.max(1, lanes.length) + (crowd ? 260 : 150) + (crowd ? 90 : 64) * session.watches.length;
   $("spacer").style.minWidth = names.style.minWidth = width + "px";
-  $("scroll").style.setProperty("--columns", template);
+  // Two hundred columns are laid out for every row: in a crowd, cells are put where they belong instead.
+  $("scroll").classList.toggle("crowd", crowd);
+  if (template !== columns) $("scroll").style.setProperty("--columns", template);
+  columns = template;
   $("spacer").style.height = (session.trail.length + 1) * ROW + "px";
   const box = $("scroll"), top = session.here * ROW;
   const view = box.clientHeight - 34;
@@ -125,8 +134,15 @@ function frame(here, label) {
 }
 
 function place(row, cell, column) {
-  cell.style.gridColumn = String(column);
-  cell.style.gridRow = "1";
+  if (lanes.length > CROWD) {
+    const lane = column - 2, beyond = lane - lanes.length;
+    const left = 64 + 140 * Math.min(lane, lanes.length) + (beyond > 0 ? 260 + 90 * (beyond - 1) : 0);
+    cell.style.left = left + "px";
+    cell.style.width = (beyond < 0 ? 140 : beyond === 0 ? 260 : 90) + "px";
+  } else {
+    cell.style.gridColumn = String(column);
+    cell.style.gridRow = "1";
+  }
   row.append(cell);
   return cell;
 }

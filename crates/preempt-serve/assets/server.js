@@ -33,6 +33,16 @@ export function encode(choices) {
   return text;
 }
 
+/** The first choices and one more. Its text follows from the one that is known. */
+export function extended(choices, length, choice) {
+  const next = choices.slice(0, length);
+  next.push(choice);
+  const text = encode(choices);
+  // One character for each choice: then the text can be cut like the list.
+  if (text.length === choices.length && choice < 36) encoded.set(next, text.slice(0, length) + choice.toString(36));
+  return next;
+}
+
 /** The choices behind the text. */
 export function decode(text) {
   const choices = [];

@@ -284,11 +284,16 @@ fn chart(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
 
 /// The processes that take part, by id.
 fn lanes(system: &dyn System, walk: &Walk) -> Value {
+    let mut takes_part = vec![true; system.process_count(walk.state())];
     let moved = walk.steps().iter().flat_map(|step| [Some(step.process), step.partner]);
-    let mut pids: Vec<usize> = moved.flatten().map(|process| process.index()).collect();
-    pids.extend(0..system.process_count(walk.state()));
-    pids.sort_unstable();
-    pids.dedup();
+    for pid in moved.flatten().map(|process| process.index()) {
+        if pid >= takes_part.len() {
+            takes_part.resize(pid + 1, false);
+        }
+        takes_part[pid] = true;
+    }
+    let pids = takes_part.iter().enumerate().filter(|(_, moves)| **moves).map(|(pid, _)| pid);
+    let pids: Vec<usize> = pids.collect();
     let name = |pid: &usize| {
         let id = preempt_core::ProcessId(u16::try_from(*pid).unwrap_or(u16::MAX));
         let alive = *pid < system.process_count(walk.state());

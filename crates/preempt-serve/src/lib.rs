@@ -7,7 +7,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `subject` | what can be walked through: Promela models, Boolean programs, models in Rust |
+//! | `subject` | what can be walked through: Promela models, Boolean programs, models in Rust, saved executions |
 //! | `walk` | one execution in the making |
 //! | `explorer`, `api` | the questions of the page and their answers |
 //! | `checks` | checks with progress, on threads of their own |
@@ -44,6 +44,7 @@ mod walk;
 pub use subject::automata;
 pub use subject::boolean::BooleanFile;
 pub use subject::promela::PromelaFile;
+pub use subject::recorded::RecordedFile;
 pub use subject::typed::RustModel;
 pub use subject::{Choice, Evaluate, Mistake, Origin, Question, Subject};
 
@@ -117,12 +118,56 @@ impl Server {
     }
 }
 
-/// Serves a model written in Rust, and prints where: `serve_model("lost update", LostUpdate)`.
-pub fn serve_model<M: preempt_model::Model + Send + Sync + 'static>(
-    name: &str,
+/// A model written in Rust, about to be explored: `explore(LostUpdate).serve()`.
+///
+/// ```no_run
+/// # use preempt_model::{Model, Property};
+/// # struct LostUpdate;
+/// # impl Model for LostUpdate {
+/// #     type State = u8;
+/// #     type Action = ();
+/// #     fn initial_states(&self) -> Vec<u8> { vec![0] }
+/// #     fn actions(&self, _: &u8, actions: &mut Vec<()>) { actions.push(()) }
+/// #     fn next(&self, state: &u8, _: &()) -> Option<u8> { state.checked_add(1) }
+/// #     fn properties(&self) -> Vec<Property<Self>> { Vec::new() }
+/// # }
+/// preempt_serve::explore(LostUpdate).name("lost update").serve()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn explore<M: preempt_model::Model + Send + Sync + 'static>(model: M) -> Explore<M> {
+    let name = std::any::type_name::<M>().rsplit("::").next().unwrap_or_default().to_string();
+    Explore { model, name, port: 0 }
+}
+
+/// See [`explore`].
+pub struct Explore<M> {
     model: M,
-) -> io::Result<()> {
-    let server = Server::bind(vec![Box::new(RustModel::new(name, model))], 0)?;
-    eprintln!("{}", server.url());
-    server.run()
+    name: String,
+    port: u16,
+}
+
+impl<M: preempt_model::Model + Send + Sync + 'static> Explore<M> {
+    /// The name to show; by default that of the type.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// A port of the loopback interface; by default any that is free.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// A server that is ready to run.
+    pub fn bind(self) -> io::Result<Server> {
+        Server::bind(vec![Box::new(RustModel::new(self.name, self.model))], self.port)
+    }
+
+    /// Prints the address of the page to standard error, and serves it until the process ends.
+    pub fn serve(self) -> io::Result<()> {
+        let server = self.bind()?;
+        eprintln!("{}", server.url());
+        server.run()
+    }
 }

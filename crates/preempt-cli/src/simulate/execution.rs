@@ -72,6 +72,11 @@ impl<'a> Execution<'a> {
         &self.steps
     }
 
+    /// The steps taken, in words.
+    pub(super) fn told(&self) -> &[TraceStep] {
+        &self.told
+    }
+
     /// The steps that are possible now.
     pub(super) fn enabled(&self) -> &[Step] {
         self.enabled.steps()

@@ -171,6 +171,13 @@ impl Interpreter {
         for process in processes(program, after) {
             let proctype = &program.proctypes[process.proctype];
             let (base, channels) = (process.base, &proctype.frame.channels);
+            let frame = base..base + proctype.frame.length as usize;
+            // Most processes do nothing in a step. Only what a variable leads to may change elsewhere.
+            let looks_elsewhere =
+                || proctype.frame.names.iter().any(|n| matches!(n.value, NamedValue::ChannelAt(_)));
+            if before.get(frame.clone()) == after.get(frame) && !looks_elsewhere() {
+                continue;
+            }
             for named in &proctype.frame.names {
                 if let Some((from, to)) = self.show_change((before, after), named, base, channels) {
                     let name = format!("{}({}):{}", proctype.name, process.id, named.name);

@@ -5,6 +5,7 @@
 pub mod automata;
 pub(crate) mod boolean;
 pub(crate) mod promela;
+pub(crate) mod recorded;
 pub(crate) mod typed;
 
 use preempt_core::{Claim, System};

@@ -3,13 +3,12 @@
 use super::{Choice, Evaluate, Mistake, Origin, Question, Subject, automata};
 use preempt_core::{Claim, System};
 use preempt_promela::interpret::Interpreter;
-use preempt_promela::ir::{ExprId, Program};
-use preempt_promela::model::{Formula, Ltl, Model};
+use preempt_promela::model::Model;
 use preempt_promela::syntax::diagnostic::Diagnostic;
 use preempt_promela::syntax::span::SourceMap;
-use preempt_promela::syntax::{ParseOptions, parse, parse_formula};
+use preempt_promela::syntax::{ParseOptions, parse};
 use preempt_report::Source;
-use preempt_verify::promela::{Checker, Property, Selection, Settings, observed, select};
+use preempt_verify::promela::{Checker, Property, Selection, Settings, Watch, observed, select};
 use preempt_verify::{Control, Error};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -20,9 +19,6 @@ use std::time::Duration;
 
 /// A step that takes longer is given up.
 const LONGEST_STEP: Duration = Duration::from_secs(3);
-
-/// Longer expressions are refused.
-const LONGEST_EXPRESSION: usize = 4_000;
 
 /// Larger files are no models.
 const LARGEST_FILE: u64 = 16 << 20;
@@ -157,32 +153,6 @@ impl PromelaModel {
         let interpreter = observed(&model, &settings, &Control::new()).map_err(refused)?;
         Ok(PromelaModel { model, settings, interpreter: Arc::new(interpreter), sources, warnings })
     }
-
-    /// An interpreter for the model with one more formula, if its states are those of the model.
-    fn with_formula(&self, formula: Formula) -> Result<Interpreter, String> {
-        let mut model = self.model.clone();
-        let text = String::new();
-        model.formulas.push(Ltl { name: None, formula, text, span: Default::default() });
-        let interpreter =
-            observed(&model, &self.settings, &Control::new()).map_err(|error| error.to_string())?;
-        match same_states(self.interpreter.program(), interpreter.program()) {
-            true => Ok(interpreter),
-            false => Err("this looks at a place between statements that are one step here; \
-                          start with --no-merge to see it"
-                .into()),
-        }
-    }
-}
-
-/// Whether the states of two programs mean the same.
-fn same_states(a: &Program, b: &Program) -> bool {
-    a.moves.len() == b.moves.len()
-        && a.layout.globals_end == b.layout.globals_end
-        && a.proctypes.len() == b.proctypes.len()
-        && a.proctypes
-            .iter()
-            .zip(&b.proctypes)
-            .all(|(a, b)| a.states.len() == b.states.len() && a.frame.length == b.frame.length)
 }
 
 impl Subject for PromelaModel {
@@ -251,29 +221,8 @@ impl Subject for PromelaModel {
     }
 
     fn compile(&self, expression: &str) -> Result<Evaluate, String> {
-        if expression.len() > LONGEST_EXPRESSION {
-            return Err("the expression is too long".into());
-        }
-        let formula = parse_formula(expression, &self.model).map_err(|errors| {
-            let messages = errors.diagnostics.iter().map(|found| found.message.clone());
-            messages.collect::<Vec<_>>().join("; ")
-        })?;
-        if is_temporal(&formula) {
-            return Err("temporal operators speak of executions: check it as a property".into());
-        }
-        let interpreter = self.with_formula(formula.clone())?;
-        let uses = interpreter.program().formulas.last();
-        let propositions: Vec<ExprId> = uses.map_or(Vec::new(), |uses| {
-            let ids = uses.propositions.iter();
-            ids.map(|index| interpreter.program().propositions[*index as usize]).collect()
-        });
-        Ok(Arc::new(move |state| {
-            let mut leaves = propositions.iter();
-            value(&formula, &mut || {
-                leaves.next().and_then(|leaf| interpreter.evaluate(state, *leaf))
-            })
-            .map(i64::from)
-        }))
+        let watch = Watch::new(&self.model, &self.settings, &self.interpreter, expression)?;
+        Ok(Arc::new(move |state| watch.value(state)))
     }
 
     fn automata(&self, states: &[Vec<u8>]) -> Vec<automata::Automaton> {
@@ -301,36 +250,5 @@ fn selection(question: &Question) -> Option<Selection> {
             Selection { claim: named(name), acceptance: true, ..selection }
         }
         Some(_) => return None,
-    })
-}
-
-fn is_temporal(formula: &Formula) -> bool {
-    match formula {
-        Formula::Prop(_) | Formula::Const(_) => false,
-        Formula::Not(a) => is_temporal(a),
-        Formula::And(a, b)
-        | Formula::Or(a, b)
-        | Formula::Implies(a, b)
-        | Formula::Equivalent(a, b) => is_temporal(a) || is_temporal(b),
-        _ => true,
-    }
-}
-
-/// The value of a formula without temporal operators; `leaf` gives the values of its state expressions from
-/// left to right. All of them are asked for, so that each gets its own.
-fn value(formula: &Formula, leaf: &mut dyn FnMut() -> Option<i32>) -> Option<i32> {
-    let mut both = |a: &Formula, b: &Formula| {
-        let (a, b) = (value(a, leaf), value(b, leaf));
-        Some((a? != 0, b? != 0))
-    };
-    Some(match formula {
-        Formula::Prop(_) => leaf()?,
-        Formula::Const(value) => i32::from(*value),
-        Formula::And(a, b) => both(a, b).map(|(a, b)| i32::from(a && b))?,
-        Formula::Or(a, b) => both(a, b).map(|(a, b)| i32::from(a || b))?,
-        Formula::Implies(a, b) => both(a, b).map(|(a, b)| i32::from(!a || b))?,
-        Formula::Equivalent(a, b) => both(a, b).map(|(a, b)| i32::from(a == b))?,
-        Formula::Not(a) => i32::from(value(a, leaf)? == 0),
-        _ => return None,
     })
 }

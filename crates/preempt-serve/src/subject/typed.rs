@@ -1,4 +1,4 @@
-//! Models written in Rust: `serve_model(model)`.
+//! Models written in Rust: `explore(model).serve()`.
 
 use super::{Choice, Mistake, Origin, Question, Subject};
 use preempt_core::{Claim, System};

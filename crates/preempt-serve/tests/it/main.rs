@@ -2,5 +2,6 @@
 
 mod browser;
 mod client;
+mod rust;
 mod security;
 mod walking;

@@ -12,11 +12,13 @@ mod questions;
 mod selection;
 mod truncations;
 mod vacuity;
+mod watch;
 
 pub use check::{Checked, Checker};
 pub use formula::{Violating, violating};
 pub use selection::{Property, Selection, select};
 pub use truncations::{Truncations, along as truncations_along};
+pub use watch::Watch;
 
 use crate::error::Refusal;
 use crate::{Control, Error, watchdog};
