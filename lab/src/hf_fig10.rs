@@ -1,6 +1,6 @@
 //! What a bound saves and costs on average, relative to a full search.
 //!
-//! Paper: [HF] Fig. 10
+//! Paper: \[HF\] Fig. 10
 //! The paper's 171 models are not public; ours and Spin's examples stand in.
 
 use crate::Options;

@@ -1,6 +1,6 @@
 //! The way to the first counterexample, and how good it is.
 //!
-//! Paper: [HF] Tables 2, 3 and 4
+//! Paper: \[HF\] Tables 2, 3 and 4
 //! Of the paper's models snoopy and worst-case are public.
 
 use crate::Options;

@@ -1,6 +1,6 @@
 //! State counts at bounds 0 to 16, with and without reduction.
 //!
-//! Paper: [HF] Table 1, Fig. 7, Fig. 8
+//! Paper: \[HF\] Table 1, Fig. 7, Fig. 8
 //! Four of the nine models are not public (nbq, tpc, DEOS, mrf) and are left out.
 
 use crate::Options;

@@ -1,6 +1,6 @@
 //! Eager and lazy translation of concurrent Boolean programs.
 //!
-//! Paper: [LMP09] Fig. 5, Table 1
+//! Paper: \[LMP09\] Fig. 5, Table 1
 //! The programs are ours, after the paper's description; the paper's times are Moped's.
 
 use crate::Options;

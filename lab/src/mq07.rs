@@ -1,6 +1,6 @@
 //! Iterative context bounding: coverage by bound, growth by executions, bugs by bound.
 //!
-//! Paper: [MQ07] Fig. 1, Fig. 2, Table 2
+//! Paper: \[MQ07\] Fig. 1, Fig. 2, Table 2
 //! The paper's programs are not public. Ours are the bodies that the tests of the crate `preempt`
 //! explore, among them a work-stealing queue with the same three kinds of mistakes.
 

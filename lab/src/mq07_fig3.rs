@@ -1,6 +1,6 @@
 //! The part of all states that executions with few preemptions reach.
 //!
-//! Paper: [MQ07] Figs. 1 and 3
+//! Paper: \[MQ07\] Figs. 1 and 3
 //! The paper's programs are not public; ours are Promela models of the same algorithms.
 
 use crate::Options;

@@ -1,6 +1,6 @@
 //! Executions of context-bounded search with and without partial-order reduction.
 //!
-//! Paper: [MQ07b] Table 1
+//! Paper: \[MQ07b\] Table 1
 //! The paper's work-stealing queue is not public; ours has the same operations.
 
 use crate::Options;
@@ -61,7 +61,7 @@ pub(crate) fn run(_options: &Options) -> Result<String> {
          about half are redundant at bound 1 already, because two preemption points with only independent accesses between\n\
          them give the same partial order. That the redundant part grows with the bound holds for both.\n\n\
          What we changed: the paper computes the least number of preemptions of a graph backwards over all its prefixes,\n\
-         which is exponential in the worst case. `crates/preempt-explore/src/forward.rs` reaches the graphs forwards in\n\
+         which is exponential in the worst case. `crates/preempt-explore/src/forward/mod.rs` reaches the graphs forwards in\n\
          order of that number; `partial_order.rs` keeps the algorithms as printed, as an oracle.\n",
         paper.finish(),
         ours.finish()

@@ -1,6 +1,6 @@
 //! Starvation freedom of Peterson's algorithm for n processes, with and without reduction.
 //!
-//! Paper: [S19] Fig. 6
+//! Paper: \[S19\] Fig. 6
 //! The encoding is ours, so state counts are not comparable with the paper's; ratios are.
 
 use crate::Options;

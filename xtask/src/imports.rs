@@ -173,9 +173,14 @@ fn join(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
 }
 
-/// The text without comments and without the tests at its end.
+/// The text without comments and without the tests at its end. Declaring a file of tests ends nothing.
 fn code(text: &str) -> String {
-    let end = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
+    let mut starts = text.match_indices("#[cfg(test)]\nmod ").map(|(start, _)| start);
+    let is_inline = |start: &usize| {
+        let line = text[*start..].lines().nth(1).unwrap_or_default();
+        line.ends_with('{') || line.ends_with('}')
+    };
+    let end = starts.find(is_inline).unwrap_or(text.len());
     let lines = text[..end].lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -259,6 +264,18 @@ mod tests {
         assert_eq!(circles(&files), [] as [Vec<String>; 0]);
         let back = [files[0], ("a.rs", "use crate::C;\n"), files[2]];
         assert_eq!(circles(&back), [["a.rs", "b.rs"]]);
+    }
+
+    /// What comes behind it is seen, such as what a root hands on.
+    #[test]
+    fn a_file_of_tests_that_is_declared_early_ends_nothing() {
+        let files = [
+            ("lib.rs", "mod a;\nmod b;\n#[cfg(test)]\nmod tests;\npub use a::A;\npub use b::B;\n"),
+            ("a.rs", "use crate::B;\nstruct A;\n"),
+            ("b.rs", "use crate::A;\nstruct B;\n"),
+            ("tests.rs", "use crate::A;\n"),
+        ];
+        assert_eq!(circles(&files), [["a.rs", "b.rs"]]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Chores of the repository: `cargo xtask test | bless | tidy | circles | bench`.
+//! Chores of the repository: `cargo xtask test | bless | tidy | bench`.
 //!
 //! **Invariant:** continuous integration runs `cargo xtask test` and nothing else, so what a
 //! contributor runs is what guards the main branch.
@@ -15,7 +15,6 @@ const HELP: &str = "\
 cargo xtask test    install what the tests need, then run every check and every test
 cargo xtask bless   accept the present output of all snapshot tests
 cargo xtask tidy    check the repository's own rules
-cargo xtask circles list the files that still import each other in circles
 cargo xtask bench   run the benchmarks against the peers, write benches/*.md
 ";
 
@@ -26,7 +25,6 @@ fn main() -> Result<()> {
         Some("test") => test(&root),
         Some("bless") => bless(&root),
         Some("tidy") => tidy_or_fail(&root),
-        Some("circles") => tidy::list_circles(&root),
         Some("bench") => bench(&root, &arguments.collect::<Vec<_>>()),
         _ => {
             print!("{HELP}");

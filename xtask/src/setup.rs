@@ -18,18 +18,21 @@ const PEERS: [(&str, &str); 8] = [
     ("npm", "npm"),
 ];
 
-/// Where the browser test keeps the package that drives the browser.
-const BROWSER_TEST: &str = "crates/preempt-report/tests/browser";
+/// Folders with packages of Node that tests need: what drives the browser, and what the extension for VS Code is made and
+/// tested with.
+const NODE_FOLDERS: [&str; 2] = ["crates/preempt-report/tests/browser", "editors/vscode"];
 
 /// Installs missing peers where this machine allows it.
 pub(crate) fn install_peers(root: &Path) {
     install_packages();
-    let folder = root.join(BROWSER_TEST);
-    if exists("npm") && !folder.join("node_modules").is_dir() {
-        println!("installing the browser driver");
-        let arguments = ["install", "--no-audit", "--no-fund", "--ignore-scripts"];
-        if !quiet(Command::new("npm").args(arguments).current_dir(&folder)) {
-            println!("could not install it: the browser test will be skipped");
+    for folder in NODE_FOLDERS {
+        let path = root.join(folder);
+        if exists("npm") && !path.join("node_modules").is_dir() {
+            println!("installing the packages of {folder}");
+            let arguments = ["install", "--no-audit", "--no-fund", "--ignore-scripts"];
+            if !quiet(Command::new("npm").args(arguments).current_dir(&path)) {
+                println!("could not install them: tests that need them will be skipped");
+            }
         }
     }
 }

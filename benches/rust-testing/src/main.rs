@@ -22,7 +22,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 static EXECUTIONS: AtomicU64 = AtomicU64::new(0);
+/// How often the body was begun, also by executions that were stopped to learn something about the test.
+static STARTED: AtomicU64 = AtomicU64::new(0);
 static GRAPHS: AtomicU64 = AtomicU64::new(0);
+/// Executions of all searches that ended, where a search is repeated.
+static REPEATED: AtomicU64 = AtomicU64::new(0);
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -54,6 +58,7 @@ struct Result {
     status: String,
     executions: u64,
     seconds: f64,
+    started: u64,
 }
 
 /// What the tables are about.
@@ -306,7 +311,7 @@ fn row(
 }
 
 fn show(result: &Result) -> String {
-    let Result { status, executions, seconds } = result;
+    let Result { status, executions, seconds, .. } = result;
     format!("{status} {executions}, {:.1} ms", seconds * 1000.0)
 }
 
@@ -334,14 +339,16 @@ fn measure(case: &Case, limit: u64) -> Result {
         status: status.into(),
         executions: 0,
         seconds: limit as f64 / 1000.0,
+        started: 0,
     };
     let Some(text) = run(case, limit) else { return failed("did not start") };
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        if let ["RESULT", status, executions, seconds] = words[..]
+        if let ["RESULT", status, executions, seconds, started] = words[..]
             && let (Ok(executions), Ok(seconds)) = (executions.parse(), seconds.parse())
+            && let Ok(started) = started.parse()
         {
-            return Result { status: status.into(), executions, seconds };
+            return Result { status: status.into(), executions, seconds, started };
         }
     }
     failed("aborted")
@@ -371,6 +378,7 @@ fn one(arguments: &[String]) -> ExitCode {
     let Some(function) = function else { return ExitCode::FAILURE };
     let counted = move || {
         EXECUTIONS.fetch_add(1, Ordering::Relaxed);
+        STARTED.fetch_add(1, Ordering::Relaxed);
         function(size, broken);
     };
     if tool != "preempt" && !tool.starts_with("preempt-") {
@@ -378,12 +386,19 @@ fn one(arguments: &[String]) -> ExitCode {
         std::panic::set_hook(Box::new(move |_| finish("failure", begin)));
     }
     let status = match tool.as_str() {
-        "loom" => {
-            let mut builder = loom::model::Builder::new();
-            builder.preemption_bound = bound.map(|b| b as usize);
-            builder.max_branches = 20_000;
-            builder.check(counted);
-            "exhausted"
+        "loom" => with_loom_search(bound, counted),
+        // The timer ends these.
+        "loom-repeated" => loop {
+            with_loom_search(bound, counted);
+        },
+        "preempt-repeated" => {
+            let mut executions = 0;
+            loop {
+                ours(tool, bound, counted);
+                // `ours` has stored those of the last search.
+                executions += EXECUTIONS.load(Ordering::Relaxed);
+                REPEATED.store(executions, Ordering::Relaxed);
+            }
         }
         "shuttle" => {
             shuttle::check_dfs(counted, None);
@@ -396,6 +411,14 @@ fn one(arguments: &[String]) -> ExitCode {
         _ => ours(tool, bound, counted),
     };
     finish(status, begin)
+}
+
+fn with_loom_search(bound: Option<u32>, body: impl Fn() + Sync + Send + 'static) -> &'static str {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = bound.map(|b| b as usize);
+    builder.max_branches = 20_000;
+    builder.check(body);
+    "exhausted"
 }
 
 fn ours(tool: &str, bound: Option<u32>, body: impl Fn() + Sync) -> &'static str {
@@ -442,7 +465,12 @@ fn finish(status: &str, begin: f64) -> ! {
         let _ = writeln!(out, "OUTCOME {outcome:?}");
     }
     let _ = writeln!(out, "GRAPHS {}", GRAPHS.load(Ordering::Relaxed));
-    let _ = writeln!(out, "RESULT {status} {} {seconds}", EXECUTIONS.load(Ordering::Relaxed));
+    let executions = match REPEATED.load(Ordering::Relaxed) {
+        0 => EXECUTIONS.load(Ordering::Relaxed),
+        repeated => repeated,
+    };
+    let started = STARTED.load(Ordering::Relaxed);
+    let _ = writeln!(out, "RESULT {status} {executions} {seconds} {started}");
     let _ = out.flush();
     std::process::exit(0)
 }

@@ -4,15 +4,14 @@
 //! where nothing races, switching threads at synchronisation only loses nothing. So every access
 //! that could race is recorded for the strategy, which looks for races in each happens-before graph.
 
-use crate::control::{Place, Runtime, operation, urgently};
-use crate::entry::{entry, inside, is_program};
-use crate::shadow::{Learnt, Use};
-use crate::trouble::Trouble;
-use preempt_explore::{Action, Ending, ObjectId, Operation, Order, POINTER};
-use std::panic::Location;
-
-/// Numbers of cells are kept apart from those of objects.
-const CELLS: u32 = 1 << 31;
+use crate::atomics::{before_read, object};
+use crate::control::{operation, urgently};
+use crate::entry::{entry, is_program};
+use crate::races::note;
+use crate::runtime::{Runtime, inside};
+use crate::shadow::Use;
+use crate::task::CallSite;
+use preempt_explore::{Action, Operation, Order, POINTER};
 
 /// The program is about to access memory.
 #[inline]
@@ -21,7 +20,7 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
         return;
     }
     inside(|runtime| {
-        runtime.arena.check(address, pc);
+        runtime.check_memory(address, pc);
         if write {
             let me = runtime.me();
             me.writes += 1;
@@ -48,90 +47,10 @@ fn piece(runtime: &mut Runtime, address: usize, size: usize, write: bool, pc: us
         let (objects, tasks) = (&runtime.objects, &mut runtime.tasks);
         objects.atomics_in(address, size, &mut tasks[me].stale);
     }
-    if !runtime.alone {
+    if !runtime.single_threaded {
         let how = if write { Use::Write } else { Use::Read };
         note(runtime, address, size, how, pc);
     }
-}
-
-/// Records an access for the strategy if it could race.
-pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use, pc: usize) {
-    let me = runtime.current();
-    match runtime.shadow.access(address, size, me.0, how) {
-        Learnt::Nothing => return,
-        Learnt::New => {
-            runtime.learnt = true;
-            return;
-        }
-        Learnt::Record => {}
-    }
-    let run = runtime.run();
-    if !run.rules.clocks {
-        run.rules.clocks = true;
-        runtime.learnt = true;
-        return;
-    }
-    let keep = runtime.places.is_some() || !runtime.options.races;
-    let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
-    let touched = &mut runtime.touched;
-    let mut touch = |cell: u32, write: bool| {
-        let cell = ObjectId(CELLS + cell);
-        if keep {
-            touched.push((cell, me, write, pc));
-        }
-        if atomic {
-            // It was made by the operation that has just been executed: whoever acquires what that
-            // has released comes after it.
-            run.touch_end(cell, write, Location::caller());
-        } else {
-            run.touch(cell, write, Location::caller());
-        }
-    };
-    // Atomic accesses do not race with each other: to plain ones they all look like reads.
-    runtime.shadow.cells(address, size, how == Use::Write, |cell| touch(cell.0, how == Use::Write));
-    match how {
-        Use::Read => {
-            for cell in runtime.shadow.writer_cells(address, size, None) {
-                touch(cell.0, false);
-            }
-        }
-        Use::AtomicWrite => {
-            for cell in runtime.shadow.writer_cells(address, size, Some(me.0)) {
-                touch(cell.0, true);
-            }
-        }
-        Use::Write | Use::AtomicRead => {}
-    }
-    if let Some(Ending::Race(race)) = &run.ending {
-        found(runtime, race.cell, race.earlier.thread, race.earlier.write, pc);
-    }
-}
-
-/// A race: the end of the execution, or two more scheduling points.
-fn found(
-    runtime: &mut Runtime,
-    cell: ObjectId,
-    thread: preempt_explore::ThreadId,
-    write: bool,
-    pc: usize,
-) {
-    if runtime.options.races {
-        runtime.end();
-    }
-    let known = runtime.shadow.racy_places();
-    runtime.shadow.add_racy(pc);
-    // The thread may have touched the cell at several places, the last of which need not race.
-    let Runtime { touched, shadow, .. } = runtime;
-    for &(.., earlier) in touched.iter().filter(|&&(c, t, w, _)| (c, t, w) == (cell, thread, write))
-    {
-        shadow.add_racy(earlier);
-    }
-    if shadow.racy_places() == known {
-        let message = "a data race between accesses that are scheduling points already, which is a \
-                       mistake of preempt's: please report it";
-        runtime.stop(Trouble::unsupported(pc, message));
-    }
-    runtime.restart();
 }
 
 /// What an access that was found to race does.
@@ -147,30 +66,30 @@ enum Racy {
 /// scheduling point. Accesses at other places may race with it and do not know yet. It is executed as a
 /// sequentially consistent one on the newest value, which is what the program will find in its memory.
 fn racy(address: usize, size: usize, how: Racy, pc: usize) {
-    let cell = crate::control::runtime().shadow.cell_size(address, size);
+    let cell = crate::runtime::runtime().shadow.cell_size(address, size);
     for (nth, at) in (address..address + size).step_by(cell).enumerate() {
         // That a block is freed twice is found by `free` itself.
-        let place = Place { pc, address: if how == Racy::Free { 0 } else { at } };
+        let call_site = CallSite { pc, address: if how == Racy::Free { 0 } else { at } };
         if how == Racy::Read && nth == 0 {
-            crate::atomics::before_read(pc, at, place);
+            before_read(pc, at, call_site);
         }
-        let runtime = crate::control::runtime();
+        let runtime = crate::runtime::runtime();
         runtime.run().weaken(Order::SequentiallyConsistent, false);
-        let index = crate::atomics::object(runtime, at, cell as u8);
+        let index = object(runtime, at, cell as u8);
         let object = runtime.objects.id(index);
         let step = if nth == 0 { operation } else { urgently };
         if how != Racy::Read {
             runtime.me().spinning.clear();
-            step(Action::Store, object, 0, POINTER, place);
+            step(Action::Store, object, 0, POINTER, call_site);
             if how == Racy::Write {
                 // The value is written after we return, and known at the next operation.
-                crate::control::runtime().me().stale.push(index);
+                crate::runtime::runtime().me().stale.push(index);
             }
-            note(crate::control::runtime(), at, cell, Use::AtomicWrite, pc);
+            note(crate::runtime::runtime(), at, cell, Use::AtomicWrite, pc);
         } else {
-            let seen = step(Action::Load, object, 0, Operation::NEWEST, place);
-            crate::control::runtime().me().spinning.read(pc, at, seen);
-            note(crate::control::runtime(), at, cell, Use::AtomicRead, pc);
+            let seen = step(Action::Load, object, 0, Operation::NEWEST, call_site);
+            crate::runtime::runtime().me().spinning.read(pc, at, seen);
+            note(crate::runtime::runtime(), at, cell, Use::AtomicRead, pc);
         }
     }
 }
@@ -250,16 +169,16 @@ extern "C" fn __tsan_release(_: usize) {}
 
 /// Memory was freed: that is a write to all of it that anybody uses.
 pub(crate) fn freed(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {
-    if runtime.alone {
+    if runtime.single_threaded {
         return;
     }
     let is_racy = runtime.shadow.is_racy(pc);
     for granule in (address..address + size).step_by(8) {
-        if crate::control::runtime().shadow.is_known(granule) {
+        if crate::runtime::runtime().shadow.is_known(granule) {
             let length = 8.min(address + size - granule);
             match is_racy {
                 true => racy(granule, length, Racy::Free, pc),
-                false => note(crate::control::runtime(), granule, length, Use::Write, pc),
+                false => note(crate::runtime::runtime(), granule, length, Use::Write, pc),
             }
         }
     }

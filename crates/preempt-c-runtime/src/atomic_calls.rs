@@ -4,7 +4,8 @@
 //! read (`atomics.rs`).
 
 use crate::atomics::{Atomic, execute, fence, order};
-use crate::entry::{inside, is_program};
+use crate::entry::is_program;
+use crate::runtime::inside;
 use crate::trouble::Trouble;
 use preempt_explore::{Action, Update};
 use std::sync::atomic::Ordering::SeqCst;
@@ -230,8 +231,8 @@ extern "C" fn compare_value<N: Number>(
 // All six registers for arguments are taken by comparisons of sixteen bytes, so the place of the call is
 // looked for on the stack.
 
-fn place() -> usize {
-    if is_program() { inside(|_| crate::signals::caller()) } else { 0 }
+fn call_site() -> usize {
+    if is_program() { inside(|_| crate::caller::caller()) } else { 0 }
 }
 
 extern "C" fn compare_wide<const MAY_FAIL: bool>(
@@ -241,7 +242,7 @@ extern "C" fn compare_wide<const MAY_FAIL: bool>(
     order: i32,
     failure: i32,
 ) -> i32 {
-    compare::<u128, MAY_FAIL>(address, expected, new, order, failure, place())
+    compare::<u128, MAY_FAIL>(address, expected, new, order, failure, call_site())
 }
 
 extern "C" fn compare_wide_value(
@@ -251,7 +252,7 @@ extern "C" fn compare_wide_value(
     order: i32,
     failure: i32,
 ) -> u128 {
-    compare_value(address, expected, new, order, failure, place())
+    compare_value(address, expected, new, order, failure, call_site())
 }
 
 /// Exports functions under names that the compiler calls. With a number, the place of the call becomes

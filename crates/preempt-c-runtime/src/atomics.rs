@@ -7,11 +7,13 @@
 //!
 //! Orders are those of C11 and C++20 as the model RC11 has them; `memory_order_consume` is acquire.
 
-use crate::access;
-use crate::control::{Place, Runtime, perform, runtime, yield_now};
-use crate::entry::inside;
+use crate::control::{perform, yield_now};
 use crate::objects::{Kind, read};
+use crate::races;
+use crate::runtime::inside;
+use crate::runtime::{Runtime, runtime};
 use crate::shadow::Use;
+use crate::task::CallSite;
 use crate::trouble::Trouble;
 use preempt_explore::{Action, Operation, Order};
 use std::panic::Location;
@@ -38,7 +40,7 @@ fn refuse_overlap(runtime: &mut Runtime, address: usize, size: u8, index: u32) {
     let mut found = Vec::new();
     runtime.objects.atomics_in(address, usize::from(size).min(8), &mut found);
     if found.into_iter().any(|other| other != index && runtime.objects.details(other).used) {
-        let pc = runtime.me().place.pc;
+        let pc = runtime.me().call_site.pc;
         let message = format!(
             "atomic accesses of different sizes overlap at {address:#x}, which is not modelled: use \
              one size for each number"
@@ -48,11 +50,11 @@ fn refuse_overlap(runtime: &mut Runtime, address: usize, size: u8, index: u32) {
 }
 
 /// A thread that waits for a change in a loop lets others run first.
-pub(crate) fn before_read(pc: usize, address: usize, place: Place) {
+pub(crate) fn before_read(pc: usize, address: usize, call_site: CallSite) {
     let me = runtime().me();
     if me.spinning.is_due(pc, address) {
         me.spinning.clear();
-        yield_now(place);
+        yield_now(call_site);
     }
 }
 
@@ -102,11 +104,11 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
                 format!("an atomic access of {size} bytes is not aligned, which is not modelled");
             runtime.stop(Trouble::unsupported(pc, message));
         }
-        let place = Place { pc, address };
+        let call_site = CallSite { pc, address };
         if action != Action::Store {
-            before_read(pc, address, place);
+            before_read(pc, address, call_site);
         }
-        let runtime = crate::control::runtime();
+        let runtime = crate::runtime::runtime();
         let (order, failure) = runtime.strengthened(pc, atomic.orders);
         let compares = action == Action::CompareExchange;
         let run = runtime.run();
@@ -118,18 +120,19 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         let id = runtime.objects.id(index);
         let operation = Operation::new(action, id, operands.0, operands.1, Location::caller());
         let may_fail = atomic.may_fail;
-        let seen = perform(Operation { may_fail, ..operation.with_order(order, failure) }, place);
-        let runtime = crate::control::runtime();
-        let world = &runtime.run().world;
-        let newest = world.object(id).value;
-        let fails = may_fail && world.source().is_some_and(|source| source.fails);
+        let seen =
+            perform(Operation { may_fail, ..operation.with_order(order, failure) }, call_site);
+        let runtime = crate::runtime::runtime();
+        let state = &runtime.run().state;
+        let newest = state.object(id).value;
+        let fails = may_fail && state.source().is_some_and(|source| source.fails);
         let writes = match action {
             Action::Load => false,
             _ => !compares || seen == operands.0 && !fails,
         };
-        if !runtime.alone {
+        if !runtime.single_threaded {
             let how = if writes { Use::AtomicWrite } else { Use::AtomicRead };
-            access::note(runtime, address, usize::from(size).min(8), how, pc);
+            races::note(runtime, address, usize::from(size).min(8), how, pc);
         }
         let unchanged = match action {
             Action::Update(update, bits) => update.compute(seen, operands.0, bits) == seen,

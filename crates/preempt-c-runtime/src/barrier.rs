@@ -1,9 +1,11 @@
 //! Barriers.
 
-use crate::control::{Place, operation};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::mutex::{holder, object};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::CallSite;
 use crate::trouble::{Kind as Wrong, Trouble};
 use libc::{pthread_barrier_t, pthread_barrierattr_t};
 use preempt_explore::Action;
@@ -38,7 +40,7 @@ unsafe extern "C" fn init(
 }
 
 fn misuse(pc: usize, message: &str) -> ! {
-    crate::control::runtime().stop(Trouble::new(Wrong::Misuse, pc, message))
+    crate::runtime::runtime().stop(Trouble::new(Wrong::Misuse, pc, message))
 }
 
 unsafe extern "C" fn destroy(barrier: *mut pthread_barrier_t, pc: usize) -> c_int {
@@ -72,13 +74,13 @@ unsafe extern "C" fn wait(barrier: *mut pthread_barrier_t, pc: usize) -> c_int {
             misuse(pc, "a thread waits at a barrier that is not initialised");
         }
         let id = runtime.objects.id(index);
-        let place = Place { pc, address: barrier as usize };
+        let call_site = CallSite { pc, address: barrier as usize };
         runtime.me().spinning.clear();
-        let arrived = operation(Action::Arrive, id, u64::from(count), 0, place);
+        let arrived = operation(Action::Arrive, id, u64::from(count), 0, call_site);
         if arrived & 1 == 1 {
             return libc::PTHREAD_BARRIER_SERIAL_THREAD;
         }
-        operation(Action::Leave, id, arrived >> 1, 0, place);
+        operation(Action::Leave, id, arrived >> 1, 0, call_site);
         0
     })
 }

@@ -4,8 +4,10 @@
 //! sets it to the later of both. So time is a function of what a thread has done and observed, and
 //! loops that wait for time to pass come to an end.
 
-use crate::control::{Place, yield_now};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::yield_now;
+use crate::entry::{entry, is_program, real};
+use crate::runtime::inside;
+use crate::task::CallSite;
 use libc::{clockid_t, time_t, timespec, timeval};
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -99,7 +101,7 @@ fn sleep_under_control(nanoseconds: u64, pc: usize) {
         let me = runtime.me();
         me.time = me.time.saturating_add(nanoseconds);
         me.spinning.clear();
-        yield_now(Place { pc, address: 0 });
+        yield_now(CallSite { pc, address: 0 });
     });
 }
 
@@ -185,7 +187,7 @@ unsafe extern "C" fn give_way(pc: usize) -> c_int {
     }
     inside(|runtime| {
         runtime.me().spinning.clear();
-        yield_now(Place { pc, address: 0 });
+        yield_now(CallSite { pc, address: 0 });
     });
     0
 }

@@ -4,10 +4,12 @@
 //! again. There are no spurious wakeups. A wait with a time limit may end by it when nothing else can
 //! happen, and once in an execution although others could still go on.
 
-use crate::control::{Place, operation};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::mutex::{held_for_wait, object};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::CallSite;
 use libc::{clockid_t, pthread_cond_t, pthread_condattr_t, pthread_mutex_t, timespec};
 use preempt_explore::Action;
 use std::ffi::c_int;
@@ -47,7 +49,7 @@ pub(crate) unsafe extern "C" fn destroy(condition: *mut pthread_cond_t, pc: usiz
         let index = object(runtime, condition as usize, Kind::Condition);
         let id = runtime.objects.id(index);
         let run = runtime.run();
-        if run.order.iter().any(|&thread| run.world.thread(thread).waiting == id) {
+        if run.order.iter().any(|&thread| run.state.thread(thread).waiting == id) {
             let message = "a condition is destroyed while threads wait on it";
             let kind = crate::trouble::Kind::Misuse;
             runtime.stop(crate::trouble::Trouble::new(kind, pc, message));
@@ -67,9 +69,9 @@ fn wait_under_control(
         let queue = object(runtime, condition as usize, Kind::Condition);
         let (lock, queue) = (runtime.objects.id(lock), runtime.objects.id(queue));
         runtime.me().spinning.clear();
-        let place = Place { pc, address: condition as usize };
-        operation(Action::Wait, lock, u64::from(queue.0), 0, place);
-        let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), place);
+        let call_site = CallSite { pc, address: condition as usize };
+        operation(Action::Wait, lock, u64::from(queue.0), 0, call_site);
+        let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), call_site);
         if late == 1 { libc::ETIMEDOUT } else { 0 }
     })
 }
@@ -128,7 +130,7 @@ fn wake(condition: *mut pthread_cond_t, action: Action, pc: usize) -> c_int {
         let index = object(runtime, condition as usize, Kind::Condition);
         let id = runtime.objects.id(index);
         runtime.me().spinning.clear();
-        operation(action, id, 0, 0, Place { pc, address: condition as usize });
+        operation(action, id, 0, 0, CallSite { pc, address: condition as usize });
         0
     })
 }

@@ -1,11 +1,12 @@
 //! How a program ends: by returning from `main`, `exit`, a failed assertion, `abort`.
 
-use crate::control::{
-    AtExit, Place, end_of_thread, into_program, is_installed, operation, runtime,
-};
-use crate::entry::{SEARCH, entry, inside, is_program, real, select};
+use crate::control::{end_of_thread, into_program, operation};
+use crate::entry::{SEARCH, entry, is_program, real, select};
+use crate::runtime::inside;
+use crate::runtime::{AtExit, is_installed, runtime};
+use crate::task::CallSite;
 use crate::trouble::{Kind, Trouble};
-use crate::{keys, raw, start};
+use crate::{keys, main_function, raw};
 use preempt_explore::{Action, Next, ObjectId};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -25,7 +26,7 @@ pub(crate) extern "C" fn main_thread() -> ! {
     let frame = 0_usize;
     runtime().me().spinning.begin(&raw const frame as usize);
     into_program();
-    let code = start::call_main();
+    let code = main_function::call_main();
     end_program(code, 0)
 }
 
@@ -62,7 +63,7 @@ pub(crate) fn leave(code: c_int, pc: usize) -> ! {
             runtime.stop(Trouble::new(Kind::Misuse, pc, message));
         }
         // Others may run before, but not after.
-        operation(Action::Choose, ObjectId::NONE, 1, 0, Place { pc, address: 0 });
+        operation(Action::Choose, ObjectId::NONE, 1, 0, CallSite { pc, address: 0 });
         end_of_thread(Next::Exit);
     }
     if runtime.options.leaks
@@ -140,7 +141,7 @@ unsafe extern "C" fn aborted(pc: usize) -> ! {
         unsafe { real!(c"abort", fn())() };
         raw::exit(134);
     }
-    let pc = if crate::snapshot::is_program_text(pc) { pc } else { crate::signals::caller() };
+    let pc = if crate::snapshot::is_program_text(pc) { pc } else { crate::caller::caller() };
     fails(Kind::Abort, pc, "abort is called".into())
 }
 
@@ -169,7 +170,7 @@ unsafe extern "C" fn __cxa_atexit(
     argument: *mut c_void,
     object: *mut c_void,
 ) -> c_int {
-    let ours = is_installed() && (is_program() || start::is_before_main());
+    let ours = is_installed() && (is_program() || main_function::is_before_main());
     if !ours || !crate::snapshot::is_program_text(function) {
         let register = real!(c"__cxa_atexit", fn(usize, *mut c_void, *mut c_void) -> c_int);
         // SAFETY: as the caller's.

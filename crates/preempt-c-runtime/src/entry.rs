@@ -8,7 +8,6 @@
 //! Entry points that need the place of the call are two instructions of assembly: the return address
 //! becomes one more argument. That is the only way to have it without help of the compiler.
 
-use crate::control::Runtime;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
@@ -30,15 +29,6 @@ pub(crate) fn is_program() -> bool {
 #[inline(always)]
 pub(crate) fn select(whose: u8) {
     SELECTOR.store(whose, Ordering::Relaxed);
-}
-
-/// Does something on behalf of the program, as code of the search.
-#[inline(always)]
-pub(crate) fn inside<R>(body: impl FnOnce(&'static mut Runtime) -> R) -> R {
-    select(SEARCH);
-    let result = body(crate::control::runtime());
-    select(PROGRAM);
-    result
 }
 
 /// Defines functions of the C library by our own, which get the place of the call as one more

@@ -1,17 +1,19 @@
 //! The search itself: the strategies of `preempt-explore` over executions of this program.
 
-use crate::control::{Runtime, runtime};
-use crate::launch::{self, Backend};
+use crate::backend::Backend;
+use crate::limits::limits;
 use crate::options::{Options, Search};
 use crate::report::{self, Evidence};
+use crate::runtime::{Runtime, runtime};
+use crate::switch::finish;
 use crate::trouble::Trouble;
 use crate::workers::Processes;
 use preempt_explore::{
-    Crew, Ending, Halt, Limits, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
-    Tally, forward, iterative, random, remedies,
+    Ending, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session, Statistics,
+    WorkerPool, forward, iterative, random, remedies,
 };
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What an exploration keeps when it begins again.
 struct Kept {
@@ -29,7 +31,7 @@ pub(crate) extern "C" fn body() -> ! {
         Some(schedule) => replay_one(&mut kept, &schedule, begin),
         None => search(&mut kept, begin),
     }
-    launch::finish(runtime())
+    finish(runtime())
 }
 
 /// Whether stale choices are made. A search of every schedule makes none.
@@ -38,42 +40,28 @@ fn explores_weak_memory() -> bool {
     weak && search != Search::Schedules
 }
 
-pub(crate) fn limits(begin: Instant) -> Limits {
-    let options = &runtime().options;
-    Limits {
-        bound: options.bound,
-        stale: options.stale,
-        deadline: options.nanoseconds.map(|time| begin + Duration::from_nanos(time)),
-        executions: options.executions,
-        steps: options.steps,
-        states: options.states,
-        stop: Some(runtime().stop.clone()),
-        ..Limits::default()
-    }
-}
-
 fn search(kept: &mut Kept, begin: Instant) {
     let mut restarts = 0;
-    let (halt, tally) = loop {
-        let (halt, tally) = attempt(kept, begin);
+    let (halt, statistics) = loop {
+        let (halt, statistics) = attempt(kept, begin);
         let stopped = runtime().stop.load(Ordering::Relaxed);
         let deadline = limits(begin).deadline;
         let late = stopped || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         match halt {
-            Halt::Restart if late => break (Halt::Time, tally),
+            Halt::Restart if late => break (Halt::Time, statistics),
             Halt::Restart => restarts += 1,
-            _ => break (halt, tally),
+            _ => break (halt, statistics),
         }
     };
     let unsupported = runtime().trouble.take().filter(|trouble| !trouble.is_program_s());
-    let evidence = match &tally.failure {
+    let evidence = match &statistics.failure {
         Some(_) if unsupported.is_some() => None,
         Some(finding) => Some(gather(kept, &finding.schedule)),
         None => None,
     };
     report::write(&report::Results {
         halt,
-        tally: &tally,
+        statistics: &statistics,
         evidence,
         unsupported,
         restarts,
@@ -82,20 +70,20 @@ fn search(kept: &mut Kept, begin: Instant) {
     });
 }
 
-fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Tally) {
+fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Statistics) {
     let Options { search, workers, .. } = runtime().options;
     let mut session = Session::new(runtime(), limits(begin), kept.rules, kept.names.clone());
     let halt = match search {
         Search::Orders if workers > 0 => {
             let processes = Processes::new(workers, kept.rules, kept.names.clone());
-            forward::explore_with(&mut session, Some(Crew::of(workers, Box::new(processes))))
+            forward::explore_with(&mut session, Some(WorkerPool::of(workers, Box::new(processes))))
         }
         Search::Orders => forward::explore(&mut session),
         Search::Schedules => iterative::explore(&mut session),
         Search::Random(seed) => random::explore(&mut session, seed),
     };
     kept.rules = session.run.rules;
-    (halt, session.tally)
+    (halt, session.statistics)
 }
 
 /// Executes a schedule once more, in a process of its own, keeping every step.
@@ -130,14 +118,14 @@ fn remedy(kept: &Kept, schedule: &Schedule, evidence: &Evidence) -> Vec<(usize, 
 fn execute(kept: &mut Kept, schedule: &Schedule) -> Evidence {
     const ATTEMPTS: usize = 1000;
     let runtime: &'static mut Runtime = runtime();
-    runtime.places = Some(Vec::new());
+    runtime.call_sites = Some(Vec::new());
     for attempt in 0.. {
         let mut run = Run::new(kept.names.clone(), kept.rules, runtime.options.steps);
         run.events = Some(Vec::new());
         run.reset();
         let mut driver = Replay::new(schedule.clone());
         runtime.execute(&mut run, &mut driver);
-        run.settle_probe();
+        run.finish_probe();
         kept.rules = run.rules;
         if run.ending != Some(Ending::Restart) || attempt == ATTEMPTS {
             return Evidence::of(runtime, run, driver.diverged);
@@ -151,11 +139,11 @@ fn raw_impossible() -> ! {
 }
 
 fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
-    let tally = Tally { executions: 1, ..Tally::default() };
+    let statistics = Statistics { executions: 1, ..Statistics::default() };
     let parts = report::without_racy(schedule);
-    if let Some((_, places)) = &parts {
-        for &place in places {
-            runtime().shadow.add_racy(place);
+    if let Some((_, call_sites)) = &parts {
+        for &call_site in call_sites {
+            runtime().shadow.add_racy(call_site);
         }
     }
     let text = parts.map_or(schedule, |(text, _)| text);
@@ -173,7 +161,7 @@ fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
     };
     report::write(&report::Results {
         halt: Halt::Done,
-        tally: &tally,
+        statistics: &statistics,
         evidence,
         unsupported,
         restarts: 0,

@@ -6,11 +6,13 @@
 //! Linux promises: what a thread has stored before it calls is seen by whoever looks after their call.
 
 use crate::atomics::fence;
-use crate::control::{Place, operation, perform, urgently};
-use crate::entry::{inside, is_program};
+use crate::control::{operation, perform, urgently};
+use crate::entry::is_program;
 use crate::mutex::object;
 use crate::objects::Kind;
 use crate::raw;
+use crate::runtime::inside;
+use crate::task::CallSite;
 use crate::trouble::Trouble;
 use preempt_explore::{Action, Operation, Order};
 use std::ffi::c_long;
@@ -64,7 +66,7 @@ unsafe fn plain(number: c_long, arguments: [usize; 6]) -> isize {
 
 /// One futex operation under control.
 pub(crate) fn futex(word: usize, command: usize, value: usize, timeout: usize) -> c_long {
-    let pc = crate::signals::caller();
+    let pc = crate::caller::caller();
     match command {
         WAIT | WAIT_BITSET => wait(word, value as u32, timeout != 0, pc),
         WAKE | WAKE_BITSET => wake(word, value as i32, pc),
@@ -78,28 +80,28 @@ pub(crate) fn futex(word: usize, command: usize, value: usize, timeout: usize) -
 }
 
 fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
-    let place = Place { pc, address: word };
+    let call_site = CallSite { pc, address: word };
     fence(Order::SequentiallyConsistent);
     let result = inside(|runtime| {
         let lock = object(runtime, word, Kind::FutexLock);
         let queue = object(runtime, word, Kind::FutexQueue);
         let (lock, queue) = (runtime.objects.id(lock), runtime.objects.id(queue));
-        operation(Action::Lock, lock, 0, 0, place);
-        let runtime = crate::control::runtime();
+        operation(Action::Lock, lock, 0, 0, call_site);
+        let runtime = crate::runtime::runtime();
         let number = crate::atomics::object(runtime, word, 4);
         let number = runtime.objects.id(number);
         // The kernel looks at the memory itself, which is no synchronisation.
         let load = Operation::new(Action::Load, number, 0, Operation::NEWEST, Location::caller());
         let load = Operation { urgent: true, ..load.with_order(Order::Relaxed, Order::Relaxed) };
-        let found = perform(load, place) as u32;
+        let found = perform(load, call_site) as u32;
         if found != expected {
-            urgently(Action::Unlock, lock, 0, 0, place);
+            urgently(Action::Unlock, lock, 0, 0, call_site);
             return Err(libc::EAGAIN);
         }
-        crate::control::runtime().me().spinning.clear();
-        urgently(Action::Wait, lock, u64::from(queue.0), 0, place);
-        let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), place);
-        urgently(Action::Unlock, lock, 0, 0, place);
+        crate::runtime::runtime().me().spinning.clear();
+        urgently(Action::Wait, lock, u64::from(queue.0), 0, call_site);
+        let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), call_site);
+        urgently(Action::Unlock, lock, 0, 0, call_site);
         if late == 1 { Err(libc::ETIMEDOUT) } else { Ok(()) }
     });
     match result {
@@ -109,25 +111,25 @@ fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
 }
 
 fn wake(word: usize, most: i32, pc: usize) -> c_long {
-    let place = Place { pc, address: word };
+    let call_site = CallSite { pc, address: word };
     fence(Order::SequentiallyConsistent);
     inside(|runtime| {
         let lock = object(runtime, word, Kind::FutexLock);
         let queue = object(runtime, word, Kind::FutexQueue);
         let (lock, queue) = (runtime.objects.id(lock), runtime.objects.id(queue));
         runtime.me().spinning.clear();
-        operation(Action::Lock, lock, 0, 0, place);
-        let run = crate::control::runtime().run();
-        let waiting = run.order.iter().filter(|&&t| run.world.thread(t).waiting == queue).count();
+        operation(Action::Lock, lock, 0, 0, call_site);
+        let run = crate::runtime::runtime().run();
+        let waiting = run.order.iter().filter(|&&t| run.state.thread(t).waiting == queue).count();
         let woken = waiting.min(most.max(0) as usize);
         if woken == waiting {
-            urgently(Action::NotifyAll, queue, 0, 0, place);
+            urgently(Action::NotifyAll, queue, 0, 0, call_site);
         } else {
             for _ in 0..woken {
-                urgently(Action::NotifyOne, queue, 0, 0, place);
+                urgently(Action::NotifyOne, queue, 0, 0, call_site);
             }
         }
-        urgently(Action::Unlock, lock, 0, 0, place);
+        urgently(Action::Unlock, lock, 0, 0, call_site);
         woken as c_long
     })
 }

@@ -6,11 +6,12 @@
 //! in forked executions only, and those that wait, make processes or arrange for signals cannot be
 //! made at all, because the search would lose control.
 
-use crate::control::{Runtime, runtime};
-use crate::entry::{PROGRAM, SELECTOR, inside, is_program};
-use crate::launch::Backend;
+use crate::backend::Backend;
+use crate::entry::{PROGRAM, SELECTOR, is_program};
+use crate::runtime::inside;
+use crate::runtime::{Runtime, runtime};
 use crate::trouble::Trouble;
-use crate::{ending, raw, signals, snapshot};
+use crate::{ending, raw, signal_numbers, snapshot};
 
 const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
 const ON: usize = 1;
@@ -33,7 +34,7 @@ pub(crate) fn watch_this_process(patience: u64) {
 }
 
 /// What becomes of a call.
-enum Fate {
+enum SyscallPolicy {
     /// It is made.
     Make,
     /// It is made in a process of its own only.
@@ -41,21 +42,23 @@ enum Fate {
     /// It would wait.
     Waits,
     /// It would make a process or a thread, or replace this one.
-    Breeds,
+    MakesProcess,
     /// It would cause signals later.
     Signals,
     /// This is what it returns.
     Answer(isize),
 }
 
-fn fate(number: i64, arguments: &[usize; 6]) -> Fate {
+fn policy(number: i64, arguments: &[usize; 6]) -> SyscallPolicy {
     let descriptor = arguments[0] as i32;
     match number {
-        libc::SYS_write | libc::SYS_writev if descriptor == 1 || descriptor == 2 => Fate::Make,
+        libc::SYS_write | libc::SYS_writev if descriptor == 1 || descriptor == 2 => {
+            SyscallPolicy::Make
+        }
         libc::SYS_fstat | libc::SYS_lseek | libc::SYS_ioctl | libc::SYS_newfstatat
             if (0..=2).contains(&descriptor) =>
         {
-            Fate::Make
+            SyscallPolicy::Make
         }
         libc::SYS_getpid
         | libc::SYS_getppid
@@ -80,12 +83,16 @@ fn fate(number: i64, arguments: &[usize; 6]) -> Fate {
         | libc::SYS_clock_getres
         | libc::SYS_clock_gettime
         | libc::SYS_gettimeofday
-        | libc::SYS_time => Fate::Make,
-        libc::SYS_gettid => Fate::Answer(1000 + runtime().current().0 as isize),
-        libc::SYS_getrandom => Fate::Answer(numbers(arguments[0], arguments[1])),
-        libc::SYS_nanosleep | libc::SYS_clock_nanosleep | libc::SYS_sched_yield => Fate::Answer(0),
-        libc::SYS_rt_sigaction if signals::is_ours(descriptor) => Fate::Answer(0),
-        libc::SYS_futex if arguments[1] & 0x7F == 1 || arguments[1] & 0x7F == 10 => Fate::Answer(0),
+        | libc::SYS_time => SyscallPolicy::Make,
+        libc::SYS_gettid => SyscallPolicy::Answer(1000 + runtime().current().0 as isize),
+        libc::SYS_getrandom => SyscallPolicy::Answer(numbers(arguments[0], arguments[1])),
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep | libc::SYS_sched_yield => {
+            SyscallPolicy::Answer(0)
+        }
+        libc::SYS_rt_sigaction if signal_numbers::is_ours(descriptor) => SyscallPolicy::Answer(0),
+        libc::SYS_futex if arguments[1] & 0x7F == 1 || arguments[1] & 0x7F == 10 => {
+            SyscallPolicy::Answer(0)
+        }
         libc::SYS_futex
         | libc::SYS_poll
         | libc::SYS_ppoll
@@ -107,20 +114,20 @@ fn fate(number: i64, arguments: &[usize; 6]) -> Fate {
         | libc::SYS_msgrcv
         | libc::SYS_semop
         | libc::SYS_semtimedop
-        | libc::SYS_mq_timedreceive => Fate::Waits,
-        libc::SYS_read if would_wait(descriptor) => Fate::Waits,
+        | libc::SYS_mq_timedreceive => SyscallPolicy::Waits,
+        libc::SYS_read if would_wait(descriptor) => SyscallPolicy::Waits,
         libc::SYS_clone
         | libc::SYS_clone3
         | libc::SYS_fork
         | libc::SYS_vfork
         | libc::SYS_execve
-        | libc::SYS_execveat => Fate::Breeds,
+        | libc::SYS_execveat => SyscallPolicy::MakesProcess,
         libc::SYS_setitimer
         | libc::SYS_alarm
         | libc::SYS_timer_create
         | libc::SYS_timerfd_create
-        | libc::SYS_signalfd4 => Fate::Signals,
-        _ => Fate::Outside,
+        | libc::SYS_signalfd4 => SyscallPolicy::Signals,
+        _ => SyscallPolicy::Outside,
     }
 }
 
@@ -149,35 +156,35 @@ fn numbers(at: usize, length: usize) -> isize {
 /// Makes a system call for the program, or ends the execution. Returns what the kernel would.
 pub(crate) fn decide(number: i64, arguments: [usize; 6], pc: usize) -> isize {
     if is_program() {
-        let pc = if pc == 0 { signals::caller() } else { pc };
+        let pc = if pc == 0 { crate::caller::caller() } else { pc };
         return inside(|_| decide(number, arguments, pc));
     }
     let name = name(number);
     let refuse = |why: &str| runtime().stop(Trouble::unsupported(pc, format!("{name} {why}")));
-    match fate(number, &arguments) {
+    match policy(number, &arguments) {
         // SAFETY: the program's own call.
-        Fate::Make => unsafe { raw::syscall(number, arguments) },
-        Fate::Answer(result) => result,
+        SyscallPolicy::Make => unsafe { raw::syscall(number, arguments) },
+        SyscallPolicy::Answer(result) => result,
         _ if number == libc::SYS_exit_group || number == libc::SYS_exit => {
             ending::leave(arguments[0] as i32, pc)
         }
-        Fate::Outside => {
+        SyscallPolicy::Outside => {
             outside(runtime(), &name, pc);
             // SAFETY: as above; this is a process of its own.
             unsafe { raw::syscall(number, arguments) }
         }
-        Fate::Waits if number == libc::SYS_futex => refuse(
+        SyscallPolicy::Waits if number == libc::SYS_futex => refuse(
             "is called by a library that was not compiled by preempt cc and waits there: compile \
              it, too, or leave it out of the test",
         ),
-        Fate::Waits => refuse(
+        SyscallPolicy::Waits => refuse(
             "waits for something outside of the program, which cannot be scheduled: replace it in \
              the test",
         ),
-        Fate::Breeds => {
+        SyscallPolicy::MakesProcess => {
             refuse("makes another process, which cannot be followed: leave it out of the test")
         }
-        Fate::Signals => {
+        SyscallPolicy::Signals => {
             refuse("causes signals at times that cannot be controlled: leave it out of the test")
         }
     }

@@ -1,7 +1,8 @@
 //! Thread-specific keys, and what happens to thread-local data when a thread ends.
 
-use crate::control::runtime;
-use crate::entry::{PROGRAM, inside, is_program, real, select};
+use crate::entry::{PROGRAM, is_program, real, select};
+use crate::runtime::inside;
+use crate::runtime::runtime;
 use crate::trouble::Trouble;
 use libc::pthread_key_t;
 use std::ffi::{c_int, c_void};

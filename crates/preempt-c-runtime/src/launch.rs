@@ -13,58 +13,13 @@
 //! In all three the thread that runs calls the strategy directly. A child's changes to the search's
 //! tables stay, because they are in shared memory, and so does the stack that the search waits on.
 
-use crate::context;
-use crate::control::Runtime;
+use crate::backend::Backend;
+use crate::runtime::Runtime;
+use crate::switch::{IS_CHILD, WANTED, WORKER, Wanted};
 use crate::trouble::{Kind, Trouble};
-use crate::{ending, entry, kernel, raw, signals, snapshot, task, threads, workers};
+use crate::{context, ending, equip, kernel, raw, signal_numbers, snapshot, workers};
 use preempt_explore::{Ending, ThreadId};
 use std::ptr::addr_of_mut;
-
-/// One of the ways to execute the program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Backend {
-    /// In this process, again and again.
-    Restart,
-    /// In a forked process each.
-    Fork,
-    /// In a forked process each, on real threads.
-    Threads,
-    /// Once, in this process, under a debugger.
-    Here,
-}
-
-impl Backend {
-    pub(crate) fn named(name: &str) -> Option<Backend> {
-        [Backend::Restart, Backend::Fork, Backend::Threads, Backend::Here]
-            .into_iter()
-            .find(|backend| backend.name() == name)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Backend::Restart => "restart",
-            Backend::Fork => "fork",
-            Backend::Threads => "threads",
-            Backend::Here => "here",
-        }
-    }
-}
-
-/// Whether this process was made for one execution. The runtime cannot say: it is shared, and the way
-/// to execute may change in the middle of an execution.
-static mut IS_CHILD: bool = false;
-
-/// What the search wants the launcher to do.
-static mut WANTED: Wanted = Wanted::Execution;
-/// The process of the worker that was made last.
-static mut WORKER: isize = 0;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    Execution,
-    Worker,
-    Nothing,
-}
 
 /// Runs the search, which asks for executions, until it is over.
 pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !) {
@@ -80,7 +35,7 @@ pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !)
                 Wanted::Worker => {
                     WORKER = raw::fork();
                     if WORKER == 0 {
-                        workers::settle(runtime);
+                        workers::begin_worker(runtime);
                         WANTED = Wanted::Execution;
                         (*runtime).explorer = context::prepare(context::stack(true), workers::body);
                     }
@@ -91,52 +46,19 @@ pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !)
     }
 }
 
-/// The search is over: goes back to [`serve`].
-pub(crate) fn finish(runtime: &mut Runtime) -> ! {
-    // SAFETY: the launcher waits in `serve`.
-    unsafe {
-        WANTED = Wanted::Nothing;
-        let mut unused = 0;
-        context::switch(&raw mut unused, runtime.launcher);
-    }
-    raw::fail("preempt: the search was resumed after its end\n")
-}
-
-/// Has the launcher execute the program once. Called by the search.
-pub(crate) fn execute(runtime: &mut Runtime) {
-    let runtime: *mut Runtime = runtime;
-    // SAFETY: the launcher waits in `serve`; see there.
-    unsafe { context::switch(addr_of_mut!((*runtime).explorer), (*runtime).launcher) };
-}
-
-/// Makes a worker: a process that executes paths for the search. Returns its id. Called by the search.
-pub(crate) fn make_worker(runtime: &mut Runtime) -> isize {
-    let runtime: *mut Runtime = runtime;
-    // SAFETY: as in `execute`; only this function, `serve` and `finish` touch the request.
-    unsafe {
-        WANTED = Wanted::Worker;
-        context::switch(addr_of_mut!((*runtime).explorer), (*runtime).launcher);
-        WANTED = Wanted::Execution;
-        if WORKER < 0 {
-            raw::fail("preempt: no process can be made\n");
-        }
-        WORKER
-    }
-}
-
 /// # Safety
 /// On the launcher's stack; nobody else uses the runtime.
 unsafe fn one(runtime: *mut Runtime) {
     // SAFETY: as the caller's; each borrow ends before the program runs.
     unsafe {
         let known = (*runtime).tasks.len().max(1);
-        task::make_room(&mut *runtime, ThreadId::MAIN);
+        equip::make_task(&mut *runtime, ThreadId::MAIN);
         let tasks = &mut (*runtime).tasks;
         tasks[0].block = context::block();
         tasks[0].identity = context::block();
         if (*runtime).backend != Backend::Threads {
             for thread in 0..known {
-                task::equip(&mut *runtime, ThreadId(thread as u32));
+                equip::equip(&mut *runtime, ThreadId(thread as u32));
             }
         }
         match (*runtime).backend {
@@ -198,41 +120,10 @@ fn died_unnoticed(runtime: &mut Runtime, status: i32) {
         return;
     }
     let message = if libc::WIFSIGNALED(status) {
-        format!("the process was killed by {}", signals::name(libc::WTERMSIG(status)))
+        format!("the process was killed by {}", signal_numbers::name(libc::WTERMSIG(status)))
     } else {
         format!("the process ended by itself with exit code {}", libc::WEXITSTATUS(status))
     };
     runtime.trouble = Some(Trouble::new(Kind::Signal, 0, message));
     runtime.run().ending = Some(Ending::Reported);
-}
-
-/// Gives the processor to another thread; returns when it comes back.
-pub(crate) fn switch(runtime: &mut Runtime, from: ThreadId, to: ThreadId) {
-    if runtime.backend == Backend::Threads {
-        return threads::hand_over(runtime, from, to);
-    }
-    let to = &runtime.tasks[to.index()];
-    let (block, context) = (to.block, to.context);
-    let save = addr_of_mut!(runtime.tasks[from.index()].context);
-    // SAFETY: a thread that is resumed has a context; its stack and block are alive as long as the
-    // execution. Nothing between the two lines uses thread-local data.
-    unsafe {
-        context::set_block(block);
-        context::switch(save, context);
-    }
-}
-
-/// Leaves the execution for good.
-pub(crate) fn back(runtime: &mut Runtime) -> ! {
-    entry::select(entry::SEARCH);
-    // SAFETY: written before the execution began. The launcher waits in `begin`.
-    unsafe {
-        if IS_CHILD {
-            raw::exit(0);
-        }
-        context::set_block(runtime.tasks[0].block);
-        let mut unused = 0;
-        context::switch(&raw mut unused, runtime.launcher);
-    }
-    raw::fail("preempt: an execution was resumed after its end\n")
 }

@@ -5,52 +5,65 @@
 //! program that is started by itself runs as usual: everything is handed on to the C library. One
 //! that is started by `preempt run` searches its own schedules instead of calling `main` once:
 //!
-//! - each thread is a coroutine with a real thread-local block of its own ([`context`], [`task`]),
-//!   and runs until it stands before a visible operation ([`control`]);
+//! - each thread is a coroutine with a real thread-local block of its own (`context.rs`, `task.rs`),
+//!   and runs until it stands before a visible operation (`control.rs`);
 //! - who goes next is decided by the strategies of `preempt-explore`, the same as for Rust tests;
 //! - an execution is repeated in the same process, in a forked one, or on real threads
-//!   ([`launch`]); the three must agree on every count, which the tests check.
+//!   (`launch.rs`); the three must agree on every count, which the tests check.
 //!
-//! Invariants: the search keeps all it knows in memory that forked children share ([`heap`]), so
+//! Invariants: the search keeps all it knows in memory that forked children share (`heap.rs`), so
 //! what a child learns is known to its parent. Whatever a thread does between two operations is a
-//! function of what it has observed: addresses come from arenas of its own ([`arena`]), time from a
-//! clock of its own ([`clock`]), and every call of the kernel that could break this is noticed
-//! ([`kernel`]).
+//! function of what it has observed: addresses come from arenas of its own (`arena.rs`), time from a
+//! clock of its own (`clock.rs`), and every call of the kernel that could break this is noticed
+//! (`kernel.rs`).
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 mod access;
 mod arena;
 mod atomic_calls;
 mod atomics;
+mod backend;
 mod barrier;
+mod board;
 mod c11;
+mod caller;
 mod clock;
 mod condition;
 mod context;
 mod control;
 mod ending;
 mod entry;
+mod equip;
 mod explorer;
 mod futex;
 mod heap;
 mod kernel;
 mod keys;
 mod launch;
+mod limits;
+mod main_function;
+mod malloc;
 mod mutex;
 mod objects;
 mod once;
 mod options;
+mod races;
 mod raw;
 mod report;
+mod runtime;
 mod rwlock;
 mod semaphore;
 mod shadow;
+mod signal_numbers;
 mod signals;
 mod snapshot;
 mod spinning;
 mod start;
+mod stop_flag;
 mod strings;
+mod switch;
 mod task;
 mod threads;
+mod token;
 mod trouble;
 mod workers;

@@ -1,8 +1,11 @@
 //! Mutexes and spinlocks.
 
-use crate::control::{Place, Runtime, operation, runtime};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::runtime::{Runtime, runtime};
+use crate::task::CallSite;
 use crate::trouble::{Kind as Trouble_, Trouble};
 use libc::{pthread_mutex_t, pthread_mutexattr_t, timespec};
 use preempt_explore::Action;
@@ -65,7 +68,7 @@ fn misuse(pc: usize, message: &str) -> ! {
 
 /// The thread that holds a mutex, plus one.
 pub(crate) fn holder(runtime: &Runtime, index: u32) -> u64 {
-    runtime.run().world.object(runtime.objects.id(index)).value
+    runtime.run().state.object(runtime.objects.id(index)).value
 }
 
 fn is_mine(runtime: &Runtime, index: u32) -> bool {
@@ -134,19 +137,19 @@ fn acquire(mutex: *mut pthread_mutex_t, action: Action, timed: u64, pc: usize) -
                 _ => libc::EDEADLK,
             };
         }
-        let place = Place { pc, address: mutex as usize };
+        let call_site = CallSite { pc, address: mutex as usize };
         if action == Action::TryLock {
-            crate::atomics::before_read(pc, mutex as usize, place);
+            crate::atomics::before_read(pc, mutex as usize, call_site);
         }
-        let id = crate::control::runtime().objects.id(index);
-        let acquired = operation(action, id, 0, timed, place) == 1;
-        let me = crate::control::runtime().me();
+        let id = crate::runtime::runtime().objects.id(index);
+        let acquired = operation(action, id, 0, timed, call_site) == 1;
+        let me = crate::runtime::runtime().me();
         match (acquired, action) {
             (true, _) => {
                 if action == Action::TryLock {
                     me.spinning.clear();
                 }
-                let runtime = crate::control::runtime();
+                let runtime = crate::runtime::runtime();
                 runtime.objects.details(index).writes = runtime.me().writes;
                 0
             }
@@ -228,8 +231,8 @@ pub(crate) unsafe extern "C" fn unlock(mutex: *mut pthread_mutex_t, pc: usize) -
             runtime.me().spinning.clear();
         }
         let id = runtime.objects.id(index);
-        let place = Place { pc, address: mutex as usize };
-        operation(Action::Unlock, id, u64::from(unchanged), 0, place);
+        let call_site = CallSite { pc, address: mutex as usize };
+        operation(Action::Unlock, id, u64::from(unchanged), 0, call_site);
         0
     })
 }
@@ -282,7 +285,7 @@ unsafe extern "C" fn spin_destroy(lock: *mut Spin, pc: usize) -> c_int {
 fn spin(lock: *mut Spin, action: Action, pc: usize) -> c_int {
     inside(|runtime| {
         let index = object(runtime, lock as usize, Kind::Mutex);
-        let place = Place { pc, address: lock as usize };
+        let call_site = CallSite { pc, address: lock as usize };
         if action == Action::Unlock {
             if !is_mine(runtime, index) {
                 misuse(pc, "a spinlock is unlocked by a thread that does not hold it");
@@ -290,14 +293,14 @@ fn spin(lock: *mut Spin, action: Action, pc: usize) -> c_int {
             runtime.me().spinning.clear();
         }
         if action == Action::TryLock {
-            crate::atomics::before_read(pc, lock as usize, place);
+            crate::atomics::before_read(pc, lock as usize, call_site);
         }
-        let id = crate::control::runtime().objects.id(index);
-        let done = operation(action, id, 0, 0, place) == 1;
+        let id = crate::runtime::runtime().objects.id(index);
+        let done = operation(action, id, 0, 0, call_site) == 1;
         if action != Action::TryLock || done {
             return 0;
         }
-        crate::control::runtime().me().spinning.read(pc, lock as usize, 0);
+        crate::runtime::runtime().me().spinning.read(pc, lock as usize, 0);
         libc::EBUSY
     })
 }

@@ -1,9 +1,11 @@
 //! One-time initialisation: `pthread_once`, and the guards of C++'s static variables.
 
-use crate::control::{Place, operation, perform};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::{operation, perform};
+use crate::entry::{entry, is_program, real};
 use crate::mutex::{holder, object};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::CallSite;
 use preempt_explore::{Action, Operation, Order};
 use std::ffi::c_int;
 use std::panic::Location;
@@ -23,7 +25,7 @@ fn begins(address: usize, pc: usize) -> bool {
     inside(|runtime| {
         let index = object(runtime, address, Kind::Once);
         let id = runtime.objects.id(index);
-        operation(Action::OnceEnter, id, 0, 0, Place { pc, address }) != DONE
+        operation(Action::OnceEnter, id, 0, 0, CallSite { pc, address }) != DONE
     })
 }
 
@@ -40,7 +42,7 @@ fn ends(address: usize, state: u64, pc: usize) {
         let index = object(runtime, address, Kind::Once);
         let id = runtime.objects.id(index);
         runtime.me().spinning.clear();
-        operation(Action::OnceExit, id, state, 0, Place { pc, address });
+        operation(Action::OnceExit, id, state, 0, CallSite { pc, address });
     });
 }
 
@@ -87,7 +89,7 @@ unsafe extern "C" fn guard_release(guard: Guard, pc: usize) {
         let id = runtime.objects.id(index);
         let store = Operation::new(Action::Store, id, 1, 0, Location::caller());
         let store = Operation { urgent: true, ..store.with_order(Order::Release, Order::Release) };
-        perform(store, Place { pc, address: guard as usize });
+        perform(store, CallSite { pc, address: guard as usize });
     });
     // SAFETY: the guard's first byte.
     unsafe { guard.write_volatile(1) };

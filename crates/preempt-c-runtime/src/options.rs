@@ -2,7 +2,7 @@
 //!
 //! The variable holds lines of `name=value`; the driver writes them and is the only one to do so.
 
-use crate::launch::Backend;
+use crate::backend::Backend;
 use std::ffi::{CStr, c_char};
 
 /// The environment variable.

@@ -3,11 +3,13 @@
 //! Addresses stay numbers here: the driver knows the program's debug information and turns them into
 //! lines of source. The format is private to the two.
 
-use crate::control::{Place, Runtime, runtime};
+use crate::runtime::{Runtime, runtime};
 use crate::snapshot;
+use crate::task::CallSite;
 use crate::trouble::Trouble;
 use preempt_explore::{
-    Action, Ending, Event, Halt, ObjectId, Operation, Order, Run, Schedule, Source, Status, Tally,
+    Action, Ending, Event, Halt, ObjectId, Operation, Order, Run, Schedule, Source, Statistics,
+    Status,
 };
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -15,7 +17,7 @@ use std::sync::atomic::Ordering;
 /// Everything to tell.
 pub(crate) struct Results<'a> {
     pub(crate) halt: Halt,
-    pub(crate) tally: &'a Tally,
+    pub(crate) statistics: &'a Statistics,
     pub(crate) evidence: Option<Evidence>,
     pub(crate) unsupported: Option<Trouble>,
     pub(crate) restarts: u32,
@@ -32,7 +34,7 @@ pub(crate) struct Evidence {
     pub(crate) stale: u32,
     pub(crate) diverged: bool,
     events: Vec<Event>,
-    places: Vec<Place>,
+    call_sites: Vec<CallSite>,
     /// Address of each event's object.
     addresses: Vec<usize>,
     /// For each thread: its function, and if it did not end, what it waits for, where, and who holds
@@ -47,7 +49,7 @@ pub(crate) struct Evidence {
 
 struct ThreadEnd {
     start: usize,
-    waits: Option<(Action, Place, Option<usize>)>,
+    waits: Option<(Action, CallSite, Option<usize>)>,
 }
 
 impl Evidence {
@@ -58,12 +60,12 @@ impl Evidence {
             .order
             .iter()
             .map(|&id| {
-                let thread = run.world.thread(id);
+                let thread = run.state.thread(id);
                 let task = &runtime.tasks[id.index()];
-                let holder = run.world.holder(id).map(ordinal);
+                let holder = run.state.holder(id).map(ordinal);
                 let waits = (thread.status == Status::Ready).then_some((
                     thread.operation.action,
-                    task.place,
+                    task.call_site,
                     holder,
                 ));
                 ThreadEnd { start: task.start.map_or(0, |start| start as usize), waits }
@@ -71,7 +73,7 @@ impl Evidence {
             .collect();
         let race = match &run.ending {
             Some(Ending::Race(race)) => {
-                let place = |thread, write| {
+                let call_site = |thread, write| {
                     let same = |&&(cell, t, w, _): &&(ObjectId, _, bool, usize)| {
                         (cell, t, w) == (race.cell, thread, write)
                     };
@@ -79,8 +81,8 @@ impl Evidence {
                     (run.ordinal(thread), found.map_or(0, |&(.., pc)| pc), write)
                 };
                 Some([
-                    place(race.earlier.thread, race.earlier.write),
-                    place(race.later.thread, race.later.write),
+                    call_site(race.earlier.thread, race.earlier.write),
+                    call_site(race.later.thread, race.later.write),
                 ])
             }
             _ => None,
@@ -101,7 +103,7 @@ impl Evidence {
             ending: run.ending,
             diverged,
             events,
-            places: runtime.places.clone().unwrap_or_default(),
+            call_sites: runtime.call_sites.clone().unwrap_or_default(),
             addresses,
             threads,
             trouble: runtime.trouble.clone(),
@@ -112,7 +114,11 @@ impl Evidence {
 
     /// The operations with their places.
     pub(crate) fn operations(&self) -> Vec<(usize, Operation)> {
-        self.places.iter().zip(&self.events).map(|(at, event)| (at.pc, event.operation)).collect()
+        self.call_sites
+            .iter()
+            .zip(&self.events)
+            .map(|(at, event)| (at.pc, event.operation))
+            .collect()
     }
 
     /// The step that made the write before which there were so many accesses to numbers.
@@ -137,11 +143,11 @@ impl Evidence {
 
 /// A schedule counts operations, so it means something only together with the places of plain
 /// accesses that are operations: `p1.0x3@11d4+1200`, relative to the program's address.
-fn with_racy(schedule: &Schedule, places: &[usize]) -> String {
+fn with_racy(schedule: &Schedule, call_sites: &[usize]) -> String {
     let base = snapshot::modules().first().map_or(0, |module| module.base);
     let mut text = schedule.to_string();
-    for (nth, place) in places.iter().enumerate() {
-        let _ = write!(text, "{}{:x}", if nth == 0 { '@' } else { '+' }, place - base);
+    for (nth, call_site) in call_sites.iter().enumerate() {
+        let _ = write!(text, "{}{:x}", if nth == 0 { '@' } else { '+' }, call_site - base);
     }
     text
 }
@@ -149,9 +155,11 @@ fn with_racy(schedule: &Schedule, places: &[usize]) -> String {
 /// The two parts of a schedule with places.
 pub(crate) fn without_racy(text: &str) -> Option<(&str, Vec<usize>)> {
     let base = snapshot::modules().first().map_or(0, |module| module.base);
-    let Some((schedule, places)) = text.split_once('@') else { return Some((text, Vec::new())) };
-    let place = |part: &str| usize::from_str_radix(part, 16).ok().map(|offset| base + offset);
-    Some((schedule, places.split('+').map(place).collect::<Option<_>>()?))
+    let Some((schedule, call_sites)) = text.split_once('@') else {
+        return Some((text, Vec::new()));
+    };
+    let call_site = |part: &str| usize::from_str_radix(part, 16).ok().map(|offset| base + offset);
+    Some((schedule, call_sites.split('+').map(call_site).collect::<Option<_>>()?))
 }
 
 /// A memory order as C writes it.
@@ -219,16 +227,21 @@ fn optional(trouble_: Option<&Trouble>) -> String {
 
 fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
     let runtime = runtime();
-    let tally = results.tally;
+    let statistics = results.statistics;
     let mut out = String::from("{");
-    write!(out, "\"halt\":\"{}\",\"exhausted\":{}", halt_name(results.halt), tally.exhausted)?;
-    write!(out, ",\"executions\":{},\"graphs\":{}", tally.executions, tally.graphs.len())?;
-    write!(out, ",\"states\":{},\"restarts\":{}", tally.states, results.restarts)?;
+    write!(out, "\"halt\":\"{}\",\"exhausted\":{}", halt_name(results.halt), statistics.exhausted)?;
+    write!(
+        out,
+        ",\"executions\":{},\"graphs\":{}",
+        statistics.executions,
+        statistics.graphs.len()
+    )?;
+    write!(out, ",\"states\":{},\"restarts\":{}", statistics.states, results.restarts)?;
     write!(out, ",\"seconds\":{},\"memory\":{}", results.seconds, crate::heap::used())?;
     write!(out, ",\"backend\":\"{}\"", runtime.backend.name())?;
     let because = runtime.forked_because.as_ref().map_or("null".into(), |why| string(why));
     write!(out, ",\"forked_because\":{because},\"racy\":{}", runtime.shadow.racy_places())?;
-    let rows: Vec<String> = tally
+    let rows: Vec<String> = statistics
         .rows
         .iter()
         .map(|row| {
@@ -248,15 +261,15 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
         .collect();
     write!(out, ",\"modules\":[{}]", modules.join(","))?;
     write!(out, ",\"unsupported\":{}", optional(results.unsupported.as_ref()))?;
-    let expected = tally.failure.as_ref().map(|finding| match &finding.ending {
+    let expected = statistics.failure.as_ref().map(|finding| match &finding.ending {
         Ending::Nondeterminism(mismatch) => {
             format!("first it came to {}, and later to {}", mismatch.expected, mismatch.found)
         }
         ending => format!("{:?}", std::mem::discriminant(ending)),
     });
-    let preemptions = tally.failure.as_ref().map_or(0, |finding| finding.preemptions);
+    let preemptions = statistics.failure.as_ref().map_or(0, |finding| finding.preemptions);
     let nondeterministic =
-        tally.failure.as_ref().is_some_and(|f| matches!(f.ending, Ending::Nondeterminism(_)));
+        statistics.failure.as_ref().is_some_and(|f| matches!(f.ending, Ending::Nondeterminism(_)));
     write!(out, ",\"nondeterministic\":{nondeterministic}")?;
     write!(out, ",\"expected\":{}", expected.map_or("null".into(), |text| string(&text)))?;
     write!(out, ",\"least\":{preemptions}")?;
@@ -299,11 +312,11 @@ fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
         .iter()
         .map(|thread| {
             let waits = match &thread.waits {
-                Some((action, place, holder)) => format!(
+                Some((action, call_site, holder)) => format!(
                     "{{\"action\":{},\"pc\":{},\"address\":{},\"holder\":{}}}",
                     string(action.name()),
-                    place.pc,
-                    place.address,
+                    call_site.pc,
+                    call_site.address,
                     holder.map_or("null".into(), |holder| holder.to_string())
                 ),
                 None => "null".into(),
@@ -317,16 +330,16 @@ fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
         if at > 0 {
             out.push(',');
         }
-        let place = evidence.places.get(at).copied().unwrap_or_default();
+        let call_site = evidence.call_sites.get(at).copied().unwrap_or_default();
         let address = match evidence.addresses.get(at) {
             Some(&address) if address != 0 => address,
-            _ => place.address,
+            _ => call_site.address,
         };
         write!(
             out,
             "{{\"thread\":{},\"pc\":{},\"address\":{address},\"action\":{},\"number\":{}",
             event.step.thread.0,
-            place.pc,
+            call_site.pc,
             string(event.operation.action.name()),
             event.operation.action.is_number(),
         )?;

@@ -1,9 +1,11 @@
 //! Read-write locks.
 
-use crate::control::{Place, operation};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::mutex::{holder, object};
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::CallSite;
 use crate::trouble::{Kind as Wrong, Trouble};
 use libc::{clockid_t, pthread_rwlock_t, pthread_rwlockattr_t, timespec};
 use preempt_explore::Action;
@@ -47,7 +49,7 @@ unsafe extern "C" fn init(
 }
 
 fn misuse(pc: usize, message: &str) -> ! {
-    crate::control::runtime().stop(Trouble::new(Wrong::Misuse, pc, message))
+    crate::runtime::runtime().stop(Trouble::new(Wrong::Misuse, pc, message))
 }
 
 unsafe extern "C" fn destroy(lock: *mut pthread_rwlock_t, pc: usize) -> c_int {
@@ -72,13 +74,13 @@ fn acquire(lock: *mut pthread_rwlock_t, action: Action, timed: u64, pc: usize) -
         if !tries && holder(runtime, index) == mine {
             return libc::EDEADLK;
         }
-        let place = Place { pc, address: lock as usize };
+        let call_site = CallSite { pc, address: lock as usize };
         if tries {
-            crate::atomics::before_read(pc, lock as usize, place);
+            crate::atomics::before_read(pc, lock as usize, call_site);
         }
-        let id = crate::control::runtime().objects.id(index);
-        let acquired = operation(action, id, 0, timed, place) == 1;
-        let me = crate::control::runtime().me();
+        let id = crate::runtime::runtime().objects.id(index);
+        let acquired = operation(action, id, 0, timed, call_site) == 1;
+        let me = crate::runtime::runtime().me();
         match (acquired, tries) {
             (true, _) => {
                 me.spinning.clear();
@@ -93,7 +95,7 @@ fn acquire(lock: *mut pthread_rwlock_t, action: Action, timed: u64, pc: usize) -
     })
 }
 
-macro_rules! ways {
+macro_rules! lock_functions {
     ($($name:ident($($argument:ident: $type:ty),*) => $real:literal, $action:ident, $timed:literal;)*) => {$(
         unsafe extern "C" fn $name(lock: *mut pthread_rwlock_t $(, $argument: $type)*, pc: usize) -> c_int {
             if !is_program() {
@@ -106,7 +108,7 @@ macro_rules! ways {
     )*};
 }
 
-ways! {
+lock_functions! {
     read() => c"pthread_rwlock_rdlock", ReadLock, 0;
     try_read() => c"pthread_rwlock_tryrdlock", TryReadLock, 0;
     timed_read(until: *const timespec) => c"pthread_rwlock_timedrdlock", ReadLock, 1;
@@ -135,7 +137,7 @@ unsafe extern "C" fn unlock(lock: *mut pthread_rwlock_t, pc: usize) -> c_int {
         };
         runtime.me().spinning.clear();
         let id = runtime.objects.id(index);
-        operation(action, id, 0, 0, Place { pc, address: lock as usize });
+        operation(action, id, 0, 0, CallSite { pc, address: lock as usize });
         0
     })
 }

@@ -3,10 +3,12 @@
 //! A semaphore is a channel of the strategy whose messages are the units: posting sends one, waiting
 //! receives one.
 
-use crate::control::{Place, operation};
-use crate::entry::{entry, inside, is_program, real};
+use crate::control::operation;
+use crate::entry::{entry, is_program, real};
 use crate::mutex::object;
 use crate::objects::Kind;
+use crate::runtime::inside;
+use crate::task::CallSite;
 use crate::trouble::Trouble;
 use libc::{clockid_t, sem_t, timespec};
 use preempt_explore::{Action, Channel};
@@ -52,13 +54,13 @@ fn fails(error: c_int) -> c_int {
 fn take(semaphore: *mut sem_t, action: Action, timed: u64, pc: usize) -> c_int {
     let result = inside(|runtime| {
         let index = object(runtime, semaphore as usize, Kind::Semaphore);
-        let place = Place { pc, address: semaphore as usize };
+        let call_site = CallSite { pc, address: semaphore as usize };
         if action == Action::TryReceive {
-            crate::atomics::before_read(pc, semaphore as usize, place);
+            crate::atomics::before_read(pc, semaphore as usize, call_site);
         }
-        let id = crate::control::runtime().objects.id(index);
-        let result = operation(action, id, 0, timed, place);
-        let me = crate::control::runtime().me();
+        let id = crate::runtime::runtime().objects.id(index);
+        let result = operation(action, id, 0, timed, call_site);
+        let me = crate::runtime::runtime().me();
         match result {
             1 => me.spinning.read(pc, semaphore as usize, 0),
             _ => me.spinning.clear(),
@@ -120,7 +122,7 @@ unsafe extern "C" fn post(semaphore: *mut sem_t, pc: usize) -> c_int {
         let index = object(runtime, semaphore as usize, Kind::Semaphore);
         let id = runtime.objects.id(index);
         runtime.me().spinning.clear();
-        operation(Action::Send, id, 0, 0, Place { pc, address: semaphore as usize });
+        operation(Action::Send, id, 0, 0, CallSite { pc, address: semaphore as usize });
         0
     })
 }
@@ -135,7 +137,7 @@ unsafe extern "C" fn value(semaphore: *mut sem_t, value: *mut c_int, pc: usize) 
     let found = inside(|runtime| {
         let index = object(runtime, semaphore as usize, Kind::Semaphore);
         let id = runtime.objects.id(index);
-        operation(Action::Load, id, 0, 0, Place { pc, address: semaphore as usize })
+        operation(Action::Load, id, 0, 0, CallSite { pc, address: semaphore as usize })
     });
     // SAFETY: the program's own variable.
     unsafe { *value = found as u32 as c_int };
@@ -150,7 +152,7 @@ unsafe extern "C" fn sem_open(
     value: c_uint,
 ) -> *mut sem_t {
     if is_program() {
-        let pc = crate::signals::caller();
+        let pc = crate::caller::caller();
         let message = "sem_open is not modelled: other processes may use a semaphore with a name. \
                        Use sem_init";
         inside(|runtime| runtime.stop(Trouble::unsupported(pc, message)));

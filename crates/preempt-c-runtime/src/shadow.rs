@@ -278,9 +278,9 @@ impl Shadow {
 
     /// The places that were found to race, in order.
     pub(crate) fn racy(&self) -> Vec<usize> {
-        let mut places: Vec<usize> = self.racy.iter().copied().collect();
-        places.sort_unstable();
-        places
+        let mut call_sites: Vec<usize> = self.racy.iter().copied().collect();
+        call_sites.sort_unstable();
+        call_sites
     }
 
     /// How many places were found to race.

@@ -1,12 +1,13 @@
 //! Signals that end an execution, and those that we use ourselves.
 
-use crate::control::runtime;
+use crate::caller::call_site;
 use crate::entry::{SEARCH, is_program, select};
+use crate::runtime::runtime;
+use crate::signal_numbers::{FATAL, STOP, name};
 use crate::trouble::{Kind, Trouble};
-use crate::{context, kernel, raw, snapshot};
-use std::arch::{asm, naked_asm};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use crate::{context, kernel, raw, snapshot, stop_flag};
+use std::arch::naked_asm;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// As the kernel has it.
 #[repr(C)]
@@ -23,24 +24,6 @@ const SA_RESTORER: u64 = 0x0400_0000;
 #[unsafe(naked)]
 unsafe extern "C" fn restore() {
     naked_asm!("mov eax, 15", "syscall")
-}
-
-/// Signals after which a program is over.
-const FATAL: [i32; 6] =
-    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGTRAP];
-
-/// Asks the search to end with what it has. The last signal that there is: programs use others.
-const STOP: i32 = 64;
-
-/// What [`STOP`] sets.
-static STOPPED: AtomicPtr<AtomicBool> = AtomicPtr::new(std::ptr::null_mut());
-
-/// A flag that is set when the search is asked to end.
-pub(crate) fn stop_flag() -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    // Never freed: the signal may come at any time.
-    STOPPED.store(Arc::into_raw(flag.clone()).cast_mut(), Ordering::Release);
-    flag
 }
 
 /// Sets our handlers, on a stack of their own.
@@ -62,11 +45,6 @@ pub(crate) fn install() {
             raw::syscall(libc::SYS_rt_sigaction, arguments);
         }
     }
-}
-
-/// Whether the program may not have a handler of its own for this signal.
-pub(crate) fn is_ours(signal: i32) -> bool {
-    FATAL.contains(&signal) || [libc::SIGSYS, libc::SIGALRM, STOP].contains(&signal)
 }
 
 unsafe extern "C" fn handle(
@@ -94,16 +72,11 @@ unsafe extern "C" fn handle(
                 argument(libc::REG_R8),
                 argument(libc::REG_R9),
             ];
-            let result = kernel::decide(number, arguments, place(pc, sp));
+            let result = kernel::decide(number, arguments, call_site(pc, sp));
             registers[libc::REG_RAX as usize] = result as i64;
         }
         libc::SIGALRM => watch(whose, pc, sp),
-        STOP => {
-            // SAFETY: null or a flag that is never freed.
-            if let Some(flag) = unsafe { STOPPED.load(Ordering::Acquire).as_ref() } {
-                flag.store(true, Ordering::Relaxed);
-            }
-        }
+        STOP => stop_flag::stop(),
         _ if whose == SEARCH => {
             raw::write(2, b"preempt: ");
             raw::write(2, name(signal).as_bytes());
@@ -111,7 +84,7 @@ unsafe extern "C" fn handle(
         }
         _ => {
             let message = describe(signal, address);
-            runtime().stop(Trouble::new(Kind::Signal, place(pc, sp), message));
+            runtime().stop(Trouble::new(Kind::Signal, call_site(pc, sp), message));
         }
     }
     select(whose);
@@ -135,22 +108,6 @@ fn describe(signal: i32, address: usize) -> String {
     name.to_string()
 }
 
-/// The usual name of a signal.
-pub(crate) fn name(signal: i32) -> String {
-    let name = match signal {
-        libc::SIGSEGV => "SIGSEGV",
-        libc::SIGBUS => "SIGBUS",
-        libc::SIGFPE => "SIGFPE",
-        libc::SIGILL => "SIGILL",
-        libc::SIGABRT => "SIGABRT",
-        libc::SIGTRAP => "SIGTRAP",
-        libc::SIGKILL => "SIGKILL",
-        libc::SIGSYS => "SIGSYS",
-        _ => return format!("signal {signal}"),
-    };
-    name.into()
-}
-
 static LAST: AtomicU64 = AtomicU64::new(u64::MAX);
 static QUIET: AtomicU64 = AtomicU64::new(0);
 
@@ -170,50 +127,6 @@ fn watch(whose: u8, pc: usize, sp: usize) {
              something that no other thread can change meanwhile, or it needs more time (--patience)",
             runtime.options.patience
         );
-        runtime.stop(Trouble::new(Kind::Livelock, place(pc, sp), message));
+        runtime.stop(Trouble::new(Kind::Livelock, call_site(pc, sp), message));
     }
-}
-
-/// The place in the program's own code that led to `pc`.
-pub(crate) fn place(pc: usize, sp: usize) -> usize {
-    if snapshot::is_program_text(pc) {
-        return pc + 1;
-    }
-    scan(sp)
-}
-
-/// The innermost return address into the program's own code, found by looking through the stack.
-/// Never inlined, so that what it sees is the caller's.
-#[inline(never)]
-pub(crate) fn caller() -> usize {
-    let sp: usize;
-    // SAFETY: reads a register.
-    unsafe { asm!("mov {}, rsp", out(reg) sp, options(nomem, nostack, preserves_flags)) };
-    scan(sp)
-}
-
-fn scan(sp: usize) -> usize {
-    const MOST: usize = 4096;
-    let top = match runtime().tasks.get(runtime().current().index()) {
-        Some(task) if task.stack >= sp && task.stack - sp <= context::STACK => task.stack,
-        _ => sp + 1024,
-    };
-    for at in ((sp & !7)..top).step_by(8).take(MOST) {
-        // SAFETY: the part of the stack in use is mapped.
-        let word = unsafe { *(at as *const usize) };
-        if snapshot::is_program_text(word) && follows_call(word) {
-            return word;
-        }
-    }
-    0
-}
-
-/// Whether the instruction before an address of the program is a call.
-fn follows_call(address: usize) -> bool {
-    let byte = |back: usize| {
-        let at = address - back;
-        // SAFETY: addresses of the program's text are readable.
-        if snapshot::is_program_text(at) { unsafe { *(at as *const u8) } } else { 0 }
-    };
-    byte(5) == 0xE8 || [2, 3, 6, 7].into_iter().any(|back| byte(back) == 0xFF)
 }

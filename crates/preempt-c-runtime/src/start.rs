@@ -1,14 +1,13 @@
 //! The beginning: the search takes the place of `main` if `preempt run` has started the process.
 
-use crate::control::{Runtime, runtime};
+use crate::backend::Backend;
 use crate::entry::real;
-use crate::launch::Backend;
+use crate::main_function::Main;
 use crate::options::Options;
-use crate::{explorer, kernel, launch, raw, signals, snapshot};
+use crate::runtime::{Runtime, runtime};
+use crate::{explorer, kernel, launch, main_function, raw, signals, snapshot};
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-type Main = unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) -> c_int;
 type StartMain = unsafe extern "C" fn(
     Main,
     c_int,
@@ -18,17 +17,6 @@ type StartMain = unsafe extern "C" fn(
     *const c_void,
     *const c_void,
 ) -> c_int;
-
-static MAIN: AtomicUsize = AtomicUsize::new(0);
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-static ARGUMENTS: AtomicUsize = AtomicUsize::new(0);
-static ENVIRONMENT: AtomicUsize = AtomicUsize::new(0);
-static BEFORE_MAIN: AtomicBool = AtomicBool::new(false);
-
-/// Whether constructors of static objects may still run.
-pub(crate) fn is_before_main() -> bool {
-    BEFORE_MAIN.load(Ordering::Relaxed)
-}
 
 /// Every program begins here; the C library's function of this name calls what it is given.
 #[unsafe(no_mangle)]
@@ -59,13 +47,10 @@ unsafe extern "C" fn __libc_start_main(
     let main = match Options::from_environment(environment) {
         Ok(None) => main,
         Ok(Some(options)) => {
-            MAIN.store(main as *const () as usize, Ordering::Relaxed);
-            COUNT.store(count as usize, Ordering::Relaxed);
-            ARGUMENTS.store(arguments as usize, Ordering::Relaxed);
-            ENVIRONMENT.store(environment as usize, Ordering::Relaxed);
+            main_function::keep(main, count, arguments, environment);
             Runtime::install(options);
             snapshot::look();
-            BEFORE_MAIN.store(true, Ordering::Relaxed);
+            main_function::set_before_main(true);
             instead_of_main as Main
         }
         Err(()) => raw::fail(
@@ -74,19 +59,6 @@ unsafe extern "C" fn __libc_start_main(
     };
     // SAFETY: as the caller's, with our main function.
     unsafe { start(main, count, arguments, initialise, finish, finish_loader, stack_end) }
-}
-
-/// Calls the program's main function.
-pub(crate) fn call_main() -> c_int {
-    let main = MAIN.load(Ordering::Relaxed);
-    // SAFETY: what the program was started with.
-    unsafe {
-        std::mem::transmute::<usize, Main>(main)(
-            COUNT.load(Ordering::Relaxed) as c_int,
-            ARGUMENTS.load(Ordering::Relaxed) as *const *const c_char,
-            ENVIRONMENT.load(Ordering::Relaxed) as *const *const c_char,
-        )
-    }
 }
 
 /// On a processor or kernel without it, threads cannot be switched by the program itself.
@@ -101,7 +73,7 @@ unsafe extern "C" fn instead_of_main(
     _: *const *const c_char,
     _: *const *const c_char,
 ) -> c_int {
-    BEFORE_MAIN.store(false, Ordering::Relaxed);
+    main_function::set_before_main(false);
     let runtime = runtime();
     if !can_switch_blocks() {
         runtime.backend = Backend::Threads;
@@ -125,13 +97,13 @@ unsafe extern "C" fn instead_of_main(
 }
 
 /// The C library believes that there is one thread until it has made a second one, and libraries then
-/// count references without atomic operations. It does not make ours, so it has to be told.
+/// count references without atomic operations. It does not make ours, so the variable is set here.
 fn announce_threads() {
     // SAFETY: a variable of the C library, of one byte; no threads exist yet.
     unsafe {
-        let alone = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr());
-        if !alone.is_null() {
-            alone.cast::<u8>().write(0);
+        let single_threaded = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr());
+        if !single_threaded.is_null() {
+            single_threaded.cast::<u8>().write(0);
         }
     }
 }

@@ -1,10 +1,6 @@
 //! One thread of the program: its context, and what only it knows.
 
-use crate::context;
-use crate::control::{Place, Runtime};
-use crate::launch::Backend;
 use crate::spinning::Spinning;
-use crate::trouble::Trouble;
 use preempt_explore::ThreadId;
 use std::ffi::c_void;
 
@@ -13,6 +9,13 @@ pub(crate) const MOST: usize = 256;
 
 /// A thread's function.
 pub(crate) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+
+/// Where an operation was called and what it is about, for reports.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct CallSite {
+    pub(crate) pc: usize,
+    pub(crate) address: usize,
+}
 
 /// One thread. The stack and the thread-local block stay for the next execution.
 pub(crate) struct Task {
@@ -33,7 +36,7 @@ pub(crate) struct Task {
     pub(crate) joined: bool,
     pub(crate) ended: bool,
     /// Where it stands.
-    pub(crate) place: Place,
+    pub(crate) call_site: CallSite,
     /// Values of thread-specific keys.
     pub(crate) keys: Vec<usize>,
     /// Nanoseconds on its clock.
@@ -50,7 +53,7 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Task {
             context: 0,
             stack: 0,
@@ -63,7 +66,7 @@ impl Task {
             detached: false,
             joined: false,
             ended: false,
-            place: Place::default(),
+            call_site: CallSite::default(),
             keys: Vec::new(),
             time: 0,
             stale: Vec::new(),
@@ -86,38 +89,5 @@ impl Task {
         stale.clear();
         *self = Task { keys, stale, spinning, ..Task::new() };
         (self.stack, self.block) = kept;
-    }
-}
-
-/// Makes sure that there is a task for this thread.
-pub(crate) fn make_room(runtime: &mut Runtime, thread: ThreadId) {
-    if thread.index() >= MOST {
-        let pc = runtime.me().place.pc;
-        let message = format!("the program has more than {MOST} threads in one execution");
-        runtime.stop(Trouble::unsupported(pc, message));
-    }
-    while runtime.tasks.len() <= thread.index() {
-        runtime.tasks.push(Task::new());
-    }
-}
-
-/// Gives a thread a stack and, unless it is the main thread, a thread-local block.
-pub(crate) fn equip(runtime: &mut Runtime, thread: ThreadId) {
-    let main = runtime.tasks[0].block;
-    let task = &mut runtime.tasks[thread.index()];
-    if task.stack == 0 {
-        task.stack = context::stack(false);
-    }
-    if task.block == 0 {
-        match context::new_block(main) {
-            Ok(block) => task.block = block,
-            Err(why) => {
-                let message = format!("threads cannot be made here: {why}");
-                runtime.stop(Trouble::unsupported(0, message));
-            }
-        }
-        if runtime.backend == Backend::Restart {
-            crate::snapshot::keep_block(runtime.tasks[thread.index()].block);
-        }
     }
 }

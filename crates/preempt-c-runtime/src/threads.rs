@@ -1,11 +1,15 @@
 //! Threads: creating, joining, ending; and the hand-over between real ones.
 
-use crate::control::{Place, Runtime, end_of_thread, into_program, operation, runtime, spawn};
-use crate::entry::{entry, inside, is_program, real};
-use crate::launch::Backend;
+use crate::backend::Backend;
+use crate::control::{end_of_thread, into_program, operation, spawn};
+use crate::entry::{entry, is_program, real};
+use crate::runtime::inside;
+use crate::runtime::{Runtime, runtime};
+use crate::task::CallSite;
 use crate::task::Start;
+use crate::token::wait_for_turn;
 use crate::trouble::{Kind, Trouble};
-use crate::{context, keys, raw, task};
+use crate::{context, equip, keys, raw};
 use libc::{pthread_attr_t, pthread_t};
 use preempt_explore::{Action, Next, ObjectId, ThreadId};
 use std::ffi::{c_int, c_void};
@@ -42,17 +46,17 @@ pub(crate) unsafe extern "C" fn create(
         unsafe { libc_getdetachstate(attributes, &mut detached) };
     }
     inside(|runtime| {
-        runtime.me().place = Place { pc, address: start as usize };
+        runtime.me().call_site = CallSite { pc, address: start as usize };
         spawn(|runtime, child| {
             let task = &mut runtime.tasks[child.index()];
             task.start = Some(start);
             task.argument = argument;
-            task.place = Place { pc: start as usize, address: 0 };
+            task.call_site = CallSite { pc: start as usize, address: 0 };
             task.detached = detached == libc::PTHREAD_CREATE_DETACHED;
             if runtime.backend == Backend::Threads {
                 make_real(runtime, child);
             } else {
-                task::equip(runtime, child);
+                equip::equip(runtime, child);
                 let task = &mut runtime.tasks[child.index()];
                 task.identity = task.block;
                 task.context = context::prepare(task.stack, thread_body);
@@ -110,29 +114,6 @@ fn make_real(runtime: &mut Runtime, child: ThreadId) {
     runtime.tasks[child.index()].identity = identity as usize;
 }
 
-fn turn(thread: usize) -> &'static std::sync::atomic::AtomicU32 {
-    let word = &raw mut runtime().tasks[thread].turn;
-    // SAFETY: the tasks are never moved (their room is made once), and the word is only used so.
-    unsafe { std::sync::atomic::AtomicU32::from_ptr(word) }
-}
-
-fn wait_for_turn(thread: usize) {
-    use std::sync::atomic::Ordering::{Acquire, Relaxed};
-    let word = turn(thread);
-    while word.load(Acquire) == 0 {
-        raw::futex_wait(word.as_ptr(), 0);
-    }
-    word.store(0, Relaxed);
-}
-
-/// Wakes a real thread and waits for our own turn, for ever if this thread has ended.
-pub(crate) fn hand_over(_: &mut Runtime, from: ThreadId, to: ThreadId) {
-    let word = turn(to.index());
-    word.store(1, std::sync::atomic::Ordering::Release);
-    raw::futex_wake(word.as_ptr());
-    wait_for_turn(from.index());
-}
-
 /// The thread that the program calls by this name.
 fn find(runtime: &Runtime, name: pthread_t) -> Option<ThreadId> {
     let run = runtime.run();
@@ -163,12 +144,12 @@ unsafe extern "C" fn join(thread: pthread_t, value: *mut *mut c_void, pc: usize)
         if task.joined {
             misuse(pc, "pthread_join of a thread that was joined before");
         }
-        let place = Place { pc, address: 0 };
-        operation(Action::Join, ObjectId::NONE, u64::from(target.0), 0, place);
-        let target = &mut crate::control::runtime().tasks[target.index()];
+        let call_site = CallSite { pc, address: 0 };
+        operation(Action::Join, ObjectId::NONE, u64::from(target.0), 0, call_site);
+        let target = &mut crate::runtime::runtime().tasks[target.index()];
         target.joined = true;
         let (time, value) = (target.time, target.value);
-        let me = crate::control::runtime().me();
+        let me = crate::runtime::runtime().me();
         me.time = me.time.max(time);
         Ok(value)
     });

@@ -1,7 +1,7 @@
 //! Workers: processes that execute the program for the search (`--threads`).
 //!
 //! The search hands a path to a worker where it meets an unknown history, and goes on elsewhere
-//! (`preempt_explore::Crew`). A worker is a copy of this process with a heap of its own; it executes
+//! (`preempt_explore::WorkerPool`). A worker is a copy of this process with a heap of its own; it executes
 //! as the search would, in the process or by fork, and answers with what the threads did.
 //!
 //! Invariant: a worker's knowledge about the program never exceeds the search's. Whatever is unusual
@@ -15,55 +15,19 @@
 //!
 //! [`Shadow::access`]: crate::shadow::Shadow::access
 
-use crate::control::{Runtime, runtime};
-use crate::launch::{self, Backend};
+use crate::backend::Backend;
+use crate::board::{Board, FREE, MESSAGE_BYTES, MOST, PATH, REPORT, SLOTS, Slot, WorkerStart};
+use crate::limits::limits;
+use crate::runtime::{Runtime, runtime};
 use crate::shadow::{Fact, Learnt};
-use crate::{explorer, heap, kernel, raw};
+use crate::switch::make_worker;
+use crate::{heap, kernel, raw};
 use preempt_explore::{
-    Effect, Ending, Lessons, Move, Names, Next, Rules, RunReport, Session, ThreadId, Workers,
+    Effect, Ending, Move, Names, Next, Observations, Rules, RunReport, Session, ThreadId, Workers,
     WorkersLost, execute,
 };
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// The most workers.
-pub(crate) const MOST: usize = 64;
-/// Paths that a worker may have at a time.
-const SLOTS: usize = 2;
-/// Address space of a message; memory is used when it is touched.
-const ROOM: usize = 256 << 20;
-
-const FREE: u32 = 0;
-const PATH: u32 = 1;
-const REPORT: u32 = 2;
-
-/// What a worker begins with.
-#[derive(Clone)]
-pub(crate) struct Employment {
-    rules: Rules,
-    names: Names,
-    worker: usize,
-    board: *const Board,
-}
-
-/// Where a path or a report is put down.
-#[repr(C, align(64))]
-struct Slot {
-    state: AtomicU32,
-    message: AtomicUsize,
-}
-
-/// What all processes of the search see.
-#[repr(C)]
-struct Board {
-    /// Counts reports.
-    reports: AtomicU32,
-    /// Whether the worker that is being made has its own heap.
-    settled: AtomicU32,
-    /// By worker: counts paths.
-    paths: [AtomicU32; MOST],
-    slots: [Slot; MOST * SLOTS],
-}
 
 /// The search's side.
 pub(crate) struct Processes {
@@ -82,21 +46,21 @@ impl Processes {
         // SAFETY: zeroed memory is a board without messages; it is never unmapped.
         let board: &'static Board = unsafe { &*board };
         for slot in &board.slots[..workers * SLOTS] {
-            slot.message.store(raw::map(ROOM, true) as usize, Ordering::Relaxed);
+            slot.message.store(raw::map(MESSAGE_BYTES, true) as usize, Ordering::Relaxed);
         }
         Processes { board, running: vec![0; workers], rules, names }
     }
 
-    fn hire(&mut self, worker: usize) {
+    fn start_worker(&mut self, worker: usize) {
         let (rules, names) = (self.rules, self.names.clone());
-        runtime().employment = Some(Employment { rules, names, worker, board: self.board });
-        self.board.settled.store(0, Ordering::Relaxed);
-        let process = launch::make_worker(runtime());
-        while self.board.settled.load(Ordering::Acquire) == 0 {
+        runtime().worker_start = Some(WorkerStart { rules, names, worker, board: self.board });
+        self.board.ready.store(0, Ordering::Relaxed);
+        let process = make_worker(runtime());
+        while self.board.ready.load(Ordering::Acquire) == 0 {
             if raw::has_ended(process) {
                 raw::fail("preempt: a worker cannot be made\n");
             }
-            raw::futex_wait_for(self.board.settled.as_ptr(), 0, Duration::from_millis(100));
+            raw::futex_wait_for(self.board.ready.as_ptr(), 0, Duration::from_millis(100));
         }
         self.running[worker] = process;
     }
@@ -122,7 +86,7 @@ impl Processes {
             let slots = &self.board.slots[worker * SLOTS..][..SLOTS];
             let waits = slots.iter().any(|slot| slot.state.load(Ordering::Relaxed) == PATH);
             if waits && self.running[worker] == 0 {
-                self.hire(worker);
+                self.start_worker(worker);
             }
         }
     }
@@ -140,7 +104,7 @@ impl Workers for Processes {
         drop(free);
         let worker = at / SLOTS;
         if self.running[worker] == 0 {
-            self.hire(worker);
+            self.start_worker(worker);
         }
         let slot = &self.board.slots[at];
         let mut message = Writer::new(slot);
@@ -177,7 +141,7 @@ impl Drop for Processes {
             raw::wait(process);
         }
         for slot in &self.board.slots[..self.running.len() * SLOTS] {
-            raw::unmap(slot.message.load(Ordering::Relaxed), ROOM);
+            raw::unmap(slot.message.load(Ordering::Relaxed), MESSAGE_BYTES);
         }
         raw::unmap(&raw const *self.board as usize, size_of::<Board>());
     }
@@ -185,13 +149,13 @@ impl Drop for Processes {
 
 /// A new worker, on the launcher's stack, before the search goes on: takes its own heap and ends
 /// with the search.
-pub(crate) fn settle(runtime: *mut Runtime) {
+pub(crate) fn begin_worker(runtime: *mut Runtime) {
     heap::separate();
     raw::end_with_parent();
     // SAFETY: the runtime is in the heap, at the same address; nobody else uses it.
     let (backend, patience, board) = unsafe {
         let runtime = &mut *runtime;
-        let board = runtime.employment.as_ref().map(|employment| employment.board);
+        let board = runtime.worker_start.as_ref().map(|worker_start| worker_start.board);
         (runtime.backend, runtime.options.patience, board)
     };
     if backend == Backend::Restart {
@@ -199,20 +163,20 @@ pub(crate) fn settle(runtime: *mut Runtime) {
     }
     let Some(board) = board else { raw::fail("preempt: a worker without work\n") };
     // SAFETY: the board is never unmapped while there are workers.
-    let settled = unsafe { &(*board).settled };
-    settled.store(1, Ordering::Release);
-    raw::futex_wake(settled.as_ptr());
+    let ready = unsafe { &(*board).ready };
+    ready.store(1, Ordering::Release);
+    raw::futex_wake(ready.as_ptr());
 }
 
 /// A worker's life, on a stack of its own.
 pub(crate) extern "C" fn body() -> ! {
-    let Some(Employment { rules, names, worker, board }) = runtime().employment.clone() else {
+    let Some(WorkerStart { rules, names, worker, board }) = runtime().worker_start.clone() else {
         raw::fail("preempt: a worker without work\n")
     };
-    // SAFETY: see `settle`.
+    // SAFETY: see `begin_worker`.
     let board = unsafe { &*board };
     let known = names.count();
-    let limits = explorer::limits(std::time::Instant::now());
+    let limits = limits(std::time::Instant::now());
     runtime().shadow.log_facts();
     let mut session = Session::new(runtime(), limits, rules, names.clone());
     loop {
@@ -246,12 +210,12 @@ fn write_report(message: &mut Writer, report: &RunReport, usual: bool, ends: boo
     if !usual {
         return;
     }
-    message.value(report.lessons.segments.len());
-    for (thread, history, effects, next) in &report.lessons.segments {
+    message.value(report.observations.segments.len());
+    for (thread, history, effects, next) in &report.observations.segments {
         message.value((*thread, *history, *next));
         message.list(effects);
     }
-    message.list(&report.lessons.compared);
+    message.list(&report.observations.compared);
 }
 
 /// The report, and whether the worker ends.
@@ -263,17 +227,17 @@ fn read_report(message: &mut Reader, runtime: &mut Runtime) -> (RunReport, bool)
         runtime.learnt_elsewhere |= learnt;
     }
     let usual: bool = message.value();
-    let mut lessons = Lessons::default();
+    let mut observations = Observations::default();
     if usual && !runtime.learnt_elsewhere {
         for _ in 0..message.value::<usize>() {
             let (thread, history, next): (ThreadId, u64, Next) = message.value();
-            lessons.segments.push((thread, history, message.list::<Effect>().into(), next));
+            observations.segments.push((thread, history, message.list::<Effect>().into(), next));
         }
-        lessons.compared = message.list();
-        let report = RunReport { path, lessons, ending: Ending::Complete, finding: None };
+        observations.compared = message.list();
+        let report = RunReport { path, observations, ending: Ending::Complete, finding: None };
         return (report, ends);
     }
-    (RunReport { path, lessons, ending: Ending::Restart, finding: None }, ends)
+    (RunReport { path, observations, ending: Ending::Restart, finding: None }, ends)
 }
 
 /// Writes a message.
@@ -285,7 +249,7 @@ struct Writer {
 impl Writer {
     fn new(slot: &Slot) -> Self {
         let at = slot.message.load(Ordering::Relaxed);
-        Writer { at, end: at + ROOM }
+        Writer { at, end: at + MESSAGE_BYTES }
     }
 
     fn value<T: Copy>(&mut self, value: T) {

@@ -1,7 +1,8 @@
 //! What can be asked of a check.
 
-use crate::Preemptions;
-use crate::search::Sampler;
+use crate::store::Store;
+use crate::{Budget, Finding, Preemptions};
+use preempt_core::System;
 use std::time::Duration;
 
 /// The order of exploration.
@@ -33,6 +34,23 @@ pub enum Search {
         step: u64,
     },
 }
+
+/// A search that draws executions from a seed. It stores the states it meets, so that its coverage can be compared
+/// with that of others, and ends as [`Stop::Sampling`](preempt_core::Stop::Sampling) unless it finds a violation.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampler {
+    /// Its name.
+    pub name: &'static str,
+    pub(crate) run: fn(&dyn System, &mut dyn Store, u64, &Options, &mut Budget) -> Finding,
+}
+
+impl PartialEq for Sampler {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Sampler {}
 
 /// Whose rules a bounded search follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

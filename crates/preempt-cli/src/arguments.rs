@@ -152,12 +152,15 @@ pub(crate) struct ModelArguments {
 #[cfg(feature = "lsp")]
 #[derive(Args, Debug)]
 pub(crate) struct FormatArguments {
-    /// Models (.pml)
+    /// Models (.pml); `-` is the standard input, whose formatted text is printed
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Change nothing; print the files that would change, with exit code 1 if there are any
     #[arg(long)]
     pub(crate) check: bool,
+    /// Change nothing; print the formatted text
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) print: bool,
 }
 
 #[cfg(feature = "serve")]

@@ -38,16 +38,16 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
     let file = arguments.model.file.to_string_lossy();
     let worst = json::worst(report.claims);
     let mut failed = None;
-    let mut keep = |result: Result<(), Failure>| {
-        if let Err(failure) = result {
-            failed.get_or_insert(failure);
-        }
+    let mut written = Vec::new();
+    let mut save = |path: &Path, text: &str| match write(path, text) {
+        Ok(()) => written.push(path.display().to_string()),
+        Err(failure) => _ = failed.get_or_insert(failure),
     };
     let bound = arguments.bound.or(arguments.iterate.flatten());
     let machine = || json::report(Subject { file: &file, bound }, report.claims);
     match &arguments.json {
         Some(None) => print_exactly(&(machine() + "\n")),
-        Some(Some(path)) => keep(write(path, &(machine() + "\n"))),
+        Some(Some(path)) => save(path, &(machine() + "\n")),
         None => {}
     }
     if !matches!(arguments.json, Some(None)) {
@@ -61,11 +61,11 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
             options.extend(report.selectors.get(at).into_iter().flatten().cloned());
             let saved = || SavedTrace::of(&file, &options, claim);
             let json = || saved().map_or(String::new(), |saved| saved.to_json());
-            keep(write(path, &report.trail.clone().unwrap_or_else(json)));
+            save(path, &report.trail.clone().unwrap_or_else(json));
         }
         if let Some(path) = &arguments.msc {
             let svg = claim.violation.as_ref().map(|violation| chart::svg(&violation.trace));
-            keep(write(path, &svg.unwrap_or_default()));
+            save(path, &svg.unwrap_or_default());
         }
     } else if !arguments.quiet {
         for path in [&arguments.trace, &arguments.msc].into_iter().flatten() {
@@ -76,12 +76,23 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         let claim = report.claims.iter().find(|claim| claim.violation.is_some());
         if let Some(claim) = claim.or(report.claims.first()) {
             let html = page(&Page { title: &file, claim, trace: None, sources: report.sources });
-            keep(write(path, &html));
+            save(path, &html);
         }
     }
+    tell_written(&written, arguments);
     match failed {
         Some(failure) => Err(failure),
         None => Ok(ExitCode::from(worst.exit_code())),
+    }
+}
+
+/// One line that says where the answer can be found again. Standard output may hold nothing but JSON.
+fn tell_written(written: &[String], arguments: &CheckArguments) {
+    let line = format!("written: {}", written.join(", "));
+    match &arguments.json {
+        _ if written.is_empty() || arguments.quiet => {}
+        Some(None) => complain(&line),
+        _ => print(&(line + "\n")),
     }
 }
 

@@ -11,12 +11,6 @@ pub(crate) struct UnknownFlag(pub(crate) String);
 
 impl fmt::Display for UnknownFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == "-pp" {
-            return f.write_str(
-                "Spin's `-pp` prints a model in a layout of its own, without its comments; preempt leaves \
-                 the text of models alone",
-            );
-        }
         write!(
             f,
             "Spin's `{}` has no equivalent here; `preempt explain spin` lists those that have",
@@ -34,6 +28,7 @@ enum Job {
     GuidedSimulation,
     Formula,
     Generate,
+    Format,
 }
 
 /// Every flag with its equivalent: the documentation's table, and `preempt explain spin`.
@@ -76,6 +71,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -DMEMLIM=N", "--memory NM"),
     ("-run -DVECTORSZ, -DNFAIR, -DREACH …", "on by itself: there are no such limits"),
     ("-h, --help, -?", "preempt explain spin"),
+    ("-pp", "preempt fmt --print MODEL; without a model, the standard input"),
     ("-V", "preempt --version"),
 ];
 
@@ -224,6 +220,7 @@ impl Line {
             "-run" | "-search" => self.job = Job::Verify,
             "-a" if verify => self.add(&["--acceptance"]),
             "-a" => self.job = Job::Generate,
+            "-pp" => self.job = Job::Format,
             "-l" | "-np" if verify => self.add(&["--non-progress"]),
             "-f" => self.add(&["--fair"]),
             "-noclaim" => self.add(&["--no-claim"]),
@@ -285,7 +282,9 @@ impl Line {
     }
 
     fn finish(self) -> Result<Vec<String>, UnknownFlag> {
-        let file = self.file.ok_or_else(|| UnknownFlag("(no model)".into()))?;
+        // Spin formats what it is given on the standard input.
+        let input = (self.job == Job::Format).then(|| "-".into());
+        let file = self.file.or(input).ok_or_else(|| UnknownFlag("(no model)".into()))?;
         let mut line = vec!["preempt".to_string()];
         match self.job {
             Job::Simulate => line.extend(["simulate".into(), file]),
@@ -302,6 +301,7 @@ impl Line {
                     line.extend(["--html".into(), page]);
                 }
             }
+            Job::Format => line.extend(["fmt".into(), "--print".into(), file]),
             Job::Formula => {
                 line.extend(["ltl".into(), format!("!({file})"), "--never".into()]);
                 return Ok(line);
@@ -359,6 +359,8 @@ mod tests {
         assert_eq!(line("-t -M m.pml"), "preempt replay m.pml m.pml.trail --html m.pml.html");
         assert_eq!(line("-f <>p"), "preempt ltl !(<>p) --never");
         assert_eq!(line("-h"), "preempt explain spin");
+        assert_eq!(line("-pp m.pml"), "preempt fmt --print m.pml");
+        assert_eq!(line("-pp"), "preempt fmt --print -");
         assert_eq!(line("-V"), "preempt --version");
     }
 
@@ -397,7 +399,6 @@ mod tests {
     #[test]
     fn an_unknown_flag_is_named() {
         assert!(line("-run -frobnicate m.pml").contains("`-frobnicate`"));
-        assert!(line("-pp m.pml").contains("`-pp`"));
         assert!(line("-run -Lx m.pml").contains("`-Lx`"));
     }
 }

@@ -407,3 +407,22 @@ fn fmt_indents_in_place() {
     assert_eq!(text, "active proctype p() {\n\n    skip\n}\n");
     assert_eq!(code(&preempt(&["fmt", "missing.pml"])), 2);
 }
+
+#[test]
+fn fmt_prints_on_request_and_as_spin_does() {
+    let crooked = "active proctype p() {\n      skip\n}\n";
+    let straight = "active proctype p() {\n    skip\n}\n";
+    let path = file("crooked_too.pml", crooked);
+    let name = path.to_str().unwrap();
+    for words in [["fmt", "--print", name], ["spin", "-pp", name]] {
+        let printed = preempt(&words);
+        assert_eq!((code(&printed), stdout(&printed).as_str()), (0, straight), "{words:?}");
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), crooked);
+    let piped = Command::new(env!("CARGO_BIN_EXE_preempt"))
+        .args(["spin", "-pp"])
+        .stdin(std::fs::File::open(&path).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!((code(&piped), stdout(&piped).as_str()), (0, straight));
+}

@@ -277,7 +277,7 @@ fn slow_inputs_end_with_their_time() {
         let code = output.status.code();
         // What is answered in time is slow no more, which is no failure.
         if code == Some(3) {
-            let limits = ["time", "memory", "sampling", "lossy_store"];
+            let limits = ["time", "memory", "sampling", "lossy_store", "depth"];
             let reasons: Vec<_> = results.iter().map(|result| result["stop"].clone()).collect();
             let is_limit = |stop: &serde_json::Value| limits.iter().any(|limit| stop == limit);
             assert!(reasons.iter().any(is_limit), "{}: {reasons:?}", slow.name);

@@ -13,11 +13,13 @@ mod fault;
 mod footprint;
 mod independence;
 mod number_format;
+mod observation;
 mod replay;
 mod step;
 mod switch;
 mod system;
 mod trace;
+mod value;
 mod verdict;
 
 pub use cancel::Cancellation;
@@ -27,11 +29,13 @@ pub use footprint::{Footprint, Locality, ObjectSet};
 pub use independence::Independence;
 #[doc(hidden)]
 pub use number_format::grouped;
+pub use observation::{Observations, PropositionRow, Waiting};
 pub use replay::{ReplayError, changes_between, cost, describe_step, replay};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{Label, System};
-pub use trace::{Change, Position, ReadsFrom, Trace, TraceStep, Value};
+pub use trace::{Change, Position, ReadsFrom, Trace, TraceStep};
+pub use value::Value;
 pub use verdict::{
     BoundRow, Claim, Contention, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
     ViolationKind,

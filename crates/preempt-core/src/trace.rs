@@ -1,37 +1,7 @@
 //! One execution, step by step.
 
-use crate::{ProcessId, Step, Switch, SwitchCount};
-use std::fmt;
-
-/// The value of a variable at one moment.
-#[derive(Clone, PartialEq, Eq, Debug, Hash)]
-pub enum Value {
-    /// A number.
-    Int(i64),
-    /// A named constant, or anything else that is shown as it is.
-    Name(String),
-    /// The content of a channel, oldest message first.
-    Queue(Vec<String>),
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Int(n) => write!(f, "{n}"),
-            Value::Name(s) => f.write_str(s),
-            Value::Queue(messages) => {
-                f.write_str("[")?;
-                for (i, message) in messages.iter().enumerate() {
-                    if i > 0 {
-                        f.write_str(" | ")?;
-                    }
-                    f.write_str(message)?;
-                }
-                f.write_str("]")
-            }
-        }
-    }
-}
+use crate::{Observations, ProcessId, Step, Switch, SwitchCount, Value};
+use std::borrow::Cow;
 
 /// A variable that a step changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,6 +78,8 @@ pub struct Trace {
     pub rest: Vec<Position>,
     /// Where reads get their values from, by increasing step; empty where each reads the newest value.
     pub reads: Vec<ReadsFrom>,
+    /// Remarks for whoever reads it.
+    pub observations: Observations,
 }
 
 impl Trace {
@@ -118,6 +90,26 @@ impl Trace {
             count.add(step.switch);
         }
         count
+    }
+
+    /// The part that matters to a reader: up to where every continuation violates the property, or all of it.
+    pub fn decisive(&self) -> Cow<'_, Trace> {
+        let Some(steps) = self.observations.bad_prefix.filter(|steps| *steps <= self.steps.len())
+        else {
+            return Cow::Borrowed(self);
+        };
+        let mut trace = self.clone();
+        trace.steps.truncate(steps);
+        trace.raw.truncate(steps);
+        trace.cycle_start = None;
+        // Where the processes stand in between is not known.
+        trace.rest.clear();
+        trace.reads.retain(|read| read.step < steps);
+        trace.observations.seen.truncate(steps);
+        for row in &mut trace.observations.propositions {
+            row.holds.truncate(steps + 1);
+        }
+        Cow::Owned(trace)
     }
 
     /// Number of maximal runs of one process; the moves of a property do not count.

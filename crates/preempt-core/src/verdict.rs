@@ -230,6 +230,8 @@ pub struct Statistics {
     pub compile_seconds: f64,
     /// One row per finished preemption bound.
     pub per_bound: Vec<BoundRow>,
+    /// How many statements each process type has; empty where it was not recorded which were reached.
+    pub statements: Vec<(String, u64)>,
     /// What threads did that others may have had to wait for; `None` where one thread searched alone, or where they share
     /// nothing but messages.
     pub contention: Option<Contention>,

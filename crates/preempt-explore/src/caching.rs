@@ -1,6 +1,6 @@
 //! Context-bounded depth-first search that remembers happens-before graphs.
 //!
-//! Paper: [MQ07] Algorithm 1 with its table, over happens-before graphs
+//! Paper: \[MQ07\] Algorithm 1 with its table, over happens-before graphs
 //! Differs from the paper: the table is keyed by (graph, last thread) and keeps the least number of
 //! preemptions; keyed by state alone it loses executions. Where everything is known, the execution
 //! is not cut but goes on without preemption, so that destructors run as usual.
@@ -28,10 +28,10 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
                 break;
             }
         }
-        session.tally.states = search.visited.len() as u64;
-        session.tally.row(bound);
-        session.tally.exhausted = !search.pruned;
-        if session.tally.exhausted || session.limits.bound == Some(bound) {
+        session.statistics.states = search.visited.len() as u64;
+        session.statistics.row(bound);
+        session.statistics.exhausted = !search.pruned;
+        if session.statistics.exhausted || session.limits.bound == Some(bound) {
             return Halt::Done;
         }
         bound += 1;
@@ -86,14 +86,14 @@ impl Driver for Caching {
             return moves.contains(&node.taken).then_some(node.taken);
         }
         if self.following {
-            return Some(without_preemption(&run.world, run.last, moves));
+            return Some(without_preemption(&run.state, run.last, moves));
         }
         let mut found = std::mem::take(&mut self.found);
         self.pruned |= alternatives(run, moves, self.bound, &mut found);
         let mut left: Vec<_> = found
             .iter()
             .rev()
-            .map(|&(step, cost)| (step, cost, run.world.graph_after(step)))
+            .map(|&(step, cost)| (step, cost, run.state.graph_after(step)))
             .collect();
         self.found = found;
         match self.take(&mut left) {
@@ -103,7 +103,7 @@ impl Driver for Caching {
             }
             None => {
                 self.following = true;
-                Some(without_preemption(&run.world, run.last, moves))
+                Some(without_preemption(&run.state, run.last, moves))
             }
         }
     }

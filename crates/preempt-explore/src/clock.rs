@@ -1,4 +1,4 @@
-//! Vector clocks that are cheap to copy: a search copies all clocks of a world with every state.
+//! Vector clocks that are cheap to copy: a search copies all clocks of a state with every state.
 //!
 //! Entries that are missing at the end of a clock are 0.
 
@@ -6,29 +6,29 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// Threads whose times fit without an allocation.
-const FEW: usize = 6;
+const INLINE: usize = 6;
 
 /// A clock that is kept as it was: that of a write, or of an event.
 #[derive(Clone, Debug)]
 pub(crate) enum Clock {
-    Few([u32; FEW]),
-    Many(Arc<[u32]>),
+    Inline([u32; INLINE]),
+    Shared(Arc<[u32]>),
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Clock::Few([0; FEW])
+        Clock::Inline([0; INLINE])
     }
 }
 
 impl From<&[u32]> for Clock {
     fn from(times: &[u32]) -> Self {
-        if times.len() > FEW {
-            return Clock::Many(times.into());
+        if times.len() > INLINE {
+            return Clock::Shared(times.into());
         }
-        let mut few = [0; FEW];
-        few[..times.len()].copy_from_slice(times);
-        Clock::Few(few)
+        let mut inline = [0; INLINE];
+        inline[..times.len()].copy_from_slice(times);
+        Clock::Inline(inline)
     }
 }
 
@@ -37,8 +37,8 @@ impl Deref for Clock {
 
     fn deref(&self) -> &[u32] {
         match self {
-            Clock::Few(times) => times,
-            Clock::Many(times) => times,
+            Clock::Inline(times) => times,
+            Clock::Shared(times) => times,
         }
     }
 }
@@ -47,7 +47,7 @@ impl Clock {
     /// The later time of each thread.
     pub(crate) fn merge(&mut self, other: &[u32]) {
         match self {
-            Clock::Few(times) if other.len() <= FEW => merge(times, other),
+            Clock::Inline(times) if other.len() <= INLINE => merge(times, other),
             _ => {
                 let mut times = self.to_vec();
                 times.resize(times.len().max(other.len()), 0);

@@ -32,9 +32,9 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
                 break;
             }
         }
-        session.tally.delays = Some(bound);
+        session.statistics.delays = Some(bound);
         if !search.pruned {
-            session.tally.exhausted = true;
+            session.statistics.exhausted = true;
             return Halt::Done;
         }
     }
@@ -67,7 +67,7 @@ impl Delays {
 impl Driver for Delays {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
         if self.stack.len() == run.path.len() {
-            let first = without_preemption(&run.world, run.last, moves).thread;
+            let first = without_preemption(&run.state, run.last, moves).thread;
             let split = moves.iter().position(|m| m.thread >= first).unwrap_or(0);
             let in_turn = moves[split..].iter().chain(&moves[..split]);
             let mut alternatives = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! Two generations: when the young one is full, it becomes the old one and the old one is forgotten.
 //! What an execution passes again is young again. **Invariant:** what was learnt since the last
-//! [`Histories::make_room`] is known. Forgetting costs a further execution, never an answer.
+//! [`Histories::forget_old`] is known. Forgetting costs a further execution, never an answer.
 
 use crate::Segment;
 use rustc_hash::FxHashMap;
@@ -44,7 +44,7 @@ impl Histories {
     }
 
     /// Forgets the old generation if the young one is full.
-    pub(crate) fn make_room(&mut self) {
+    pub(crate) fn forget_old(&mut self) {
         if self.young.len() >= self.generation {
             std::mem::swap(&mut self.young, &mut self.old);
             self.young.clear();

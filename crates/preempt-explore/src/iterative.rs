@@ -1,6 +1,6 @@
 //! Plain context-bounded depth-first search: a real execution per schedule, nothing cached.
 //!
-//! Paper: [MQ07] Algorithm 1
+//! Paper: \[MQ07\] Algorithm 1
 //! Differs from the paper: no table at all (as printed, the table is keyed by state alone and
 //! then loses threads), and each bound is explored from the beginning instead of continuing from
 //! a queue of work items. It is slow and too simple to be wrong: the oracle for everything else.
@@ -14,8 +14,8 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
     loop {
         match explore_bound(session, bound) {
             (Halt::Done, complete) => {
-                session.tally.row(bound);
-                session.tally.exhausted = complete;
+                session.statistics.row(bound);
+                session.statistics.exhausted = complete;
                 if complete || session.limits.bound == Some(bound) {
                     return Halt::Done;
                 }
@@ -103,7 +103,7 @@ pub(crate) fn alternatives(
 ) -> bool {
     out.clear();
     let last: ThreadId = run.last;
-    let keeps = run.world.keeps_running(last, moves);
+    let keeps = run.state.keeps_running(last, moves);
     let mut pruned = false;
     for own in [true, false] {
         for &step in moves.iter().filter(|m| (m.thread == last) == own) {

@@ -2,7 +2,7 @@
 //!
 //! A program under test is anything that implements [`Program`]: it can be executed again and
 //! again, tells its [`Run`] about every visible [`Operation`], and lets a [`Driver`] decide who
-//! moves. A strategy explores its executions in a [`Session`] and leaves a [`Tally`]: how many
+//! moves. A strategy explores its executions in a [`Session`] and leaves a [`Statistics`]: how many
 //! happens-before graphs there are, with how many preemptions, and the first failure.
 //!
 //! This crate knows threads, objects, actions and schedules. It knows no coroutine and no
@@ -10,54 +10,50 @@
 
 pub mod caching;
 mod clock;
-mod crew;
 pub mod delay;
-mod effect;
-mod epilogue;
-mod follow;
 pub mod forward;
 mod histories;
 mod identity;
 pub mod iterative;
 mod mix;
 mod mutation;
-mod objects;
 mod operation;
 pub mod optimal;
 pub mod partial_order;
 pub mod pct;
-mod polling;
-mod psc;
 mod race;
 pub mod random;
-mod recorded;
 mod remedy;
 mod run;
+mod run_along;
 pub mod sampling;
 mod schedule;
 mod segment;
+mod segment_table;
 mod session;
 pub mod sleep_sets;
+mod state;
 mod virtual_time;
 mod weak;
-mod world;
+mod worker_pool;
 
 #[cfg(test)]
 mod litmus;
 #[cfg(test)]
-mod random_crews;
-#[cfg(test)]
 mod random_programs;
+#[cfg(test)]
+mod random_worker_pools;
 
-pub use crew::{Crew, Employer, Lessons, RunReport, Workers, WorkersLost, execute, serve};
 pub use identity::{Names, ObjectId, ThreadId};
-pub use operation::{Action, Move, Operation, Order, Site, Update};
+pub use operation::{Action, Move, Operation, Order, POINTER, Site, Update};
 pub use race::{Access, Race};
-pub use recorded::POINTER;
 pub use remedy::remedies;
 pub use run::{Command, Driver, Ending, Event, Mismatch, Program, Run};
 pub use schedule::{Replay, Schedule, ScheduleError, without_preemption};
 pub use segment::{Effect, Next, Segment};
-pub use session::{Finding, Halt, Limits, Row, Session, Tally, Terminal};
+pub use session::{Finding, Halt, Limits, Row, Session, Statistics, Terminal};
+pub use state::{Channel, ExecutionState, Object, Rules, Status, Thread};
 pub use weak::Source;
-pub use world::{Channel, Object, Rules, Status, Thread, World};
+pub use worker_pool::{
+    Observations, RunReport, WorkerHandle, WorkerPool, Workers, WorkersLost, execute, serve,
+};

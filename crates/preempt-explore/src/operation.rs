@@ -7,6 +7,9 @@
 use crate::{ObjectId, ThreadId};
 use std::panic::Location;
 
+/// Second operand of stores and swaps whose first operand is an address.
+pub const POINTER: u64 = 0x706F_696E_7465_7221;
+
 /// A read-modify-write on a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Update {
@@ -297,7 +300,7 @@ impl Operation {
 
     /// Whether an operand is an address, which differs between executions.
     pub(crate) fn is_pointer(&self) -> bool {
-        self.action == Action::ComparePointer || self.second == crate::POINTER
+        self.action == Action::ComparePointer || self.second == POINTER
     }
 
     /// The thread that a [`Action::Join`] waits for.

@@ -1,6 +1,6 @@
 //! The two algorithms of the paper as printed, on the graph of all steps within a bound.
 //!
-//! Paper: [MQ07b] Algorithms 1 and 2
+//! Paper: \[MQ07b\] Algorithms 1 and 2
 //! Differs from the paper: CB(s, t), the least number of preemptions of a step, is taken from the
 //! forward search that found the step instead of being computed backwards with a memo over all
 //! prefixes (which is exponential); and since the steps are at hand, neither algorithm runs the

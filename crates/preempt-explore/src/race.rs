@@ -92,7 +92,7 @@ impl Clone for Clocks {
         self.released.copy_from(&source.released);
         self.unacquired.copy_from(&source.unacquired);
         self.width = source.width;
-        // Empty in the worlds that a search copies.
+        // Empty in the states that a search copies.
         if !(self.cells.is_empty() && source.cells.is_empty()) {
             self.cells.clone_from(&source.cells);
         }

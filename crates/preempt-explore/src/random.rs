@@ -55,7 +55,7 @@ pub(crate) trait Sampler: Driver {
 /// Samples until a limit is reached. Graphs are told apart by hash; how many were seen exactly
 /// once estimates how much is still unseen (Good and Turing).
 pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut impl Sampler) -> Halt {
-    let before: FxHashSet<u128> = session.tally.graphs.keys().copied().collect();
+    let before: FxHashSet<u128> = session.statistics.graphs.keys().copied().collect();
     let mut seen: FxHashMap<u128, u32> = FxHashMap::default();
     let most = session.limits.stale.unwrap_or(u32::MAX);
     let mut random = Random::new(session.limits.worker.0 as u64);
@@ -65,21 +65,23 @@ pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut imp
             Stale { sampler: &mut *sampler, random: &mut random, moves: Vec::new(), most };
         let ending = session.execute(&mut sampler);
         sampler.sampler.end(session.run.path.len());
-        session.tally.samples += 1;
-        let graph = session.run.world.graph();
+        session.statistics.samples += 1;
+        let graph = session.run.state.graph();
         if !before.contains(&graph) {
             let count = seen.entry(graph).or_default();
             *count += 1;
             match *count {
-                1 => session.tally.singletons += 1,
-                2 => session.tally.singletons = session.tally.singletons.saturating_sub(1),
+                1 => session.statistics.singletons += 1,
+                2 => {
+                    session.statistics.singletons = session.statistics.singletons.saturating_sub(1)
+                }
                 _ => {}
             }
         }
         if let Some(halt) = session.judge(ending).or_else(|| session.limit()) {
             return halt;
         }
-        if session.tally.graphs.len() > session.limits.states {
+        if session.statistics.graphs.len() > session.limits.states {
             return Halt::States;
         }
     }
@@ -101,7 +103,7 @@ impl<S: Sampler> Driver for Stale<'_, S> {
             return Some(step);
         }
         self.moves.clear();
-        run.world.stale_moves(step.thread, &mut self.moves);
+        run.state.stale_moves(step.thread, &mut self.moves);
         // As likely as all stale choices together is none.
         let stale = !self.moves.is_empty() && self.random.below(2) == 0;
         Some(if stale { self.moves[self.random.below(self.moves.len())] } else { step })

@@ -32,7 +32,7 @@ impl Driver for Orders {
         }
         let step = self.random.alternative(moves, best.1);
         for other in moves.iter().filter(|m| m.thread != step.thread) {
-            if run.world.depend(step, *other) {
+            if run.state.depend(step, *other) {
                 self.priorities[other.thread.index()] = 0;
             }
         }

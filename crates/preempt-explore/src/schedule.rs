@@ -5,7 +5,7 @@
 //! alternative is how many newer writes an access does not see; `.1f0` is a comparison that fails for
 //! no reason.
 
-use crate::{Driver, Move, Run, ThreadId, World};
+use crate::{Driver, ExecutionState, Move, Run, ThreadId};
 use std::fmt;
 use std::str::FromStr;
 
@@ -111,18 +111,18 @@ impl Driver for Replay {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
         if let Some(&(ordinal, choice)) = self.schedule.steps.get(run.path.len()) {
             let step = run.order.get(ordinal as usize).map(|&thread| Move { thread, choice });
-            match step.filter(|step| moves.contains(step) || run.world.permits(*step)) {
+            match step.filter(|step| moves.contains(step) || run.state.permits(*step)) {
                 Some(step) => return Some(step),
                 None => self.diverged = true,
             }
         }
-        Some(without_preemption(&run.world, run.last, moves))
+        Some(without_preemption(&run.state, run.last, moves))
     }
 }
 
 /// The move that continues the last thread if it can go on, else that of the next one in turn.
-pub fn without_preemption(world: &World, last: ThreadId, moves: &[Move]) -> Move {
-    if world.keeps_running(last, moves) {
+pub fn without_preemption(state: &ExecutionState, last: ThreadId, moves: &[Move]) -> Move {
+    if state.keeps_running(last, moves) {
         return moves.iter().copied().find(|m| m.thread == last).unwrap_or(moves[0]);
     }
     let real = |m: &&Move| m.choice != Move::TIMEOUT;

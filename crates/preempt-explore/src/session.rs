@@ -1,4 +1,4 @@
-//! What all strategies share: the program, the limits, and the tally of what was found.
+//! What all strategies share: the program, the limits, and the statistics of what was found.
 
 use crate::run::Ending;
 use crate::{Driver, Names, Program, Rules, Run, Schedule};
@@ -119,7 +119,7 @@ pub struct Row {
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct Statistics {
     /// Executions of the program.
     pub executions: u64,
     /// States visited, most of them without running the program.
@@ -144,7 +144,7 @@ pub struct Tally {
     pub failure: Option<Finding>,
 }
 
-impl Tally {
+impl Statistics {
     /// Notes a complete graph. Returns whether it is new.
     pub fn graph(&mut self, hash: u128, preemptions: u32, terminal: Terminal) -> bool {
         let mut new = false;
@@ -199,7 +199,13 @@ pub struct Session<'p, P> {
     /// When to stop.
     pub limits: Limits,
     /// What was found.
-    pub tally: Tally,
+    pub statistics: Statistics,
+    /// Called by the default strategy with every complete graph, and its stale choices and preemptions.
+    #[cfg(test)]
+    pub(crate) on_terminal: Option<fn(&crate::ExecutionState, (u32, u32))>,
+    /// When an execution was stopped to try out a loop, the default strategy makes it again instead of beginning
+    /// the whole search again.
+    pub repeats_after_loops: bool,
     /// A search has finished some bound, but relied on something wrong and began again, perhaps in another session.
     pub has_lost_rows: bool,
 }
@@ -209,15 +215,37 @@ impl<'p, P: Program> Session<'p, P> {
     pub fn new(program: &'p mut P, limits: Limits, rules: Rules, names: Names) -> Self {
         let mut run = Run::new(names, rules, limits.steps);
         run.keep_going = limits.keep_going;
-        Session { program, run, limits, tally: Tally::default(), has_lost_rows: false }
+        Session {
+            program,
+            run,
+            limits,
+            statistics: Statistics::default(),
+            #[cfg(test)]
+            on_terminal: None,
+            repeats_after_loops: false,
+            has_lost_rows: false,
+        }
+    }
+
+    /// Whether the last execution, which ended like this, was only stopped to try out a loop and what was
+    /// found out is known from now on. It does not count as an execution.
+    pub(crate) fn knows_loop_now(&mut self, ending: &Ending) -> bool {
+        let stopped = self.run.tried_loop && *ending == Ending::Restart;
+        if stopped && self.repeats_after_loops {
+            self.run.state.loops = self.run.names.loops();
+            self.run.ending = None;
+            self.statistics.executions -= 1;
+            return true;
+        }
+        false
     }
 
     /// Executes the program once under `driver`.
     pub fn execute(&mut self, driver: &mut dyn Driver) -> Ending {
         self.run.reset();
         self.program.execute(&mut self.run, driver);
-        self.run.settle_probe();
-        self.tally.executions += 1;
+        self.run.finish_probe();
+        self.statistics.executions += 1;
         self.run.ending.clone().unwrap_or(Ending::Abandoned)
     }
 
@@ -226,7 +254,7 @@ impl<'p, P: Program> Session<'p, P> {
         let terminal = match ending {
             Ending::Restart => {
                 self.forget_rows();
-                self.tally = Tally::default();
+                self.statistics = Statistics::default();
                 return Some(Halt::Restart);
             }
             Ending::Abandoned => return None,
@@ -238,7 +266,7 @@ impl<'p, P: Program> Session<'p, P> {
         };
         if let Some(terminal) = terminal {
             let Run { stale, preemptions, .. } = self.run;
-            self.tally.stale_graph(self.run.world.graph(), stale, preemptions, terminal);
+            self.statistics.stale_graph(self.run.state.graph(), stale, preemptions, terminal);
         }
         self.check(ending)
     }
@@ -251,9 +279,9 @@ impl<'p, P: Program> Session<'p, P> {
             _ => {}
         }
         let Run { stale, preemptions, .. } = self.run;
-        if self.tally.failure.as_ref().is_none_or(|f| f.cost() > (stale, preemptions)) {
+        if self.statistics.failure.as_ref().is_none_or(|f| f.cost() > (stale, preemptions)) {
             let schedule = Schedule::of(&self.run);
-            self.tally.failure =
+            self.statistics.failure =
                 Some(Finding { ending: ending.clone(), schedule, preemptions, stale });
         }
         self.stops_at(&ending)
@@ -267,10 +295,10 @@ impl<'p, P: Program> Session<'p, P> {
 
     /// Whether a limit is reached. Cheap: the clock is read once in 64 executions.
     pub fn limit(&self) -> Option<Halt> {
-        if self.tally.executions >= self.limits.executions {
+        if self.statistics.executions >= self.limits.executions {
             return Some(Halt::Executions);
         }
-        let look = self.tally.executions % 64 == 0;
+        let look = self.statistics.executions % 64 == 0;
         (look && self.is_late()).then_some(Halt::Time)
     }
 
@@ -279,7 +307,7 @@ impl<'p, P: Program> Session<'p, P> {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let Limits { deadline, first_deadline, .. } = self.limits;
         let Some(later) = first_deadline else { return deadline };
-        if !self.tally.rows.is_empty() {
+        if !self.statistics.rows.is_empty() {
             return first_deadline;
         }
         if self.has_lost_rows {
@@ -291,8 +319,8 @@ impl<'p, P: Program> Session<'p, P> {
 
     /// Takes back what was said about bounds.
     pub fn forget_rows(&mut self) -> Vec<Row> {
-        self.has_lost_rows |= !self.tally.rows.is_empty();
-        std::mem::take(&mut self.tally.rows)
+        self.has_lost_rows |= !self.statistics.rows.is_empty();
+        std::mem::take(&mut self.statistics.rows)
     }
 
     /// Whether the deadline has passed or another worker has finished.
@@ -328,11 +356,11 @@ mod tests {
         let mut session = Session::new(&mut program, limits, Rules::default(), Names::default());
         assert_eq!(session.forget_rows(), []);
         assert_eq!(session.deadline(), Some(begin + 4 * second), "nothing was finished");
-        session.tally.row(0);
+        session.statistics.row(0);
         assert_eq!(session.deadline(), Some(begin + 8 * second));
         assert_eq!(session.forget_rows().len(), 1);
         assert_eq!(session.deadline(), Some(begin + 9 * second), "time for the first bounds");
-        session.tally.row(0);
+        session.statistics.row(0);
         assert_eq!(session.deadline(), Some(begin + 8 * second));
     }
 }

@@ -13,14 +13,14 @@
 //! visited, in imagination only; no execution is ever redundant.
 
 use crate::forward::{imagined, terminal_of};
-use crate::recorded::Recorded;
-use crate::{Halt, Move, Program, Session, Terminal, ThreadId, World};
+use crate::segment_table::SegmentTable;
+use crate::{ExecutionState, Halt, Move, Program, Session, Terminal, ThreadId};
 
 /// Explores every graph, whatever preemptions it needs.
 pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
     match search(session) {
         Ok(()) => {
-            session.tally.exhausted = true;
+            session.statistics.exhausted = true;
             Halt::Done
         }
         Err(halt) => halt,
@@ -38,7 +38,7 @@ struct Asleep {
 }
 
 struct Frame {
-    world: World,
+    state: ExecutionState,
     /// The move that led here.
     step: Move,
     preemptions: u32,
@@ -48,11 +48,11 @@ struct Frame {
 }
 
 fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
-    let mut recorded = Recorded::default();
-    let mut world = session.run.imagined_world(imagined(session));
-    recorded.begin(session, &mut world)?;
+    let mut segments = SegmentTable::default();
+    let mut state = session.run.imagined_state(imagined(session));
+    segments.begin(session, &mut state)?;
     let start = Move { thread: ThreadId::MAIN, choice: 0 };
-    let mut stack = vec![frame(world, start, 0, Vec::new())];
+    let mut stack = vec![frame(state, start, 0, Vec::new())];
     let mut ticks = 0u32;
     let (worker, workers) = session.limits.worker;
     let mut subtrees = 0;
@@ -68,7 +68,7 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
         }
         let Some(&step) = top.moves.get(top.next) else {
             if top.moves.is_empty() && (depth >= SPLIT || worker == 0) {
-                complete(session, &mut recorded, &stack)?;
+                complete(session, &mut segments, &stack)?;
             }
             stack.pop();
             continue;
@@ -78,20 +78,20 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
             continue;
         }
         ticks += 1;
-        session.tally.states += 1;
+        session.statistics.states += 1;
         if ticks % 1024 == 0 && session.is_late() {
             return Err(Halt::Time);
         }
-        let keeps = top.world.keeps_running(top.step.thread, &top.moves);
+        let keeps = top.state.keeps_running(top.step.thread, &top.moves);
         let preemptions = top.preemptions + u32::from(keeps && step.thread != top.step.thread);
-        let mut world = top.world.clone();
+        let mut state = top.state.clone();
         let path = |out: &mut Vec<Move>| {
             out.extend(stack.iter().skip(1).map(|f| f.step));
             out.push(step);
         };
-        recorded.advance(session, &mut world, step, &path)?;
+        segments.advance(session, &mut state, step, &path)?;
         // What a thread does while it unwinds follows at once and may depend on anything.
-        let panics = world.panicked().is_some() || world.urgent.is_some();
+        let panics = state.panicked().is_some() || state.urgent.is_some();
         let Some(top) = stack.last_mut() else { return Ok(()) };
         let still: Vec<Asleep> = top
             .asleep
@@ -101,38 +101,38 @@ fn search<P: Program>(session: &mut Session<'_, P>) -> Result<(), Halt> {
                 !panics
                     && !a.panics
                     && a.step.thread != step.thread
-                    && !top.world.depend(a.step, step)
+                    && !top.state.depend(a.step, step)
             })
             .collect();
         top.asleep.push(Asleep { step, panics });
-        stack.push(frame(world, step, preemptions, still));
+        stack.push(frame(state, step, preemptions, still));
         if stack.len() > session.limits.steps {
             let path = |out: &mut Vec<Move>| out.extend(stack.iter().skip(1).map(|f| f.step));
-            recorded.run(session, &path)?;
+            segments.run(session, &path)?;
             stack.pop();
         }
     }
 }
 
-fn frame(world: World, step: Move, preemptions: u32, asleep: Vec<Asleep>) -> Frame {
+fn frame(state: ExecutionState, step: Move, preemptions: u32, asleep: Vec<Asleep>) -> Frame {
     let mut moves = Vec::new();
-    world.moves(&mut moves);
-    Frame { world, step, preemptions, moves, next: 0, asleep }
+    state.moves(&mut moves);
+    Frame { state, step, preemptions, moves, next: 0, asleep }
 }
 
 fn complete<P: Program>(
     session: &mut Session<'_, P>,
-    recorded: &mut Recorded,
+    segments: &mut SegmentTable,
     stack: &[Frame],
 ) -> Result<(), Halt> {
     let Some(top) = stack.last() else { return Ok(()) };
-    let terminal = terminal_of(&top.world);
-    session.tally.graph(top.world.graph(), top.preemptions, terminal);
+    let terminal = terminal_of(&top.state);
+    session.statistics.graph(top.state.graph(), top.preemptions, terminal);
     let steps: Vec<Move> = stack.iter().skip(1).map(|f| f.step).collect();
-    let wanted = !session.limits.keep_going || session.tally.failure.is_none();
+    let wanted = !session.limits.keep_going || session.statistics.failure.is_none();
     let fails = terminal != Terminal::Complete && wanted;
-    if fails || (session.run.rules.clocks && recorded.races(session, &steps)?) {
-        recorded.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(&steps))?;
+    if fails || (session.run.rules.clocks && segments.races(session, &steps)?) {
+        segments.run(session, &|out: &mut Vec<Move>| out.extend_from_slice(&steps))?;
     }
     Ok(())
 }

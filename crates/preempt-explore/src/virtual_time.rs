@@ -41,12 +41,12 @@ impl Times {
     }
 
     /// A thread publishes through an object; alone, or after those before it.
-    pub(crate) fn publishes(&mut self, thread: ThreadId, object: ObjectId, alone: bool) {
+    pub(crate) fn publishes(&mut self, thread: ThreadId, object: ObjectId, without_object: bool) {
         if self.objects.len() <= object.index() {
             self.objects.resize(object.index() + 1, Duration::ZERO);
         }
         let now = self.now(thread);
         let time = &mut self.objects[object.index()];
-        *time = if alone { now } else { now.max(*time) };
+        *time = if without_object { now } else { now.max(*time) };
     }
 }

@@ -7,7 +7,7 @@
 //! loom = { package = "preempt-loom", version = "0.1", features = ["futures"] }
 //! ```
 //!
-//! Every [`model`] is then explored by preempt: once per partial order, in the order of the
+//! Every [`model()`] is then explored by preempt: once per partial order, in the order of the
 //! preemptions needed, with a report that says what was covered.
 //!
 //! | loom | here |

@@ -1,14 +1,19 @@
 //! What an editor asks about one text, and the answers.
 
+use crate::boolean_names;
+use crate::checks::Answer;
 use crate::document::Document;
+use crate::fixes::{Fix, Patient};
 use crate::format::format;
 use crate::names::{Class, KEYWORDS, Names, Symbol, names};
+use crate::results::{Results, State};
 use crate::scan::{Kind, Token, scan};
 use crate::words::{WORDS, meaning};
 use lsp_types::{
-    CodeLens, Command, CompletionItem, CompletionItemKind, DocumentSymbol, Documentation, Hover,
-    HoverContents, Location, MarkupContent, MarkupKind, Position, SemanticToken, SemanticTokenType,
-    SymbolKind, TextEdit, Uri,
+    CodeAction, CodeActionKind, CodeActionParams, CodeLens, Command, CompletionItem,
+    CompletionItemKind, Diagnostic, DocumentSymbol, Documentation, Hover, HoverContents, Location,
+    MarkupContent, MarkupKind, NumberOrString, Position, SemanticToken, SemanticTokenType,
+    SymbolKind, TextEdit, Uri, WorkspaceEdit,
 };
 use std::ops::Range;
 
@@ -17,21 +22,68 @@ pub(crate) struct Known {
     pub(crate) document: Document,
     tokens: Vec<Token>,
     names: Names,
+    is_boolean: bool,
 }
 
 impl Known {
-    pub(crate) fn new(text: String) -> Self {
+    pub(crate) fn new(text: String, is_boolean: bool) -> Self {
         let document = Document::new(text);
         let tokens = scan(&document.text);
-        let names = names(&document.text, &tokens);
-        Known { document, tokens, names }
+        let names = match is_boolean {
+            true => boolean_names::names(&document.text, &tokens),
+            false => names(&document.text, &tokens),
+        };
+        Known { document, tokens, names, is_boolean }
+    }
+
+    /// The word at a position that is a keyword, or predefined.
+    fn is_keyword(&self, word: &str) -> bool {
+        match self.is_boolean {
+            true => boolean_names::KEYWORDS.contains(&word),
+            false => KEYWORDS.contains(&word) || meaning(word).is_some(),
+        }
+    }
+
+    /// What the editor may offer to change between two positions, each with what it mends.
+    pub(crate) fn actions(&self, uri: &Uri, asked: &CodeActionParams) -> Vec<CodeAction> {
+        if self.is_boolean {
+            return Vec::new();
+        }
+        let patient =
+            Patient { document: &self.document, tokens: &self.tokens, names: &self.names };
+        let action = |fix: Fix, mended: Option<&Diagnostic>| {
+            let edit = |(bytes, text)| TextEdit::new(self.document.range(bytes), text);
+            let edits: Vec<TextEdit> = fix.edits.into_iter().map(edit).collect();
+            #[allow(clippy::mutable_key_type)] // the protocol's type
+            let changes = std::collections::HashMap::from([(uri.clone(), edits)]);
+            CodeAction {
+                title: fix.title,
+                kind: Some(match mended {
+                    Some(_) => CodeActionKind::QUICKFIX,
+                    None => CodeActionKind::REFACTOR,
+                }),
+                diagnostics: mended.map(|one| vec![one.clone()]),
+                edit: Some(WorkspaceEdit::new(changes)),
+                ..CodeAction::default()
+            }
+        };
+        let mut actions = Vec::new();
+        for one in &asked.context.diagnostics {
+            let Some(NumberOrString::String(code)) = &one.code else { continue };
+            let place = self.document.offset(one.range.start)..self.document.offset(one.range.end);
+            let fixes = patient.fixes(code, &one.message, place);
+            actions.extend(fixes.into_iter().map(|fix| action(fix, Some(one))));
+        }
+        let offers = patient.offers(self.document.offset(asked.range.start));
+        actions.extend(offers.into_iter().map(|fix| action(fix, None)));
+        actions
     }
 
     fn symbol_at(&self, position: Position) -> Option<(Range<usize>, usize)> {
         self.names.at(self.document.offset(position))
     }
 
-    pub(crate) fn hover(&self, position: Position) -> Option<Hover> {
+    pub(crate) fn hover(&self, position: Position, last: Option<&Answer>) -> Option<Hover> {
         let markdown = |value: String, range: Range<usize>| Hover {
             contents: HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value }),
             range: Some(self.document.range(range)),
@@ -39,15 +91,46 @@ impl Known {
         if let Some((range, symbol)) = self.symbol_at(position) {
             let Symbol { class, detail, .. } = &self.names.symbols[symbol];
             let values = range_of(detail).map_or(String::new(), |values| format!(", {values}"));
-            return Some(markdown(
-                format!("```promela\n{detail}\n```\n{}{values}", class.name()),
-                range,
-            ));
+            let language = if self.is_boolean { "boolean-program" } else { "promela" };
+            let mut text = format!("```{language}\n{detail}\n```\n{}{values}", self.class(*class));
+            if let Some(last) = last {
+                text.push_str(&self.seen(symbol, last));
+            }
+            return Some(markdown(text, range));
         }
         let offset = self.document.offset(position);
         let word = self.tokens.iter().find(|t| t.range.start <= offset && offset <= t.range.end)?;
         let meant = meaning(word.text(&self.document.text))?;
         Some(markdown(meant.into(), word.range.clone()))
+    }
+
+    fn class(&self, class: Class) -> &'static str {
+        match (self.is_boolean, class) {
+            (true, Class::Proctype) => "procedure",
+            _ => class.name(),
+        }
+    }
+
+    /// The values of a variable in the last counterexample.
+    fn seen(&self, symbol: usize, last: &Answer) -> String {
+        /// More are not worth reading.
+        const MOST: usize = 8;
+        let symbol = &self.names.symbols[symbol];
+        if !matches!(symbol.class, Class::Variable | Class::Parameter) {
+            return String::new();
+        }
+        let owner = symbol.parent.map(|parent| self.names.symbols[parent].name.as_str());
+        let mut text = String::new();
+        for (name, values) in last.values(&symbol.name, owner).into_iter().take(MOST) {
+            let hidden = values.len().saturating_sub(MOST);
+            let dots = if hidden > 0 { "… → " } else { "" };
+            text.push_str(&format!("\n\n`{name}`: {dots}{}", values[hidden..].join(" → ")));
+        }
+        match (text.is_empty(), last.task.text == self.document.text) {
+            (true, _) => text,
+            (false, true) => format!("\n\nIn the last counterexample:{text}"),
+            (false, false) => format!("\n\nIn the counterexample of an earlier text:{text}"),
+        }
     }
 
     pub(crate) fn definition(&self, uri: &Uri, position: Position) -> Option<Location> {
@@ -80,8 +163,8 @@ impl Known {
         {
             return Err(format!("`{to}` is no name"));
         }
-        if KEYWORDS.contains(&to) || meaning(to).is_some() {
-            return Err(format!("`{to}` is a word of Promela"));
+        if self.is_keyword(to) {
+            return Err(format!("`{to}` is a word of the language"));
         }
         let (_, symbol) = self.symbol_at(position).ok_or("there is no name here")?;
         if self.names.symbols.iter().any(|other| other.name == to) {
@@ -107,7 +190,7 @@ impl Known {
         let children: Vec<DocumentSymbol> = children.map(|(child, _)| self.entry(child)).collect();
         DocumentSymbol {
             name: symbol.name.clone(),
-            detail: Some(symbol.class.name().into()),
+            detail: Some(self.class(symbol.class).into()),
             kind: match symbol.class {
                 Class::Proctype => SymbolKind::CLASS,
                 Class::Inline | Class::Macro => SymbolKind::FUNCTION,
@@ -148,6 +231,14 @@ impl Known {
             .collect();
         items.sort_by(|a, b| a.label.cmp(&b.label));
         items.dedup_by(|a, b| a.label == b.label);
+        if self.is_boolean {
+            items.extend(boolean_names::KEYWORDS.iter().map(|word| CompletionItem {
+                label: (*word).into(),
+                kind: Some(CompletionItemKind::KEYWORD),
+                ..CompletionItem::default()
+            }));
+            return items;
+        }
         items.extend(WORDS.iter().map(|(word, meaning)| CompletionItem {
             label: (*word).into(),
             kind: Some(CompletionItemKind::KEYWORD),
@@ -170,11 +261,9 @@ impl Known {
                 meant.next();
             }
             let symbol = meant.peek().filter(|(range, _)| *range == token.range).map(|(_, s)| *s);
-            let Some(kind) =
-                colour(token, symbol.map(|s| self.names.symbols[s].class), &self.document.text)
-            else {
-                continue;
-            };
+            let class = symbol.map(|s| self.names.symbols[s].class);
+            let is_keyword = self.is_keyword(token.text(&self.document.text));
+            let Some(kind) = colour(token, class, is_keyword) else { continue };
             // A token may not reach over the end of a line.
             let mut start = token.range.start;
             for line in token.text(&self.document.text).split_inclusive('\n') {
@@ -209,8 +298,8 @@ impl Known {
         Some(if text == self.document.text { Vec::new() } else { edit(text) })
     }
 
-    /// What can be started from the text: a check of each property, a walk.
-    pub(crate) fn lenses(&self, uri: &Uri) -> Vec<CodeLens> {
+    /// What can be started from the text: a check of each property with what came of the last one, a simulation, a walk.
+    pub(crate) fn lenses(&self, uri: &Uri, results: &Results) -> Vec<CodeLens> {
         let lens = |place: &Range<usize>, title: String, command: &str, more: Option<&str>| {
             let mut arguments = vec![serde_json::json!(uri.as_str())];
             arguments.extend(more.map(|more| serde_json::json!(more)));
@@ -222,14 +311,35 @@ impl Known {
             }
         };
         let mut list = Vec::new();
+        let mut check = |place: &Range<usize>, title: String, property: Option<&str>| {
+            let state = results.of(uri.as_str(), property);
+            let (title, command) = match state {
+                State::Unknown => (title, "preempt.check"),
+                State::Running => (format!("{title}: running; stop it"), "preempt.cancel"),
+                State::Known(answer) if answer.task.text != self.document.text => (
+                    format!("{title} again (before the last change: {})", answer.in_brief()),
+                    "preempt.check",
+                ),
+                State::Known(answer) => {
+                    (format!("{title}: {}", answer.in_brief()), "preempt.check")
+                }
+            };
+            list.push(lens(place, title, command, property));
+            if matches!(state, State::Known(answer) if answer.trace().is_some()) {
+                let title = "show the execution".to_string();
+                list.push(lens(place, title, "preempt.showTrace", property));
+            }
+        };
         for symbol in &self.names.symbols {
             if symbol.class == Class::Property && symbol.scope_is_wide() {
-                let title = format!("check {}", symbol.name);
-                list.push(lens(&symbol.place, title, "preempt.check", Some(&symbol.name)));
+                check(&symbol.place, format!("check {}", symbol.name), Some(&symbol.name));
             }
         }
         if let Some(first) = self.names.symbols.iter().find(|s| s.class == Class::Proctype) {
-            list.push(lens(&first.place, "check".into(), "preempt.check", None));
+            check(&first.place, "check".into(), None);
+            if !self.is_boolean {
+                list.push(lens(&first.place, "simulate".into(), "preempt.simulate", None));
+            }
             list.push(lens(&first.place, "walk through it".into(), "preempt.serve", None));
         }
         list
@@ -252,7 +362,7 @@ pub(crate) const COLOURS: &[SemanticTokenType] = &[
     SemanticTokenType::PROPERTY,
 ];
 
-fn colour(token: &Token, class: Option<Class>, text: &str) -> Option<u32> {
+fn colour(token: &Token, class: Option<Class>, is_keyword: bool) -> Option<u32> {
     Some(match (token.kind, class) {
         (Kind::Number, _) => 1,
         (Kind::String, _) => 2,
@@ -265,11 +375,7 @@ fn colour(token: &Token, class: Option<Class>, text: &str) -> Option<u32> {
         (_, Some(Class::Constant)) => 9,
         (_, Some(Class::Structure)) => 10,
         (_, Some(Class::Field | Class::Label)) => 11,
-        (Kind::Word, None)
-            if KEYWORDS.contains(&token.text(text)) || meaning(token.text(text)).is_some() =>
-        {
-            0
-        }
+        (Kind::Word, None) if is_keyword => 0,
         _ => return None,
     })
 }
@@ -311,7 +417,7 @@ mod tests {
             if path.extension().is_none_or(|e| e != "pml") || !compiles(&text) {
                 continue;
             }
-            let known = Known::new(text.clone());
+            let known = Known::new(text.clone(), false);
             for symbol in
                 known.names.symbols.iter().filter(|s| s.name != "init" && s.name != "never")
             {

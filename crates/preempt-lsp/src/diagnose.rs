@@ -1,5 +1,6 @@
 //! Diagnostics: the compiler's own, with its codes, places and hints.
 
+use crate::checks::{Answer, beside, is_boolean};
 use crate::document::Document;
 use lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
@@ -9,22 +10,44 @@ use preempt_bool::Dialect;
 use preempt_promela::ir::{LowerOptions, lower};
 use preempt_promela::syntax::span::{SourceMap, Span};
 use preempt_promela::syntax::{self, ParseOptions, parse};
-use std::path::Path;
 
 /// What `preempt check` would say about a text, as far as it can be said without a search.
 pub(crate) fn diagnose(uri: &Uri, path: &str, document: &Document) -> Vec<Diagnostic> {
-    match Path::new(path).extension().is_some_and(|extension| extension == "bp") {
+    match is_boolean(path) {
         true => boolean(path, document),
         false => promela(uri, path, document),
     }
 }
 
+/// What the last check of a text found, at the line to blame, as long as the text is the one that was checked.
+pub(crate) fn found(answer: &Answer, document: &Document) -> Vec<Diagnostic> {
+    let claims = answer.claims.iter().flatten().filter(|_| answer.task.text == document.text);
+    claims
+        .filter_map(|claim| claim.violation.as_ref())
+        .map(|violation| {
+            let observations = &violation.trace.observations;
+            let waiting = observations.waiting.iter().flat_map(|waiting| &waiting.reasons);
+            let mut message = violation.message.clone();
+            for reason in observations.reasons.iter().chain(waiting) {
+                message.push('\n');
+                message.push_str(reason);
+            }
+            let line = violation.line.saturating_sub(1) as usize;
+            let line = if violation.file == answer.task.path { line } else { 0 };
+            Diagnostic {
+                range: document.line(line),
+                severity: Some(DiagnosticSeverity::ERROR),
+                code: Some(NumberOrString::String(violation.kind.name().into())),
+                source: Some("preempt check".into()),
+                message,
+                ..Diagnostic::default()
+            }
+        })
+        .collect()
+}
+
 fn promela(uri: &Uri, path: &str, document: &Document) -> Vec<Diagnostic> {
-    let loader = |including: &str, name: &str| {
-        let folder = Path::new(including).parent().unwrap_or(Path::new(""));
-        std::fs::read(folder.join(name))
-    };
-    let options = ParseOptions { defines: Vec::new(), loader: &loader };
+    let options = ParseOptions { defines: Vec::new(), loader: &beside };
     let parsed = parse(path, document.text.clone().into_bytes(), &options);
     let mut found = parsed.diagnostics;
     if let Some(model) = &parsed.model

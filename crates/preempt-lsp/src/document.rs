@@ -49,6 +49,14 @@ impl Document {
         LspRange::new(self.position(bytes.start), self.position(bytes.end))
     }
 
+    /// A line without the blanks at its sides; lines count from 0.
+    pub(crate) fn line(&self, number: usize) -> LspRange {
+        let begin = self.lines.get(number).copied().unwrap_or(self.text.len());
+        let line = self.text[begin..].split('\n').next().unwrap_or("");
+        let blanks = line.len() - line.trim_start().len();
+        self.range(begin + blanks..begin + line.trim_end().len().max(blanks))
+    }
+
     /// All of it.
     pub(crate) fn whole(&self) -> LspRange {
         self.range(0..self.text.len())

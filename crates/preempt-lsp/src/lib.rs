@@ -1,37 +1,45 @@
 //! Promela and Boolean programs in the editor: a language server over standard input and output.
 //!
 //! Diagnostics are the compiler's ([`preempt_promela::syntax`], [`preempt_bool`]), so an editor says what `preempt
-//! check` says. Names, colours, outline and formatting work on the text itself (`scan`, `names`, `format`) and
+//! check` says. Checks that the editor starts run on threads of their own (`checks`); their results stand in lenses, hovers and
+//! diagnostics. Names, colours, outline and formatting work on the text itself (`scan`, `names`, `format`) and
 //! keep working while the model does not compile.
 //!
 //! **Invariants:** no request can end the server, a text that makes a computation panic is answered with an error;
 //! a text is diagnosed when no message is waiting, so that typing is never behind.
 
 mod answer;
+mod boolean_names;
+mod checks;
 mod diagnose;
 mod document;
+mod fixes;
 mod format;
 mod names;
+mod results;
 mod scan;
 mod words;
 
 pub use format::format;
 
 use answer::{COLOURS, Known};
-use lsp_server::{Connection, ErrorCode, Message, Notification, Request, Response};
+use checks::{Answer, Task, is_boolean};
+use crossbeam_channel::{Receiver, Sender, select, unbounded};
+use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
     DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _,
     PublishDiagnostics,
 };
 use lsp_types::{
-    CodeLensOptions, CodeLensParams, CompletionOptions, CompletionParams,
+    CodeActionParams, CodeLensOptions, CodeLensParams, CompletionOptions, CompletionParams,
     DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
-    DocumentFormattingParams, DocumentSymbolParams, GotoDefinitionParams, HoverParams, OneOf,
-    PublishDiagnosticsParams, ReferenceParams, RenameOptions, RenameParams, SemanticTokens,
-    SemanticTokensFullOptions, SemanticTokensLegend, SemanticTokensOptions, SemanticTokensParams,
-    ServerCapabilities, TextDocumentPositionParams, TextDocumentSyncCapability,
-    TextDocumentSyncKind, Uri, WorkspaceEdit,
+    DocumentFormattingParams, DocumentSymbolParams, ExecuteCommandOptions, ExecuteCommandParams,
+    GotoDefinitionParams, HoverParams, OneOf, PublishDiagnosticsParams, ReferenceParams,
+    RenameOptions, RenameParams, SemanticTokens, SemanticTokensFullOptions, SemanticTokensLegend,
+    SemanticTokensOptions, SemanticTokensParams, ServerCapabilities, TextDocumentPositionParams,
+    TextDocumentSyncCapability, TextDocumentSyncKind, Uri, WorkspaceEdit,
 };
+use results::{Results, State};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::error::Error;
@@ -49,10 +57,26 @@ pub fn run() -> Outcome<()> {
 
 /// Serves whoever is at the other end.
 pub fn serve(connection: Connection) -> Outcome<()> {
-    connection.initialize(serde_json::to_value(capabilities())?)?;
-    let mut server = Server { connection, texts: HashMap::new(), changed: Vec::new() };
-    server.run()
+    let client = connection.initialize(serde_json::to_value(capabilities())?)?;
+    let refreshes = &client["capabilities"]["workspace"]["codeLens"]["refreshSupport"];
+    let (finish, finished) = unbounded();
+    let mut server = Server {
+        connection,
+        texts: HashMap::new(),
+        changed: Vec::new(),
+        results: Results::default(),
+        finish,
+        finished,
+        refreshes_lenses: refreshes == &json!(true),
+        asked: 0,
+    };
+    let served = server.run();
+    server.results.cancel_all();
+    served
 }
+
+/// Checks that the editor may have running at once.
+const MOST_CHECKS: usize = 4;
 
 fn capabilities() -> ServerCapabilities {
     ServerCapabilities {
@@ -68,6 +92,11 @@ fn capabilities() -> ServerCapabilities {
         })),
         completion_provider: Some(CompletionOptions::default()),
         code_lens_provider: Some(CodeLensOptions { resolve_provider: None }),
+        code_action_provider: Some(true.into()),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: ["preempt.check", "preempt.cancel", "preempt.page"].map(String::from).into(),
+            ..ExecuteCommandOptions::default()
+        }),
         semantic_tokens_provider: Some(
             SemanticTokensOptions {
                 legend: SemanticTokensLegend {
@@ -88,6 +117,14 @@ struct Server {
     texts: HashMap<String, Known>,
     /// Texts that changed since they were diagnosed.
     changed: Vec<Uri>,
+    results: Results,
+    /// Where checks leave their answers, with the request that waits for each.
+    finish: Sender<(RequestId, Answer)>,
+    finished: Receiver<(RequestId, Answer)>,
+    /// The editor can be asked to show lenses anew.
+    refreshes_lenses: bool,
+    /// Requests to the editor so far.
+    asked: i32,
 }
 
 impl Server {
@@ -97,13 +134,26 @@ impl Server {
                 Ok(message) => message,
                 Err(_) => {
                     self.diagnose_changed()?;
-                    match self.connection.receiver.recv() {
-                        Ok(message) => message,
-                        Err(_) => return Ok(()),
+                    select! {
+                        recv(self.connection.receiver) -> message => match message {
+                            Ok(message) => message,
+                            Err(_) => return Ok(()),
+                        },
+                        recv(self.finished) -> finished => {
+                            if let Ok((id, answer)) = finished {
+                                self.end_check(id, answer)?;
+                            }
+                            continue;
+                        }
                     }
                 }
             };
             match message {
+                Message::Request(request) if request.method == "workspace/executeCommand" => {
+                    if let Some(response) = self.execute(request) {
+                        self.connection.sender.send(response.into())?;
+                    }
+                }
                 Message::Request(request) => {
                     if self.connection.handle_shutdown(&request)? {
                         return Ok(());
@@ -146,6 +196,7 @@ impl Server {
                 if let Ok(closed) = serde_json::from_value::<DidCloseTextDocumentParams>(params) {
                     let uri = closed.text_document.uri;
                     self.texts.remove(uri.as_str());
+                    self.results.forget(uri.as_str());
                     self.changed.retain(|other| *other != uri);
                     let _ = self.publish(uri, Vec::new());
                 }
@@ -155,7 +206,8 @@ impl Server {
     }
 
     fn keep(&mut self, uri: Uri, text: String) {
-        self.texts.insert(uri.as_str().to_string(), Known::new(text));
+        let known = Known::new(text, is_boolean(&path_of(&uri)));
+        self.texts.insert(uri.as_str().to_string(), known);
         if !self.changed.contains(&uri) {
             self.changed.push(uri);
         }
@@ -166,10 +218,95 @@ impl Server {
             let Some(known) = self.texts.get(uri.as_str()) else { continue };
             let path = path_of(&uri);
             let found = AssertUnwindSafe(|| diagnose::diagnose(&uri, &path, &known.document));
-            let found = catch_unwind(found).unwrap_or_default();
+            let mut found = catch_unwind(found).unwrap_or_default();
+            let last = self.results.last(uri.as_str());
+            found.extend(last.into_iter().flat_map(|last| diagnose::found(last, &known.document)));
             self.publish(uri, found)?;
         }
         Ok(())
+    }
+
+    /// Executes a command of a lens; the answer to a check comes when it is over.
+    fn execute(&mut self, request: Request) -> Option<Response> {
+        let id = request.id.clone();
+        let refuse = |(code, message): (ErrorCode, String)| {
+            Some(Response::new_err(id.clone(), code as i32, message))
+        };
+        let asked: ExecuteCommandParams = match read(request.params) {
+            Ok(asked) => asked,
+            Err(error) => return refuse(error),
+        };
+        let word = |at: usize| asked.arguments.get(at).and_then(Value::as_str).map(str::to_string);
+        let (uri, property) = (word(0).unwrap_or_default(), word(1));
+        let Some(known) = self.texts.get(&uri) else {
+            return refuse((ErrorCode::InvalidParams, "this text is not open".into()));
+        };
+        match asked.command.as_str() {
+            "preempt.check" => {
+                if self.results.running() >= MOST_CHECKS {
+                    return refuse((
+                        ErrorCode::RequestFailed,
+                        "too many checks are running".into(),
+                    ));
+                }
+                let Some(flag) = self.results.begin(&uri, property.as_deref()) else {
+                    return refuse((ErrorCode::RequestFailed, "this check is running".into()));
+                };
+                let path = uri.parse::<Uri>().map_or_else(|_| uri.clone(), |uri| path_of(&uri));
+                let text = known.document.text.clone();
+                let (finish, waiting) = (self.finish.clone(), id.clone());
+                let task = Task { uri, path, text, property };
+                let failed = task.clone();
+                let started = checks::start(task, flag, move |answer| {
+                    // Nobody waits any more if this fails.
+                    let _ = finish.send((waiting, answer));
+                });
+                if let Err(error) = started {
+                    let claims = Err(format!("cannot start the check: {error}"));
+                    let _ = self.finish.send((id.clone(), Answer { task: failed, claims }));
+                }
+                self.refresh_lenses();
+                None
+            }
+            "preempt.cancel" => {
+                let ended = self.results.cancel(&uri, property.as_deref());
+                Some(Response::new_ok(id, json!({ "cancelled": ended })))
+            }
+            "preempt.page" => {
+                let html = match self.results.of(&uri, property.as_deref()) {
+                    State::Known(answer) => answer.page(),
+                    _ => None,
+                };
+                Some(Response::new_ok(id, json!({ "html": html })))
+            }
+            other => refuse((ErrorCode::MethodNotFound, format!("{other} is not offered"))),
+        }
+    }
+
+    fn end_check(&mut self, id: RequestId, answer: Answer) -> Outcome<()> {
+        let said = answer.to_json();
+        let uri = answer.task.uri.parse::<Uri>();
+        self.results.end(answer);
+        self.connection.sender.send(Response::new_ok(id, said).into())?;
+        if let Ok(uri) = uri
+            && self.texts.contains_key(uri.as_str())
+            && !self.changed.contains(&uri)
+        {
+            self.changed.push(uri);
+        }
+        self.refresh_lenses();
+        Ok(())
+    }
+
+    fn refresh_lenses(&mut self) {
+        if self.refreshes_lenses {
+            self.asked += 1;
+            let id = RequestId::from(format!("lenses-{}", self.asked));
+            let method = "workspace/codeLens/refresh".to_string();
+            let request = Request { id, method, params: Value::Null };
+            // An editor that is gone needs no lenses.
+            let _ = self.connection.sender.send(request.into());
+        }
     }
 
     fn publish(&self, uri: Uri, diagnostics: Vec<lsp_types::Diagnostic>) -> Outcome<()> {
@@ -187,7 +324,8 @@ impl Server {
                 let asked: HoverParams = read(params)?;
                 let TextDocumentPositionParams { text_document, position } =
                     asked.text_document_position_params;
-                self.about(&text_document.uri, |known| json!(known.hover(position)))
+                let last = self.results.last(text_document.uri.as_str());
+                self.about(&text_document.uri, |known| json!(known.hover(position, last)))
             }
             "textDocument/definition" => {
                 let asked: GotoDefinitionParams = read(params)?;
@@ -239,7 +377,12 @@ impl Server {
             "textDocument/codeLens" => {
                 let asked: CodeLensParams = read(params)?;
                 let uri = asked.text_document.uri;
-                self.about(&uri, |known| json!(known.lenses(&uri)))
+                self.about(&uri, |known| json!(known.lenses(&uri, &self.results)))
+            }
+            "textDocument/codeAction" => {
+                let asked: CodeActionParams = read(params)?;
+                let uri = &asked.text_document.uri;
+                self.about(uri, |known| json!(known.actions(uri, &asked)))
             }
             "textDocument/semanticTokens/full" => {
                 let asked: SemanticTokensParams = read(params)?;

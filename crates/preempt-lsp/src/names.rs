@@ -51,7 +51,7 @@ pub(crate) struct Symbol {
     /// The declaration as a whole, for an outline: with its body, if it has one.
     pub(crate) extent: Range<usize>,
     /// Where it is visible.
-    scope: Range<usize>,
+    pub(crate) scope: Range<usize>,
     /// The declaration in a few words.
     pub(crate) detail: String,
     /// The symbol whose body it stands in.

@@ -237,6 +237,26 @@ fn diagnostics_are_the_compilers() {
             assert_eq!(told, expected, "{text}");
         }
     }
+    // Every example, those that come with Spin included.
+    for (path, text) in examples() {
+        let uri = format!("file://{}", path.display());
+        editor.open(&uri, &text);
+        let told: Vec<String> =
+            editor.diagnostics().iter().map(|d| d["code"].as_str().unwrap().into()).collect();
+        let loader = |including: &str, name: &str| {
+            std::fs::read(Path::new(including).parent().unwrap().join(name))
+        };
+        let options = ParseOptions { defines: Vec::new(), loader: &loader };
+        let parsed = parse(path.to_str().unwrap(), text.into_bytes(), &options);
+        let mut expected: Vec<String> =
+            parsed.diagnostics.iter().map(|d| d.code.to_string()).collect();
+        if let Some(model) = &parsed.model
+            && let Err(error) = lower(model, LowerOptions::default())
+        {
+            expected.push(error.diagnostic().code.to_string());
+        }
+        assert_eq!(told, expected, "{}", path.display());
+    }
     editor.open("file:///x/program.bp", "decl a;\nvoid main() begin b := T; end\n");
     assert_eq!(editor.diagnostics()[0]["code"], "B0006");
     editor.open(URI, "active proctype p() {\n\tbyte x;\n\tx = 1;\n\ty = 2\n}\n");
@@ -363,11 +383,16 @@ fn ten_thousand_lines_are_diagnosed_quickly() {
     let mut editor = Editor::new();
     editor.open(URI, &text);
     editor.diagnostics();
-    let start = Instant::now();
-    let document = json!({ "uri": URI, "version": 2 });
-    let change = json!({ "textDocument": document, "contentChanges": [{ "text": text }] });
-    editor.tell("textDocument/didChange", change);
-    editor.diagnostics();
-    println!("{} lines: {:?} from a key to its diagnostics", text.lines().count(), start.elapsed());
-    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+    // Others use the machine, too: the best of several keys is what the server takes.
+    let key = |editor: &mut Editor, version: u32| {
+        let start = Instant::now();
+        let document = json!({ "uri": URI, "version": version });
+        let change = json!({ "textDocument": document, "contentChanges": [{ "text": text }] });
+        editor.tell("textDocument/didChange", change);
+        editor.diagnostics();
+        start.elapsed()
+    };
+    let best = (2..12).map(|version| key(&mut editor, version)).min().unwrap();
+    println!("{} lines: {best:?} from a key to its diagnostics", text.lines().count());
+    assert!(best < Duration::from_millis(300), "{best:?}");
 }

@@ -14,11 +14,14 @@
 //! the search with a fault that says so.
 
 use crate::codec::{check, decode, encode};
+use crate::footprints::Table;
+use crate::moves::{self, Move};
+use crate::promises::Tried;
 use crate::{Expectation, Model, Property};
 use preempt_core::engine::{Answer, Request, Sink, by_steps};
 use preempt_core::{
-    Describe, Enabled, Fault, FaultKind, Independence, Locality, Outcome, ProcessId, Step, System,
-    Value,
+    Describe, Enabled, Fault, FaultKind, Footprint, Independence, Locality, ObjectSet, Outcome,
+    ProcessId, Step, System, Value,
 };
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -47,6 +50,9 @@ pub struct Encoded<'a, M: Model> {
     model: &'a M,
     properties: Vec<Property<M>>,
     processes: Vec<String>,
+    footprints: Option<Table<M, M::State>>,
+    /// Its footprints make no sense, so the model cannot be explored at all.
+    is_refused: bool,
     several: bool,
     /// Whether executions are judged by temporal properties, rather than states by conditions.
     temporal: bool,
@@ -56,26 +62,22 @@ pub struct Encoded<'a, M: Model> {
     seen: Vec<AtomicBool>,
 }
 
-/// A possible action: who acts, its number, and the state that it leads to; `None` outside the model's
-/// limits.
-struct Move<S> {
-    process: ProcessId,
-    number: u32,
-    next: Option<S>,
-}
-
 impl<'a, M: Model> Encoded<'a, M> {
     /// Prepares a model for a search.
     pub fn new(model: &'a M) -> Self {
         let properties = model.properties();
+        let footprints = model.footprints().map(Table::new).transpose();
+        let misuse = footprints.as_ref().err().cloned();
         Encoded {
             seen: properties.iter().map(|_| AtomicBool::new(false)).collect(),
             properties,
             processes: model.processes(),
+            footprints: footprints.unwrap_or_default(),
+            is_refused: misuse.is_some(),
             several: model.initial_states().len() > 1,
             temporal: false,
             examined: AtomicUsize::new(0),
-            misuse: Mutex::new(None),
+            misuse: Mutex::new(misuse),
             model,
         }
     }
@@ -161,34 +163,12 @@ impl<'a, M: Model> Encoded<'a, M> {
                 Ok(states.map(|(next, number)| Move { process, number, next }).collect())
             }
             Place::At(state) => {
-                let mut moves = self.moves_of(&decode(state)?)?;
+                let mut moves =
+                    moves::of(self.model, self.processes.len(), &decode(state)?, self.temporal)?;
                 moves.sort_by_key(|found| found.process);
                 Ok(moves)
             }
         }
-    }
-
-    fn moves_of(&self, state: &M::State) -> Result<Vec<Move<M::State>>, String> {
-        let mut actions = Vec::new();
-        self.model.actions(state, &mut actions);
-        let mut moves = Vec::with_capacity(actions.len());
-        for (action, number) in actions.iter().zip(0..) {
-            let Some(next) = self.model.next(state, action) else { continue };
-            let next = Some(next).filter(|next| self.model.is_within(next));
-            if next.is_none() && !self.temporal {
-                continue;
-            }
-            let process = self.model.process(action);
-            if process >= self.processes.len() {
-                return Err(format!(
-                    "{} is an action of process {process}, but there are {} processes",
-                    self.model.describe(action),
-                    self.processes.len()
-                ));
-            }
-            moves.push(Move { process: ProcessId(process as u16), number, next });
-        }
-        Ok(moves)
     }
 
     /// Looks for mistakes in the first states that a search comes by.
@@ -209,10 +189,36 @@ impl<'a, M: Model> Encoded<'a, M> {
                 .iter()
                 .zip(&again)
                 .all(|(a, b)| (a.process, a.number) == (b.process, b.number) && a.next == b.next);
-        match same {
-            true => Ok(()),
-            false => Err("the same state has different actions when it is asked again".into()),
+        if !same {
+            return Err("the same state has different actions when it is asked again".into());
         }
+        match (&self.footprints, self.place(bytes)) {
+            (Some(table), Place::At(state)) => {
+                let tried = Tried {
+                    model: self.model,
+                    processes: &self.processes,
+                    table,
+                    properties: &self.properties,
+                };
+                tried.examine(&decode(state)?, moves)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The control point of a process; `None` if the model does not say what processes touch, and outside its states.
+    fn point(&self, state: &[u8], process: ProcessId) -> Option<(&Table<M, M::State>, usize)> {
+        let table = self.footprints.as_ref()?;
+        let state = self.known(state)?;
+        let process = Some(process.index()).filter(|process| *process < self.processes.len())?;
+        Some((table, table.point(self.model, &state, process).ok()?))
+    }
+
+    /// What the process that picks where to start touches after that: nothing.
+    fn idle(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        let has_started = !matches!(self.place(state), Place::Start);
+        let table = self.footprints.as_ref()?;
+        (process.index() >= self.processes.len() && has_started).then(|| table.nothing())
     }
 
     /// The moves of a state, after a look for mistakes; those end as a step that breaks.
@@ -222,6 +228,12 @@ impl<'a, M: Model> Encoded<'a, M> {
             Ok(moves)
         });
         moves.map_err(|message| self.note_misuse(message)).ok()
+    }
+
+    /// What was found wrong with the model, if anything was: an answer about it means nothing then.
+    pub fn misuse(&self) -> Option<String> {
+        let known = self.misuse.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        known.as_ref().map(|reason| format!("the model cannot be explored: {reason}"))
     }
 
     fn note_misuse(&self, message: String) -> u32 {
@@ -280,6 +292,9 @@ fn misuse_step() -> Step {
 
 impl<M: Model> System for Encoded<'_, M> {
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        if self.is_refused {
+            return Outcome::Broken(MISUSE);
+        }
         if self.several {
             state.push(ROOT);
             return Outcome::Done;
@@ -366,12 +381,56 @@ impl<M: Model> System for Encoded<'_, M> {
 impl<M: Model> Independence for Encoded<'_, M> {
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         let local = process.index() < self.processes.len()
-            && self.known(state).is_some_and(|s| self.model.is_local(&s, process.index()));
+            && (self.known(state).is_some_and(|s| self.model.is_local(&s, process.index()))
+                || self.present(state, process).is_some_and(Footprint::is_local));
         if local { Locality::Local } else { Locality::Shared }
     }
 
     fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
-        self.locality(state, process) != Locality::Local
+        match self.point(state, process) {
+            Some((table, point)) if !table.is_visible(point) => false,
+            _ => self.locality(state, process) != Locality::Local,
+        }
+    }
+
+    fn present(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        match self.point(state, process) {
+            Some((table, point)) => Some(table.present(point)),
+            None => self.idle(state, process),
+        }
+    }
+
+    fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {
+        self.present(state, step.process)
+    }
+
+    fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
+        match self.point(state, process) {
+            Some((table, point)) => Some(table.future(point)),
+            None => self.idle(state, process),
+        }
+    }
+
+    fn signals(&self, state: &[u8], process: ProcessId) -> Option<&ObjectSet> {
+        let (table, point) = self.point(state, process)?;
+        Some(table.signals(point))
+    }
+
+    fn control_points(&self, state: &[u8], points: &mut Vec<u32>) {
+        let (Some(table), Some(state)) = (&self.footprints, self.known(state)) else { return };
+        for process in 0..self.processes.len() {
+            match table.point(self.model, &state, process) {
+                Ok(point) => points.push(point as u32),
+                Err(_) => return points.clear(),
+            }
+        }
+        if self.several {
+            points.push(table.len() as u32);
+        }
+    }
+
+    fn observed(&self) -> Option<&ObjectSet> {
+        self.footprints.as_ref().map(Table::observed)
     }
 }
 
@@ -379,11 +438,7 @@ impl<M: Model> Describe for Encoded<'_, M> {
     fn fault(&self, number: u32) -> Fault {
         let (kind, message) = match self.properties.get(number as usize) {
             Some(property) => (FaultKind::Assertion, format!("always: {}", property.name)),
-            None => {
-                let known = self.misuse.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                let reason = known.clone().unwrap_or_default();
-                (FaultKind::Runtime, format!("the model cannot be explored: {reason}"))
-            }
+            None => (FaultKind::Runtime, self.misuse().unwrap_or_default()),
         };
         Fault { kind, message, file: String::new(), line: 0 }
     }

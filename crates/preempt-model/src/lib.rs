@@ -82,8 +82,12 @@
 
 mod codec;
 mod encoded;
+mod footprints;
 mod model;
+mod moves;
+mod promises;
 mod variables;
 
 pub use encoded::Encoded;
+pub use footprints::Footprints;
 pub use model::{Expectation, Model, Property, Proposition};

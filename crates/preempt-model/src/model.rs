@@ -1,5 +1,6 @@
 //! What a modeller writes: states, actions, and what is expected of executions.
 
+use crate::Footprints;
 use preempt_core::Value;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -66,6 +67,13 @@ pub trait Model: Sync + Sized {
     /// need not be interleaved with it. `false` is always right.
     fn is_local(&self, _state: &Self::State, _process: usize) -> bool {
         false
+    }
+
+    /// What processes read and write at their control points, so that the order of steps that do not touch each
+    /// other need not be explored. The first states of a search are tried in both orders; a promise
+    /// that does not hold there ends it with an error. `None` is always right.
+    fn footprints(&self) -> Option<Footprints<Self, Self::State>> {
+        None
     }
 }
 

@@ -27,8 +27,7 @@ const chart = (() => {
     }
     names = make("div", "chart-names");
     for (const [pid, label] of data.processes) {
-      const name = make("span", "chart-name lane-" + (model.lanes.get(pid) % 8), label);
-      name.title = label;
+      const name = shortened("span", "chart-name lane-" + (model.lanes.get(pid) % 8), label);
       names.append(name);
     }
     spacer = make("div", "chart-spacer");

@@ -6,6 +6,7 @@ const laneView = (() => {
   const LONG_RUN = 6;
   const STEP = 0, PREEMPTION = 1, CYCLE = 2, HIDDEN = 3, START = 4, REST = 5, FAILURE = 6, BACK = 7, FILLER = 8;
   const deadlock = data.failure && data.failure.kind === "invalid_end_state";
+  const failureText = data.failure ? ["✗ " + data.failure.message, ...data.reasons].join("; ") : "";
   let current = -1, found = [], go = () => {};
 
   let kinds = [], subjects = [], collapsed = false;
@@ -37,7 +38,7 @@ const laneView = (() => {
     }
     if (data.failure) {
       add(FAILURE, count - 1);
-      if (data.failure.message.length > 60) add(FILLER, count - 1);
+      if (failureText.length > 60) add(FILLER, count - 1);
     }
     $("spacer").style.height = kinds.length * ROW + "px";
   }
@@ -47,7 +48,8 @@ const laneView = (() => {
     let statement = 0, changes = 0;
     const stride = Math.max(1, Math.floor(count / 2000));
     for (let step = 0; step < count; step += stride) {
-      const text = model.changeTexts(step).join("  ");
+      const seen = (data.seen[step] || []).map((text) => data.strings[text]);
+      const text = [...model.changeTexts(step), ...seen].join("  ");
       statement = Math.max(statement, data.strings[data.text[step]].length + 6);
       changes = Math.max(changes, text.length);
     }
@@ -65,8 +67,7 @@ const laneView = (() => {
     row.style.gridTemplateColumns = template();
     row.append(make("div", "number", "step"));
     data.processes.forEach(([pid, label], lane) => {
-      const cell = make("div", "name lane-" + (lane % 8), label);
-      cell.title = label;
+      const cell = shortened("div", "name lane-" + (lane % 8), label);
       row.append(cell);
     });
     row.append(make("div", "name changes", "changes"));
@@ -123,8 +124,10 @@ const laneView = (() => {
     }
     const box = place(row, make("div", "changes"), data.processes.length + 2);
     const changes = model.changeTexts(step);
+    const seen = (data.seen[step] || []).map((text) => data.strings[text]);
     for (const change of changes) box.append(make("span", "change", change));
-    box.title = changes.join("\n");
+    for (const text of seen) box.append(make("span", "change seen", text));
+    box.title = [...changes, ...seen].join("\n");
     if (found.length && found[model.after(found, step) - 1] === step) row.classList.add("found");
   }
 
@@ -163,7 +166,8 @@ const laneView = (() => {
       const cell = place(row, make("div", `cell rest ${laneClass(lane)}`), lane + 2);
       const where = `${deadlock ? "blocked at" : "stands at"} ${line ? `line ${line}` : ""}`;
       cell.append(make("span", "line", ended ? "ended" : where), make("code", "", ended ? "" : statement));
-      cell.title = `${data.strings[file]}:${line}  ${statement}`;
+      const waits = data.waiting.find((w) => w[0] === pid);
+      cell.title = `${data.strings[file]}:${line}  ${statement}${waits ? "\n" + waits[1].join("\n") : ""}`;
     }
   }
 
@@ -196,7 +200,7 @@ const laneView = (() => {
       case START: startRow(row); break;
       case CYCLE: bannerRow(row, "cycle", "↻ from here on it repeats for ever"); break;
       case BACK: bannerRow(row, "cycle", "↺ back to the start of the cycle"); break;
-      case FAILURE: bannerRow(row, "failure", "✗ " + data.failure.message, kinds[index + 1] === FILLER); break;
+      case FAILURE: bannerRow(row, "failure", failureText, kinds[index + 1] === FILLER); break;
     }
     if (kind !== HIDDEN) row.addEventListener("click", () => go(Math.min(step, count - 1)));
     return row;

@@ -152,7 +152,7 @@ const model = (() => {
     const found = [];
     for (let step = 0; step < count; step++) {
       let hit = texts[data.text[step]] || people[lanes.get(data.pid[step])] ||
-        (output.has(step) && has(output.get(step)));
+        (output.has(step) && has(output.get(step))) || (data.seen[step] || []).some((text) => texts[text]);
       const list = data.changes[step];
       for (let i = 0; !hit && i < list.length; i += 2) {
         const key = list[i] * 4294967296 + list[i + 1] + 1;
@@ -184,6 +184,15 @@ function make(tag, className, text) {
   const element = document.createElement(tag);
   if (className) element.className = className;
   if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+/** A new element whose text is shortened in its middle where there is no room: names often differ at their ends only. */
+function shortened(tag, className, text) {
+  const element = make(tag, (className ? className + " " : "") + "shortened");
+  const tail = text.length > 8 ? Math.min(8, text.length >> 1) : 0;
+  element.append(make("span", "head-part", text.slice(0, text.length - tail)), make("span", "tail-part", text.slice(text.length - tail)));
+  element.title = text;
   return element;
 }
 

@@ -137,7 +137,7 @@
       return;
     }
     if ($("keys").open) return;
-    const control = event.target.closest && event.target.closest("button, summary, .code");
+    const control = event.target.closest && event.target.closest("button, summary, .code, .splitter");
     if (control && (event.key === "Enter" || event.key === " " || event.key.startsWith("Arrow"))) return;
     const actions = {
       j: () => go(current + 1), ArrowDown: () => go(current + 1),
@@ -189,10 +189,12 @@
   state.open((step) => go(step));
   sources.open();
   searchPanel($("figures"));
+  resizablePanes();
   controls();
   if (!count && !data.variables.length) {
     // Nothing to step through: the page is about the search.
     document.body.classList.add("no-trace");
+    sourcesOfSearch();
     showTab("search");
   }
   // Without a link the page opens where it went wrong: at the end, or where the cycle starts.

@@ -1,4 +1,5 @@
-// What was searched: Spin's numbers, what each preemption bound added, code never reached.
+// What was searched: what an answer rests on, how much of the code was reached, what each preemption bound added,
+// Spin's numbers.
 function searchPanel(holder) {
   const { numbers } = model.data;
   const whole = (n) => n.toLocaleString("en");
@@ -18,6 +19,9 @@ function searchPanel(holder) {
     }
     holder.append(body);
   };
+  notes();
+  coverage();
+  bounds();
   table("the search", [
     ["states stored", whole(numbers.states)],
     ...(numbers.revisits ? [["states visited again", whole(numbers.revisits)]] : []),
@@ -30,20 +34,63 @@ function searchPanel(holder) {
     ["memory", `${(numbers.memory / 1048576).toFixed(1)} MB`],
     ["time", numbers.seconds < 1 ? `${Math.round(numbers.seconds * 1000)} ms` : `${numbers.seconds.toFixed(1)} s`],
   ]);
-  const most = Math.max(1, ...numbers.bounds.map((row) => row[1]));
-  let before = 0;
-  table("states by preemptions needed", numbers.bounds.map(([bound, states, , errors]) => {
+
+  function meter(old, fresh, most) {
     const bar = make("span", "meter");
-    const old = make("span", "old"), fresh = make("span", "new");
-    old.style.width = (100 * Math.min(before, states)) / most + "%";
-    fresh.style.width = (100 * Math.max(0, states - before)) / most + "%";
-    bar.append(old, fresh);
-    const words = `${whole(states)} (+${whole(Math.max(0, states - before))})${errors ? `, ${whole(errors)} ✗` : ""}`;
-    before = states;
-    return [`at most ${bound}`, bar, words];
-  }));
+    const parts = [make("span", "old"), make("span", "new")];
+    [old, fresh].forEach((share, at) => { parts[at].style.width = (100 * share) / Math.max(1, most) + "%"; });
+    bar.append(...parts);
+    return bar;
+  }
+
+  /** What weakens the answer comes before all numbers. */
+  function notes() {
+    if (!model.data.notes.length) return;
+    holder.append(make("h3", "", "worth knowing"));
+    const list = make("ul", "notes");
+    for (const note of model.data.notes) list.append(make("li", note.startsWith("vacuous") ? "vacuous" : "", note));
+    holder.append(list);
+  }
+
+  function coverage() {
+    table("statements reached", numbers.statements.map(([process, count]) => {
+      const missed = numbers.unreached.filter(([other]) => other === process).length;
+      return [process, meter(0, count - missed, count), missed ? `${whole(count - missed)} of ${whole(count)}` : `all ${whole(count)}`];
+    }));
+  }
+
+  function bounds() {
+    const most = Math.max(1, ...numbers.bounds.map((row) => row[1]));
+    let before = 0;
+    table("states by preemptions needed", numbers.bounds.map(([bound, states, , errors]) => {
+      const bar = meter(Math.min(before, states), Math.max(0, states - before), most);
+      const words = `${whole(states)} (+${whole(Math.max(0, states - before))})${errors ? `, ${whole(errors)} ✗` : ""}`;
+      before = states;
+      return [`at most ${bound}`, bar, words];
+    }));
+  }
   table("code that no execution reached", numbers.unreached.map(([process, file, line, text]) => {
     return [process, `${file}:${line}`, make("code", "", text)];
   }));
+}
+
+/** Without an execution to step through, the sources show which lines no execution reached. */
+function sourcesOfSearch() {
+  const { data } = model;
+  for (const [file, text] of data.sources) {
+    const card = make("article", "source"), title = make("h3", "", file), code = make("div", "code");
+    const missed = new Set(data.numbers.unreached.filter(([, other]) => other === file).map(([, , line]) => line));
+    title.append(make("span", "where", missed.size ? `${missed.size === 1 ? "1 line" : missed.size + " lines"} with code never reached` : ""));
+    code.tabIndex = 0;
+    code.setAttribute("aria-label", "source of " + file);
+    colours.lines(file, text.replace(/\n$/, "")).slice(0, 5000).forEach((pieces, at) => {
+      const row = make("div", missed.has(at + 1) ? "code-line missed" : "code-line");
+      if (missed.has(at + 1)) row.title = "never reached";
+      row.append(make("span", "mark", missed.has(at + 1) ? "∅" : ""), make("span", "line", String(at + 1)), colours.element(pieces));
+      code.append(row);
+    });
+    card.append(title, code);
+    $("sources").append(card);
+  }
 }
 

@@ -1,7 +1,7 @@
 // The source of every process, with the line it just ran and the line it would run next.
 const sources = (() => {
   const { data } = model;
-  const files = new Map(data.sources.map(([name, text]) => [name, text.replace(/\n$/, "").split("\n")]));
+  const files = new Map(data.sources.map(([name, text]) => [name, colours.lines(name, text.replace(/\n$/, ""))]));
   const cards = [];
 
   function open() {
@@ -31,7 +31,7 @@ const sources = (() => {
     const list = [];
     for (let n = view.from; n < view.to; n++) {
       const row = make("div", "code-line");
-      row.append(make("span", "mark"), make("span", "line", String(n + 1)), make("code", "", lines[n] || " "));
+      row.append(make("span", "mark"), make("span", "line", String(n + 1)), colours.element(lines[n] || []));
       list.push(row);
     }
     if (!list.length) list.push(make("p", "nothing", "source not at hand"));

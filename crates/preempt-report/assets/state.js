@@ -18,7 +18,8 @@ const state = (() => {
         body.append(heading);
       }
       lastOwner = owner;
-      const name = make("th", "", short);
+      const name = make("th");
+      name.append(shortened("span", "", short));
       name.scope = "row";
       name.title = model.nameOf(index);
       const value = make("td", "value"), history = make("td", "spark");
@@ -35,6 +36,7 @@ const state = (() => {
       }
       views.push(view);
     };
+    propositionRows();
     const [body] = $("variables").tBodies;
     const all = data.variables.map((_, index) => index).filter((index) => !data.channels[index]);
     const moving = all.filter((index) => model.changedAt[index].length);
@@ -50,6 +52,65 @@ const state = (() => {
     }
   }
 
+  const propositions = [];
+
+  /** A row for each state expression of the property: whether it holds now, and along the way. */
+  function propositionRows() {
+    if (!data.propositions.length) return;
+    const [body] = $("propositions").tBodies;
+    $("propositions").hidden = false;
+    for (const [name, holds] of data.propositions) {
+      const row = make("tr", "proposition"), label = make("th"), value = make("td", "value"), curve = make("td", "spark");
+      label.scope = "row";
+      label.append(shortened("span", "", name));
+      label.title = name;
+      const points = [];
+      let before = null;
+      holds.forEach((held, at) => {
+        if (held >= 0 && held !== before) points.push([at - 1, before = held]);
+      });
+      const marker = draw("line", { y1: 0, y2: HEIGHT, class: "now" });
+      const picture = draw("svg", { width: WIDTH, height: HEIGHT, "aria-hidden": "true" });
+      picture.append(marker, draw("path", { d: stairs(points), class: "curve" }));
+      curve.append(picture);
+      row.append(label, value, curve);
+      body.append(row);
+      propositions.push({ holds, row, value, marker });
+    }
+  }
+
+  /** The value that counts after a step: the property does not look inside indivisible sequences. */
+  function heldAt(holds, step) {
+    for (let at = step + 1; at >= 0; at--) if (holds[at] >= 0) return holds[at];
+    return -1;
+  }
+
+  function showPropositions() {
+    for (const { holds, row, value, marker } of propositions) {
+      const now = heldAt(holds, current), before = current < 0 ? now : heldAt(holds, current - 1);
+      value.textContent = now < 0 ? "·" : now ? "true" : "false";
+      row.classList.toggle("fresh", now !== before);
+      marker.setAttribute("x1", x(current));
+      marker.setAttribute("x2", x(current));
+    }
+  }
+
+  /** At a deadlock: why everybody waits, and for whom. */
+  function showWaiting() {
+    const box = $("waiting");
+    const names = new Map(data.processes);
+    if (current < count - 1 || !data.waiting.length) { box.replaceChildren(); return; }
+    const list = make("ul", "waiting");
+    for (const [pid, reasons, others] of data.waiting) {
+      const item = make("li", "lane-" + (model.lanes.get(pid) % 8));
+      const who = others.length ? others.map((other) => names.get(other) || `process ${other}`).join(", ") : "nobody";
+      item.append(make("b", "", names.get(pid) || `process ${pid}`), make("span", "", ` waits for ${who}`));
+      for (const reason of reasons) item.append(make("small", "", reason));
+      list.append(item);
+    }
+    box.replaceChildren(make("h3", "", "who waits for whom"), list);
+  }
+
   /** `worker(1):n` belongs to `worker(1)`; a global belongs to nobody. */
   function ownerOf(index) {
     const name = model.nameOf(index), at = name.indexOf(":");
@@ -57,6 +118,17 @@ const state = (() => {
   }
 
   const WIDTH = 90, HEIGHT = 22;
+  const x = (step) => ((step + 1) / Math.max(1, count)) * (WIDTH - 4) + 2;
+
+  /** A line that keeps its value until the next point, all of it inside the picture. */
+  function stairs(points) {
+    if (!points.length) return "";
+    const low = Math.min(...points.map((p) => p[1])), high = Math.max(...points.map((p) => p[1]));
+    const y = (v) => (HEIGHT - 4 - ((v - low) / Math.max(1, high - low)) * (HEIGHT - 8)).toFixed(1);
+    let path = `M2 ${y(points[0][1])}`;
+    for (const [step, v] of points.slice(1)) path += `H${x(step).toFixed(1)}V${y(v)}`;
+    return path + `H${WIDTH - 2}`;
+  }
 
   /** A step line of all values; words are ranked in the order of their first appearance. */
   function spark(view) {
@@ -71,15 +143,10 @@ const state = (() => {
     const stride = Math.max(1, Math.ceil(at.length / 400));
     const points = [[-1, level(data.initial[view.index])]];
     for (let i = 0; i < at.length; i += stride) points.push([at[i], level(to[i])]);
-    const low = Math.min(...points.map((p) => p[1])), high = Math.max(...points.map((p) => p[1]));
-    const x = (step) => ((step + 1) / Math.max(1, count)) * (WIDTH - 4) + 2;
-    const y = (v) => HEIGHT - 4 - ((v - low) / Math.max(1, high - low)) * (HEIGHT - 8);
-    let path = `M2 ${y(points[0][1]).toFixed(1)}`;
-    for (const [step, v] of points.slice(1)) path += `H${x(step).toFixed(1)}V${y(v).toFixed(1)}`;
     const picture = draw("svg", { width: WIDTH, height: HEIGHT, "aria-hidden": "true" });
     view.marker = draw("line", { y1: 0, y2: HEIGHT, class: "now" });
     view.at = x;
-    picture.append(view.marker, draw("path", { d: path + `H${WIDTH - 2}`, class: "curve" }));
+    picture.append(view.marker, draw("path", { d: stairs(points), class: "curve" }));
     return picture;
   }
 
@@ -125,6 +192,8 @@ const state = (() => {
         view.marker.setAttribute("x2", view.at(current));
       }
     }
+    showPropositions();
+    showWaiting();
     channels();
     const printed = current >= 0 && model.output.get(current);
     $("output").replaceChildren(...(printed ? [make("h3", "", "printed"), make("pre", "", printed)] : []));

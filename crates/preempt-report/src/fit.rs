@@ -82,6 +82,23 @@ pub(crate) fn cut(text: &str, columns: usize, mark: &str) -> String {
     out
 }
 
+/// `text` cut to `columns` in its middle: names that differ at the end stay apart.
+pub(crate) fn cut_middle(text: &str, columns: usize, mark: &str) -> String {
+    let room = columns.saturating_sub(width(mark));
+    if width(text) <= columns || room < 4 {
+        return cut(text, columns, mark);
+    }
+    let head = take(text, room - room / 2);
+    let mut tail = text.len();
+    for (at, _) in text.char_indices().rev() {
+        if width(&text[at..]) > room / 2 {
+            break;
+        }
+        tail = at;
+    }
+    [head, mark, &text[tail..]].concat()
+}
+
 /// `text` followed by spaces up to `columns`.
 pub(crate) fn pad(text: &str, columns: usize) -> String {
     let mut out = text.to_string();

@@ -219,11 +219,30 @@ struct ViolationJson<'a> {
     steps: u32,
     trace: Vec<StepJson>,
     cycle_start: Option<usize>,
+    /// Why it fails, with values.
+    reasons: &'a [String],
+    bad_prefix: Option<usize>,
+    propositions: Vec<PropositionJson<'a>>,
+    waiting: Vec<WaitingJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct PropositionJson<'a> {
+    name: &'a str,
+    holds: &'a [Option<bool>],
+}
+
+#[derive(Serialize)]
+struct WaitingJson<'a> {
+    pid: usize,
+    reasons: &'a [String],
+    waits_for: &'a [usize],
 }
 
 impl<'a> ViolationJson<'a> {
     fn new(violation: &'a Violation) -> Self {
         let cost = violation.trace.cost();
+        let observations = &violation.trace.observations;
         ViolationJson {
             kind: violation.kind.name(),
             message: &violation.message,
@@ -237,12 +256,23 @@ impl<'a> ViolationJson<'a> {
             steps: cost.steps,
             trace: steps(&violation.trace),
             cycle_start: violation.trace.cycle_start,
+            reasons: &observations.reasons,
+            bad_prefix: observations.bad_prefix,
+            propositions: (observations.propositions.iter())
+                .map(|row| PropositionJson { name: &row.name, holds: &row.holds })
+                .collect(),
+            waiting: (observations.waiting.iter())
+                .map(|w| WaitingJson { pid: w.pid, reasons: &w.reasons, waits_for: &w.waits_for })
+                .collect(),
         }
     }
 }
 
 pub(crate) fn steps(trace: &Trace) -> Vec<StepJson> {
-    trace.steps.iter().map(StepJson::from).collect()
+    let seen = |at: usize| trace.observations.seen.get(at).into_iter().flatten();
+    let seen = |at: usize| seen(at).map(SeenJson::from);
+    let steps = trace.steps.iter().enumerate();
+    steps.map(|(at, step)| StepJson { seen: seen(at).collect(), ..StepJson::from(step) }).collect()
 }
 
 #[derive(Serialize, Deserialize)]
@@ -258,6 +288,9 @@ pub(crate) struct StepJson {
     #[serde(default)]
     switch: SwitchJson,
     changes: Vec<ChangeJson>,
+    /// What it looked at without changing it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    seen: Vec<SeenJson>,
     #[serde(default)]
     output: String,
 }
@@ -269,6 +302,18 @@ enum SwitchJson {
     None,
     Forced,
     Preemption,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SeenJson {
+    name: String,
+    value: ValueJson,
+}
+
+impl From<&(String, Value)> for SeenJson {
+    fn from((name, value): &(String, Value)) -> Self {
+        SeenJson { name: name.clone(), value: ValueJson::from(value) }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -312,6 +357,7 @@ impl From<&TraceStep> for StepJson {
                 Switch::Preemption => SwitchJson::Preemption,
             },
             changes: step.changes.iter().map(ChangeJson::from).collect(),
+            seen: Vec::new(),
             output: step.output.clone(),
         }
     }

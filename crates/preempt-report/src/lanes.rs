@@ -12,14 +12,16 @@ mod layout;
 
 use crate::look::Tone;
 use crate::message::halves;
-use crate::{Cast, Look, fit};
+use crate::{Cast, Look, fit, remarks, why};
 use cell::{change_texts, net_changes};
 use layout::Layout;
-use preempt_core::{Change, ProcessId, Switch, Trace, TraceStep, Violation, grouped};
+use preempt_core::{ProcessId, Switch, Trace, TraceStep, Violation, grouped};
 
 /// Draws a whole trace, with the failure at its end.
 pub fn render(trace: &Trace, violation: Option<&Violation>, look: &Look) -> String {
+    let trace = &*trace.decisive();
     let mut lanes = Lanes::new(Cast::of(trace).processes_only(), look);
+    lanes.remarks = (0..trace.steps.len()).map(|at| remarks(trace, at)).collect();
     lanes.layout = Layout::for_trace(trace, &lanes.cast, look);
     let mut out = start_values(trace, look);
     if trace.steps.is_empty() {
@@ -67,13 +69,24 @@ pub struct Lanes {
     shown: usize,
     preemptions: u32,
     in_cycle: bool,
+    /// Of each step, beside what it changes.
+    remarks: Vec<Vec<String>>,
 }
 
 impl Lanes {
     /// Lanes for processes known from the start; others may join later.
     pub fn new(cast: Cast, look: &Look) -> Self {
         let layout = Layout::new(&cast, look, 99_999, false);
-        Lanes { look: *look, cast, layout, last: None, shown: 0, preemptions: 0, in_cycle: false }
+        Lanes {
+            look: *look,
+            cast,
+            layout,
+            last: None,
+            shown: 0,
+            preemptions: 0,
+            in_cycle: false,
+            remarks: Vec::new(),
+        }
     }
 
     /// The names of the processes over their lanes.
@@ -109,7 +122,9 @@ impl Lanes {
         }
         self.shown += 1;
         let number = self.shown.to_string();
-        out.push_str(&self.row(step, &number, &cell, &step.changes));
+        let mut beside = change_texts(&step.changes, &step.process);
+        beside.extend(self.remarks.get(self.shown - 1).into_iter().flatten().cloned());
+        out.push_str(&self.row(step, &number, &cell, &beside));
         self.last = Some(step.partner.unwrap_or(step.pid));
         out
     }
@@ -134,7 +149,8 @@ impl Lanes {
         let mut out: String = head.iter().map(|step| self.step(step)).collect();
         let text = format!("{} {} more steps", self.look.glyph("⋮", ":"), hidden.len());
         self.shown += hidden.len();
-        out.push_str(&self.row(&hidden[0], "", &[text], &net_changes(hidden)));
+        let beside = change_texts(&net_changes(hidden), &hidden[0].process);
+        out.push_str(&self.row(&hidden[0], "", &[text], &beside));
         self.last = hidden.last().map(|s| s.partner.unwrap_or(s.pid));
         out.push_str(&self.step(&tail[0]));
         out
@@ -185,13 +201,12 @@ impl Lanes {
         format!("{}{}\n", self.margin(""), self.look.paint(Tone::Warning, &text))
     }
 
-    fn row(&self, step: &TraceStep, number: &str, cell: &[String], changes: &[Change]) -> String {
+    fn row(&self, step: &TraceStep, number: &str, cell: &[String], beside: &[String]) -> String {
         let lane = self.cast.lane(step.pid).unwrap_or(0);
         let receives = halves(&step.text).1.unwrap_or("receives");
         let partner = step.partner.and_then(|p| self.cast.lane(p)).map(|p| (p, receives));
-        let changes = change_texts(changes, &step.process);
         let name = self.cast.label(step.pid);
-        let rows = self.layout.row(lane, partner, &name, cell, &changes, &self.look);
+        let rows = self.layout.row(lane, partner, &name, cell, beside, &self.look);
         let mut out = String::new();
         for (index, row) in rows.iter().enumerate() {
             out.push_str(&self.margin(if index == 0 { number } else { "" }));
@@ -248,6 +263,12 @@ impl Lanes {
             out.push_str(&self.look.paint(Tone::Bad, &line));
             out.push('\n');
         }
+        for reason in &trace.observations.reasons {
+            for line in fit::wrap(&format!("  {}", fit::clean(reason)), self.look.width, 4) {
+                out.push_str(&self.look.paint(Tone::Bad, &line));
+                out.push('\n');
+            }
+        }
         let stale = match violation.stale {
             Some(stale) if stale > 0 => count(stale, "stale choice") + ", ",
             _ => String::new(),
@@ -289,11 +310,20 @@ impl Lanes {
             };
             let text = format!(
                 "  {}  {place}{}",
-                fit::pad(&fit::cut(name, column, "."), column),
+                fit::pad(&fit::cut_middle(name, column, self.look.glyph("…", "..")), column),
                 fit::clean(&position.text)
             );
             out.push_str(fit::cut(&text, self.look.width, "...").trim_end());
             out.push('\n');
+            let waiting = trace.observations.waiting.iter().find(|w| w.pid == position.pid);
+            let Some(waiting) = waiting.filter(|waiting| !waiting.reasons.is_empty()) else {
+                continue;
+            };
+            let text = format!("  {}  {}", fit::pad("", column), why(waiting, &self.cast));
+            for line in fit::wrap(&fit::clean(&text), self.look.width, column + 4) {
+                out.push_str(&self.look.paint(Tone::Faint, &line));
+                out.push('\n');
+            }
         }
         out
     }

@@ -43,6 +43,7 @@ mod message;
 mod moment;
 mod page;
 mod plain_json;
+mod remark;
 #[cfg(feature = "json")]
 mod saved;
 pub mod spin;
@@ -55,5 +56,6 @@ pub use look::Look;
 pub use message::{Event, Message, messages};
 pub use moment::{Moment, MomentKind, moments};
 pub use page::{Page, Source, page};
+pub(crate) use remark::{remarks, why};
 #[cfg(feature = "json")]
 pub use saved::{SavedTrace, SavedTraceError};

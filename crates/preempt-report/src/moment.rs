@@ -1,7 +1,7 @@
 //! The moments that explain a trace: its preemptions, the start of its cycle, its failure.
 
 use crate::message::halves;
-use crate::{Cast, fit};
+use crate::{Cast, fit, why};
 use preempt_core::{Switch, Trace, Violation, ViolationKind};
 use std::collections::HashMap;
 
@@ -54,7 +54,10 @@ pub fn moments(trace: &Trace, violation: Option<&Violation>) -> Vec<Moment> {
         out.push(Moment {
             step: trace.steps.len().saturating_sub(1),
             kind: MomentKind::Failure,
-            title: failure_title(violation.kind),
+            title: match trace.observations.bad_prefix {
+                Some(_) => "decided, whatever follows".into(),
+                None => failure_title(violation.kind),
+            },
             detail: failure_detail(trace, violation, &cast),
         });
     }
@@ -118,6 +121,11 @@ fn failure_detail(trace: &Trace, violation: &Violation, cast: &Cast) -> String {
         Some(rest) if rest.starts_with(':') => rest[1..].trim(),
         _ => message.as_str(),
     };
+    if !trace.observations.waiting.is_empty() {
+        let waiting = trace.observations.waiting.iter().filter(|w| !w.reasons.is_empty());
+        let waiting = waiting.map(|w| format!("{} waits: {}", cast.label(w.pid), why(w, cast)));
+        return format!("Nobody can move. {}.", waiting.collect::<Vec<_>>().join(". "));
+    }
     let waiting: Vec<String> = trace
         .rest
         .iter()
@@ -130,6 +138,8 @@ fn failure_detail(trace: &Trace, violation: &Violation, cast: &Cast) -> String {
     if !waiting.is_empty() {
         return format!("Nobody can move: {}.", waiting.join(", "));
     }
+    let reasons = trace.observations.reasons.join("; ");
+    let message = if reasons.is_empty() { message } else { &reasons };
     match violation.line {
         0 => message.to_string(),
         line => format!("{} ({}:{line})", message.trim_end_matches('.'), violation.file),

@@ -9,7 +9,7 @@
 //! a trace of 100,000 steps is a few megabytes.
 
 use crate::plain_json::{PlainJson, plain_object, to_text};
-use crate::{Cast, MomentKind, messages, moments, xml};
+use crate::{Cast, MomentKind, messages, moments, remarks, xml};
 use preempt_core::{Claim, Switch, Trace, Value, Violation};
 use std::collections::HashMap;
 
@@ -65,6 +65,8 @@ const SKELETON: &str = include_str!("../assets/page.html");
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = concat!(
     include_str!("../assets/model.js"),
+    include_str!("../assets/colours.js"),
+    include_str!("../assets/panes.js"),
     include_str!("../assets/chart.js"),
     include_str!("../assets/reads.js"),
     include_str!("../assets/lanes.js"),
@@ -80,7 +82,12 @@ fn island(page: &Page<'_>) -> String {
     let empty = Trace::default();
     let violation = page.claim.violation.as_ref();
     let trace = violation.map(|v| &v.trace).or(page.trace).unwrap_or(&empty);
-    let text = to_text(&Island::new(page, trace, violation));
+    let trace = &*trace.decisive();
+    let seen: Vec<Vec<String>> = match trace.observations.seen.is_empty() {
+        true => Vec::new(),
+        false => (0..trace.steps.len()).map(|at| remarks(trace, at)).collect(),
+    };
+    let text = to_text(&Island::new(page, trace, violation, &seen));
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
@@ -125,6 +132,17 @@ struct Island<'a> {
     rest: Vec<(usize, usize, u32, usize)>,
     /// Step that reads, step that wrote (-1 for the initial value), newest write that was missed (-1 if none).
     reads: Vec<(usize, i64, i64)>,
+    /// Per step, what it looked at and what became of the property, as strings; empty when unknown.
+    seen: Vec<Vec<usize>>,
+    /// Why the last step fails.
+    reasons: &'a [String],
+    /// State expressions of the property, and whether they hold at the start and after each step: 1, 0, or -1 where
+    /// the property does not look.
+    propositions: Vec<(&'a str, Vec<i8>)>,
+    /// Who cannot move at the end, why, and whose code could change that.
+    waiting: Vec<(usize, &'a [String], &'a [usize])>,
+    /// After the last step shown the property is violated whatever follows.
+    decided: bool,
 }
 
 struct Numbers<'a> {
@@ -142,6 +160,8 @@ struct Numbers<'a> {
     bounds: Vec<(u32, u64, u64, u64)>,
     /// Process, file, line, statement.
     unreached: Vec<(&'a str, &'a str, u32, &'a str)>,
+    /// Process type, number of its statements.
+    statements: Vec<(&'a str, u64)>,
 }
 
 impl<'a> Numbers<'a> {
@@ -169,6 +189,7 @@ impl<'a> Numbers<'a> {
                 .iter()
                 .map(|u| (u.process.as_str(), u.file.as_str(), u.line, u.text.as_str()))
                 .collect(),
+            statements: s.statements.iter().map(|(name, count)| (name.as_str(), *count)).collect(),
         }
     }
 }
@@ -197,11 +218,11 @@ enum ValueData {
 plain_object!(Island<'a> {
     title, verdict, claim, property, notes, numbers, cost, processes, sources, moments, failure,
     cycle, strings, variables, channels, initial, values, pid, names, partner, file, line, text,
-    switch, changes, output, messages, rest, reads,
+    switch, changes, output, messages, rest, reads, seen, reasons, propositions, waiting, decided,
 });
 plain_object!(Numbers<'a> {
     states, matched, revisits, transitions, atomic, depth, errors, vector, memory, seconds, bounds,
-    unreached,
+    unreached, statements,
 });
 plain_object!(MomentData { step, kind, title, detail });
 plain_object!(Failure<'a> { kind, message, file, line, simplest });
@@ -236,7 +257,12 @@ impl<'a, T: ?Sized + std::hash::Hash + Eq> Interner<'a, T> {
 }
 
 impl<'a> Island<'a> {
-    fn new(page: &Page<'a>, trace: &'a Trace, violation: Option<&'a Violation>) -> Self {
+    fn new(
+        page: &Page<'a>,
+        trace: &'a Trace,
+        violation: Option<&'a Violation>,
+        seen: &'a [Vec<String>],
+    ) -> Self {
         let mut strings = Interner::<str>::new();
         let mut values = Interner::<Value>::new();
         let mut variables = Interner::<str>::new();
@@ -331,8 +357,34 @@ impl<'a> Island<'a> {
                 .iter()
                 .map(|read| (read.step, number(read.from), number(read.missed)))
                 .collect(),
+            seen: seen
+                .iter()
+                .map(|texts| texts.iter().map(|text| strings.number(text)).collect())
+                .collect(),
+            reasons: &trace.observations.reasons,
+            propositions: trace
+                .observations
+                .propositions
+                .iter()
+                .map(|row| (row.name.as_str(), row.holds.iter().map(|h| truth(*h)).collect()))
+                .collect(),
+            waiting: trace
+                .observations
+                .waiting
+                .iter()
+                .map(|w| (w.pid, w.reasons.as_slice(), w.waits_for.as_slice()))
+                .collect(),
+            decided: trace.observations.bad_prefix.is_some(),
             strings: strings.list,
         }
+    }
+}
+
+fn truth(holds: Option<bool>) -> i8 {
+    match holds {
+        Some(true) => 1,
+        Some(false) => 0,
+        None => -1,
     }
 }
 

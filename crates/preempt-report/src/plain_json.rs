@@ -48,7 +48,7 @@ macro_rules! numbers {
         })*
     };
 }
-numbers!(bool u8 u32 u64 usize i64);
+numbers!(bool u8 i8 u32 u64 usize i64);
 
 impl PlainJson for f64 {
     fn write(&self, out: &mut String) {

@@ -5,7 +5,7 @@
 //! are an execution is for the replay to find out.
 
 use crate::json::{PositionJson, SCHEMA, StepJson, ValueJson, steps};
-use preempt_core::{Claim, Position, ProcessId, Step, Trace, Value};
+use preempt_core::{Claim, Observations, Position, ProcessId, Step, Trace, Value};
 use serde::{Deserialize, Serialize};
 
 /// A trace with what is needed to run it again.
@@ -60,7 +60,8 @@ impl SavedTrace {
             kind: violation.kind.name().to_string(),
             message: violation.message.clone(),
             schedule: None,
-            trace: violation.trace.clone(),
+            // Remarks are made anew by whoever replays it.
+            trace: Trace { observations: Observations::default(), ..violation.trace.clone() },
         })
     }
 

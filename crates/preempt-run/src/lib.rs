@@ -1,11 +1,11 @@
 //! C and C++ programs under preempt: what `preempt cc`, `preempt c++` and `preempt run` do.
 //!
-//! - [`compile`] makes the command line of the real compiler: every access to memory marked, our
-//!   library in place of the sanitizer's ([`runtime`] keeps it and finds it);
-//! - [`run`] starts a program whose library then searches its own schedules, and waits for what it
-//!   reports ([`found`]);
-//! - [`claim`] turns that into a verdict with its trace, addresses into lines of source
-//!   ([`symbols`]), and explains what no interleaving does (`stale.rs`).
+//! - `compile.rs` makes the command line of the real compiler: every access to memory marked, our
+//!   library in place of the sanitizer's (`runtime.rs` keeps it and finds it);
+//! - `run.rs` starts a program whose library then searches its own schedules, and waits for what it
+//!   reports (`found.rs`);
+//! - `claim.rs` turns that into a verdict with its trace, addresses into lines of source
+//!   (`symbols.rs`), and explains what no interleaving does (`stale.rs`).
 //!
 //! This crate decides and starts processes; it prints nothing.
 

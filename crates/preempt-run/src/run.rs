@@ -269,7 +269,7 @@ fn command(options: &Options, program: &Path) -> Command {
     command
 }
 
-/// What the library is told, a line each.
+/// The options that the library gets, a line each.
 fn settings(options: &Options, report: &Path) -> String {
     let mut text = format!("report={}", report.display());
     let mut add = |name: &str, value: &dyn std::fmt::Display| {

@@ -9,7 +9,7 @@ use crate::{Control, Error, Request, cycles, safety};
 use preempt_check::property::{Buchi, StutterInvariant};
 use preempt_check::search::nested::Scheme;
 use preempt_check::{Preemptions, Search};
-use preempt_core::{Claim, Statistics, Stop, Verdict, ViolationKind, grouped};
+use preempt_core::{Claim, Statistics, Stop, Verdict, grouped};
 use preempt_ltl::{Formula, Invariance, formula_invariance, parse, translate};
 use preempt_model::{Encoded, Expectation, Model};
 
@@ -69,13 +69,19 @@ fn check_states<M: Model>(
         (false, true) => format!("always: {}; no deadlock", names.join(", ")),
         (false, false) => format!("always: {}", names.join(", ")),
     };
-    let claim =
-        safety::check(Engine::Any(system), reference, request.options(property, false), control)?;
-    match &claim.violation {
-        Some(found) if found.kind == ViolationKind::Runtime => {
-            Err(Error::Request(found.message.clone()))
-        }
-        _ => Ok(claim),
+    let options = request.options(property, false);
+    let claim = safety::check(Engine::Any(system), reference, options, control);
+    unless_misused([system, reference], claim)
+}
+
+/// An answer, unless the model broke the rules of its trait while it was searched for or confirmed.
+fn unless_misused<M: Model>(
+    systems: [&Encoded<'_, M>; 2],
+    claim: Result<Claim, Error>,
+) -> Result<Claim, Error> {
+    match systems.into_iter().find_map(Encoded::misuse) {
+        Some(reason) => Err(Error::Request(reason)),
+        None => claim,
     }
 }
 
@@ -184,7 +190,7 @@ fn temporal<M: Model>(
         let invariant = formula_invariance(&negated).map_err(too_large)? == Invariance::Invariant;
         let normal = invariant.then(|| StutterInvariant::new(&automaton, propositions.clone()));
         match normal.flatten() {
-            Some(normal) => cycles::check(engine, &reference, &normal, question)?,
+            Some(normal) => cycles::check(engine, &reference, &normal, question),
             None => {
                 question.reduce_not(match (starts, invariant) {
                     (true, _) => "the model has several initial states",
@@ -192,18 +198,13 @@ fn temporal<M: Model>(
                     (_, true) => "the formula has too many propositions",
                 });
                 let raw = Buchi::new(automaton, propositions);
-                cycles::check(engine, &reference, &raw, question)?
+                cycles::check(engine, &reference, &raw, question)
             }
         }
     } else {
-        cycles::check(engine, &reference, &Buchi::new(automaton, propositions), question)?
+        cycles::check(engine, &reference, &Buchi::new(automaton, propositions), question)
     };
-    match &claim.violation {
-        Some(found) if found.kind == ViolationKind::Runtime => {
-            Err(Error::Request(found.message.clone()))
-        }
-        _ => Ok(claim),
-    }
+    unless_misused([&system, &reference], claim)
 }
 
 /// What of a request does not apply to infinite executions.

@@ -2,78 +2,19 @@
 
 use crate::chooser::{self, Chooser};
 use crate::environment::Environment;
-use crate::explore::{Found, Job, explore, replay};
+use crate::explore::replay;
+use crate::failure::{Failure, FailureKind};
 use crate::html;
-use crate::report::{Bound, Failure, FailureKind, Outcome, Reason, Report};
+use crate::job::{Found, Job};
+use crate::parallel::explore;
+use crate::report::{Bound, Outcome, Reason, Report};
 use crate::rt::Runtime;
 use crate::saved;
+use crate::strategy::{Memory, Strategy};
 use preempt_explore::{Limits, Schedule, Session};
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// How to look for failures.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Strategy {
-    /// Systematic first, sampling in the time left.
-    Portfolio,
-    /// Every happens-before graph once, by increasing number of preemptions.
-    PartialOrders,
-    /// Every schedule once, by increasing number of preemptions; nothing is remembered.
-    ContextBoundedDfs,
-    /// Schedules by increasing number of preemptions, cut where a graph was met before.
-    HappensBeforeCaching,
-    /// Every happens-before graph once, without bound: an optimal dynamic partial-order reduction,
-    /// which runs the test exactly once per graph and needs no table.
-    Optimal,
-    /// The same by sleep sets over imagined states: fewer executions, more memory.
-    SleepSets,
-    /// A random thread at every step.
-    Random {
-        /// Where the random numbers begin.
-        seed: u64,
-    },
-    /// Probabilistic concurrency testing: random priorities that change at random steps.
-    Pct {
-        /// One more than the number of changes of priority.
-        depth: u32,
-        /// Where the random numbers begin.
-        seed: u64,
-    },
-    /// Partial-order sampling: random priorities of operations, drawn again after a conflict.
-    Sampling {
-        /// Where the random numbers begin.
-        seed: u64,
-    },
-}
-
-impl Strategy {
-    /// Whether stale choices are explored.
-    pub(crate) fn knows_weak_memory(self) -> bool {
-        matches!(
-            self,
-            Strategy::Portfolio
-                | Strategy::PartialOrders
-                | Strategy::Random { .. }
-                | Strategy::Pct { .. }
-                | Strategy::Sampling { .. }
-        )
-    }
-}
-
-/// What atomics do that are not SeqCst.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum Memory {
-    /// The same as if they were: all executions are sequentially consistent.
-    Sc,
-    /// What C++20 and Rust allow, as the model RC11 has it: a load may read an older value, a store may
-    /// come before others that are already there, and `compare_exchange_weak` may fail for no reason,
-    /// unless the memory orders forbid it. Each of these is a *stale choice*.
-    #[default]
-    Rc11,
-}
 
 /// A check to be run. See the crate's first page for an example.
 #[derive(Clone, Debug)]
@@ -452,17 +393,17 @@ impl Check {
     }
 
     fn report(&self, found: Found, begin: Instant) -> Report {
-        let tally = found.tally;
+        let statistics = found.statistics;
         // Without a limit of its own, the number of stale choices grows as time allows.
         let level = self.stale.unwrap_or(0);
-        let rows = tally.rows.iter().filter(|row| row.stale == level);
+        let rows = statistics.rows.iter().filter(|row| row.stale == level);
         let mut finished = rows.map(|row| row.preemptions).max();
         if found.reason.is_none() {
             // All that was asked for, though it may take fewer stale choices.
-            finished = tally.rows.iter().map(|row| row.preemptions).max();
+            finished = statistics.rows.iter().map(|row| row.preemptions).max();
         }
         let everything = self.unbounded && (self.stale.is_none() || found.reason.is_some());
-        let outcome = match (found.failure, tally.exhausted, finished) {
+        let outcome = match (found.failure, statistics.exhausted, finished) {
             (Some(failure), _, _) => Outcome::Failed(failure),
             _ if found.reason == Some(Reason::Unseen) => Outcome::Inconclusive(Reason::Unseen),
             (None, true, _) => Outcome::Holds,
@@ -473,10 +414,10 @@ impl Check {
         };
         let mut report = Report {
             outcome,
-            executions: tally.executions,
-            partial_orders: tally.graphs.len() as u64,
-            states: tally.states,
-            per_bound: tally
+            executions: statistics.executions,
+            partial_orders: statistics.graphs.len() as u64,
+            states: statistics.states,
+            per_bound: statistics
                 .rows
                 .iter()
                 .map(|row| Bound {
@@ -488,12 +429,13 @@ impl Check {
                     states: row.states,
                 })
                 .collect(),
-            delays: tally.delays,
-            samples: tally.samples,
-            unseen: (tally.samples > 0).then(|| tally.singletons as f64 / tally.samples as f64),
+            delays: statistics.delays,
+            samples: statistics.samples,
+            unseen: (statistics.samples > 0)
+                .then(|| statistics.singletons as f64 / statistics.samples as f64),
             time: begin.elapsed(),
             notes: found.notes,
-            graphs: tally.graphs,
+            graphs: statistics.graphs,
         };
         if let Some(message) = self.unmet(&report, finished) {
             report.outcome = Outcome::Failed(Failure::of(FailureKind::Inconclusive, message));

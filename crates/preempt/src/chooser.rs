@@ -29,7 +29,7 @@ impl Driver for Asking<'_> {
         let runnable: Vec<usize> =
             groups.iter().map(|group| run.ordinal(group[0].thread)).collect();
         let last = run.path.last().map(|step| step.thread);
-        let yields = last.is_some_and(|t| run.world.thread(t).operation.action == Action::Yield);
+        let yields = last.is_some_and(|t| run.state.thread(t).operation.action == Action::Yield);
         let chosen = self.0.choose(&runnable, last.map(|t| run.ordinal(t)), yields)?;
         let group = groups.get(runnable.iter().position(|&thread| thread == chosen)?)?;
         let alternative = match group.len() {
@@ -44,7 +44,7 @@ impl Driver for Asking<'_> {
 pub(crate) fn explore(session: &mut Session<'_, Runtime>, chooser: &mut dyn Chooser) -> Halt {
     while chooser.begin() {
         let ending = session.execute(&mut Asking(chooser));
-        session.tally.samples += 1;
+        session.statistics.samples += 1;
         let halt = session.judge(ending).or_else(|| session.limit());
         if halt == Some(Halt::Restart) {
             chooser.begin_again();

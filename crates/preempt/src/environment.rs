@@ -11,7 +11,7 @@
 //! | `PREEMPT_REPORT` | append the report of every test to this file, one object of JSON per line |
 //! | `PREEMPT_LOG` | `1`: print what was covered to standard error, even if output is captured |
 
-use crate::check::Memory;
+use crate::strategy::Memory;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -2,8 +2,9 @@
 //!
 //! Failure to write it, or to find a source file, is no failure of the test.
 
+use crate::failure::{Failure, FailureKind};
 use crate::naming::candidates;
-use crate::report::{Failure, FailureKind, Report};
+use crate::report::Report;
 use preempt_core::{BoundRow, Claim, Statistics, Verdict, Violation, ViolationKind};
 use preempt_report::{Page, Source, page};
 

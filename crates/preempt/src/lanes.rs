@@ -1,7 +1,7 @@
 //! One failing execution as a picture: a lane per thread, time from top to bottom.
 
+use crate::evidence::{RacyAccess, line_of, writer};
 use crate::naming::binding;
-use crate::stale::{place, writer};
 use preempt_core::{Change, ReadsFrom, Switch, Trace, TraceStep, Value};
 use preempt_explore::{Access, Action, Event, Move, ObjectId, Site};
 use preempt_report::{Look, lanes};
@@ -11,14 +11,6 @@ use rustc_hash::FxHashMap;
 const SHOWN: usize = 8;
 /// Columns of a terminal.
 const WIDTH: usize = 100;
-
-/// An access to a plain cell that takes part in a data race.
-pub(crate) struct RacyAccess {
-    /// How many steps come before it.
-    pub(crate) position: usize,
-    pub(crate) cell: ObjectId,
-    pub(crate) access: Access,
-}
 
 /// The steps of an execution in the vocabulary of reports, and where their objects were made. The main
 /// thread runs first: whoever moves before it has taken the processor from it.
@@ -83,7 +75,7 @@ fn reads(events: &[Event], rows: &[usize]) -> Vec<ReadsFrom> {
 fn origin(events: &[Event], event: &Event) -> String {
     let Some(source) = event.source else { return String::new() };
     let site = event.operation.site;
-    let line = |number| writer(events, number).map(|e| place(e.operation.site, site));
+    let line = |number| writer(events, number).map(|e| line_of(e.operation.site, site));
     let missed = line(source.newest).filter(|_| source.stale);
     match (event.operation.action, missed) {
         _ if source.fails => " for no reason".into(),

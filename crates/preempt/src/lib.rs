@@ -42,16 +42,24 @@ mod chooser;
 #[cfg(feature = "check")]
 mod environment;
 #[cfg(feature = "check")]
+mod evidence;
+#[cfg(feature = "check")]
 mod explore;
 #[cfg(feature = "check")]
 #[doc(hidden)]
 pub mod facade;
 #[cfg(feature = "check")]
+mod failure;
+#[cfg(feature = "check")]
 pub mod future;
+#[cfg(feature = "check")]
+mod gather;
 #[cfg(feature = "check")]
 pub mod hint;
 #[cfg(feature = "check")]
 mod html;
+#[cfg(feature = "check")]
+mod job;
 #[cfg(feature = "check")]
 mod lanes;
 mod lazy;
@@ -64,6 +72,8 @@ mod plain;
 #[cfg(feature = "check")]
 mod pulse;
 #[cfg(feature = "check")]
+mod quantities;
+#[cfg(feature = "check")]
 mod report;
 #[cfg(feature = "check")]
 mod report_line;
@@ -74,6 +84,8 @@ mod saved;
 #[cfg(feature = "check")]
 mod stale;
 mod statics;
+#[cfg(feature = "check")]
+mod strategy;
 #[cfg(feature = "check")]
 pub mod sync;
 #[cfg(feature = "check")]
@@ -87,17 +99,21 @@ mod unseen;
 #[doc(hidden)]
 pub use check::Returned;
 #[cfg(feature = "check")]
-pub use check::{Check, Memory, Strategy, check, model};
+pub use check::{Check, check, model};
 #[cfg(feature = "check")]
 pub use choice::{choose, choose_bool};
+#[cfg(feature = "check")]
+pub use failure::{Failure, FailureKind};
 #[cfg(not(feature = "check"))]
 pub use plain::*;
 #[cfg(feature = "check")]
 pub use preempt_macros::test;
 #[cfg(feature = "check")]
-pub use report::{Bound, Failure, FailureKind, Outcome, Reason, Report};
+pub use report::{Bound, Outcome, Reason, Report};
 #[cfg(feature = "check")]
 pub use rt::{Allocator, Static};
+#[cfg(feature = "check")]
+pub use strategy::{Memory, Strategy};
 
 /// See [`Allocator`].
 #[cfg(all(feature = "check", feature = "allocator"))]

@@ -6,15 +6,47 @@
 //! the tree. The other strategies run on one thread while the others sample, so a failure found by
 //! sampling may need more preemptions than necessary.
 
-use crate::check::Strategy;
-use crate::explore::{Found, Job, explore, explore_apart};
+use crate::explore::explore_here;
+use crate::job::{Found, Job, lost_worker, on_worker};
 use crate::report::Reason;
+use crate::strategy::Strategy;
 use preempt_explore::Limits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Explores on threads of their own: a panic that cannot be unwound costs only that thread.
+pub(crate) fn explore(job: &Job<'_>) -> Found {
+    if job.threads == 1 || job.strategy == Strategy::PartialOrders {
+        return on_worker(job, || explore_here(job)).unwrap_or_else(lost_worker);
+    }
+    if job.strategy == Strategy::Portfolio {
+        return portfolio(job);
+    }
+    explore_apart(job)
+}
+
+/// Explores on several threads that know nothing of each other.
+fn explore_apart(job: &Job<'_>) -> Found {
+    let jobs = split(job);
+    let found = std::thread::scope(|scope| {
+        let workers: Vec<_> = jobs
+            .iter()
+            .map(|job| {
+                scope.spawn(|| {
+                    let found = on_worker(job, || explore_here(job));
+                    let found = found.unwrap_or_else(lost_worker);
+                    finished(job, &found);
+                    found
+                })
+            })
+            .collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
+    });
+    merge(job, found)
+}
+
 /// Systematic exploration for four fifths of the time; if it does not finish, sampling.
-pub(crate) fn portfolio(job: &Job<'_>) -> Found {
+fn portfolio(job: &Job<'_>) -> Found {
     let mut limits = job.limits.clone();
     if let Some(deadline) = limits.deadline {
         limits.deadline = Some(deadline - deadline.duration_since(job.begin) / 5);
@@ -27,27 +59,27 @@ pub(crate) fn portfolio(job: &Job<'_>) -> Found {
     let executions = job.limits.executions;
     let mut found = explore(&with(Strategy::PartialOrders, limits, executions));
     let unfinished = matches!(found.reason, Some(Reason::Time | Reason::States));
-    let left = executions.saturating_sub(found.tally.executions);
+    let left = executions.saturating_sub(found.statistics.executions);
     if found.failure.is_some() || !unfinished || left == 0 {
         return found;
     }
     // Sampling needs no table of states, and states seen so far stay counted.
     let limits = Limits { states: usize::MAX, ..job.limits.clone() };
     let sampled = explore_apart(&with(Strategy::Sampling { seed: 1 }, limits, left));
-    found.tally.executions += sampled.tally.executions;
-    found.tally.samples = sampled.tally.samples;
-    for (graph, (preemptions, terminal)) in sampled.tally.graphs {
-        let new = !found.tally.graphs.contains_key(&graph);
-        let stale = sampled.tally.stale.get(&graph).copied().unwrap_or(0);
-        found.tally.stale_graph(graph, stale, preemptions, terminal);
-        found.tally.singletons += u64::from(new);
+    found.statistics.executions += sampled.statistics.executions;
+    found.statistics.samples = sampled.statistics.samples;
+    for (graph, (preemptions, terminal)) in sampled.statistics.graphs {
+        let new = !found.statistics.graphs.contains_key(&graph);
+        let stale = sampled.statistics.stale.get(&graph).copied().unwrap_or(0);
+        found.statistics.stale_graph(graph, stale, preemptions, terminal);
+        found.statistics.singletons += u64::from(new);
     }
     found.failure = sampled.failure;
     found
 }
 
 /// One job per worker.
-pub(crate) fn split<'a>(job: &Job<'a>) -> Vec<Job<'a>> {
+fn split<'a>(job: &Job<'a>) -> Vec<Job<'a>> {
     let stop = Arc::new(AtomicBool::new(false));
     (0..job.threads)
         .map(|worker| {
@@ -75,8 +107,8 @@ fn strategy(strategy: Strategy, worker: usize) -> Strategy {
 }
 
 /// Tells the others to stop, if there is no point in going on.
-pub(crate) fn finished(job: &Job<'_>, found: &Found) {
-    let systematic = found.tally.samples == 0 && job.strategy != Strategy::SleepSets;
+fn finished(job: &Job<'_>, found: &Found) {
+    let systematic = found.statistics.samples == 0 && job.strategy != Strategy::SleepSets;
     let decided = found.failure.is_some() || (systematic && job.limits.worker.0 == 0);
     if let (true, Some(stop)) = (decided, &job.limits.stop) {
         stop.store(true, Ordering::Relaxed);
@@ -84,7 +116,7 @@ pub(crate) fn finished(job: &Job<'_>, found: &Found) {
 }
 
 /// What all workers found together; the first one explored systematically.
-pub(crate) fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
+fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
     let shares = matches!(
         job.strategy,
         Strategy::Random { .. }
@@ -93,21 +125,21 @@ pub(crate) fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
             | Strategy::SleepSets
     );
     let mut list = found.into_iter();
-    let Some(mut all) = list.next() else { return crate::explore::lost_worker() };
+    let Some(mut all) = list.next() else { return lost_worker() };
     for other in list {
-        all.tally.executions += other.tally.executions;
-        all.tally.samples += other.tally.samples;
+        all.statistics.executions += other.statistics.executions;
+        all.statistics.samples += other.statistics.samples;
         if shares {
-            all.tally.states += other.tally.states;
-            all.tally.singletons += other.tally.singletons;
-            all.tally.exhausted &= other.tally.exhausted;
-            for (graph, (preemptions, terminal)) in other.tally.graphs {
-                let stale = other.tally.stale.get(&graph).copied().unwrap_or(0);
-                all.tally.stale_graph(graph, stale, preemptions, terminal);
+            all.statistics.states += other.statistics.states;
+            all.statistics.singletons += other.statistics.singletons;
+            all.statistics.exhausted &= other.statistics.exhausted;
+            for (graph, (preemptions, terminal)) in other.statistics.graphs {
+                let stale = other.statistics.stale.get(&graph).copied().unwrap_or(0);
+                all.statistics.stale_graph(graph, stale, preemptions, terminal);
             }
             all.reason = all.reason.or(other.reason);
         } else {
-            all.tally.singletons = 0;
+            all.statistics.singletons = 0;
         }
         let fewer = match (&all.failure, &other.failure) {
             (Some(a), Some(b)) => (b.stale, b.preemptions) < (a.stale, a.preemptions),

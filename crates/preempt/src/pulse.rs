@@ -2,7 +2,7 @@
 //!
 //! A `std::sync::Mutex` held across an operation, or a blocking system call, stops the one operating
 //! system thread that all threads of the test share. If that thread sleeps in the operating system
-//! it is called back and the test fails; if it computes, the person who waits is told.
+//! it is called back and the test fails; if it computes, a message is printed.
 
 use crate::rt::Callee;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -3,7 +3,9 @@
 //! Remedies are tried, not guessed: the schedule is executed again with other orders at one place, or at
 //! two, and if one of its stale choices is then impossible, the orders forbid it.
 
-use crate::explore::{Evidence, Job, Learnt, gather_with};
+use crate::evidence::{Evidence, line_of, writer};
+use crate::gather::gather_with;
+use crate::job::{Job, Learnt};
 use preempt_explore::{Action, Event, Operation, Order, Site, remedies};
 
 /// Lines for the report of an execution with stale choices.
@@ -15,21 +17,6 @@ pub(crate) fn explain(job: &Job<'_>, learnt: &mut Learnt, evidence: &Evidence) -
         evidence.events.iter().filter_map(|event| story(evidence, event)).collect();
     notes.extend(remedy(job, learnt, evidence));
     notes
-}
-
-/// The step that made the write with this number.
-pub(crate) fn writer(events: &[Event], number: Option<u32>) -> Option<&Event> {
-    let number = number?;
-    events.iter().find(|event| event.source.is_some_and(|source| source.position == number))
-}
-
-/// A place, as seen from another one.
-pub(crate) fn place(site: Site, from: Site) -> String {
-    if site.file() == from.file() {
-        format!("line {}", site.line())
-    } else {
-        format!("{}:{}", site.file(), site.line())
-    }
 }
 
 fn story(evidence: &Evidence, event: &Event) -> Option<String> {
@@ -44,7 +31,7 @@ fn story(evidence: &Evidence, event: &Event) -> Option<String> {
     }
     let newest = source.newest_value;
     let other = writer(&evidence.events, source.newest)?.operation.site;
-    let other = place(other, site);
+    let other = line_of(other, site);
     Some(match event.operation.action {
         Action::Store => format!(
             "{who} stores {} at {site} before the {newest} that was stored at {other}: nothing orders \
@@ -68,7 +55,7 @@ fn remedy(job: &Job<'_>, learnt: &mut Learnt, evidence: &Evidence) -> Option<Str
     for change in remedies(&accesses) {
         if gather_with(job, learnt, evidence.schedule.clone(), &change).diverged {
             let words = |(at, order): &(Site, Order)| {
-                let at = if at.file() == site.file() { place(at, site) } else { at.to_string() };
+                let at = if at.file() == site.file() { line_of(at, site) } else { at.to_string() };
                 format!("{} at {at}", name(*order))
             };
             let changes: Vec<String> = change.iter().map(words).collect();

@@ -11,11 +11,13 @@
 //! A test that differs when the same schedule is repeated (random numbers, real time, state kept
 //! between executions) fails as before.
 
-use crate::check::Strategy;
-use crate::explore::{Evidence, Job, Learnt, gather};
+use crate::evidence::Evidence;
+use crate::gather::gather;
+use crate::job::{Job, Learnt};
 use crate::report::Reason;
 use crate::rt::Runtime;
-use preempt_explore::{Ending, Halt, Schedule, Session, Tally, iterative};
+use crate::strategy::Strategy;
+use preempt_explore::{Ending, Halt, Schedule, Session, Statistics, iterative};
 use std::time::{Duration, Instant};
 
 /// Said where such a test was explored.
@@ -34,7 +36,7 @@ pub(crate) fn explore(
     job: &Job<'_>,
     runtime: &mut Runtime,
     learnt: &mut Learnt,
-    tally: &mut Tally,
+    statistics: &mut Statistics,
 ) -> Option<Reason> {
     let by_observations = matches!(
         job.strategy,
@@ -44,7 +46,7 @@ pub(crate) fn explore(
             | Strategy::Optimal
             | Strategy::SleepSets
     );
-    let finding = tally.failure.as_ref()?;
+    let finding = statistics.failure.as_ref()?;
     let Ending::Nondeterminism(_) = finding.ending else { return None };
     if !by_observations || job.search.is_some() || !repeats(job, learnt, &finding.schedule) {
         return None;
@@ -52,14 +54,14 @@ pub(crate) fn explore(
     let mut limits = job.limits.clone();
     let latest = Instant::now() + TIME;
     limits.deadline = Some(limits.deadline.map_or(latest, |deadline| deadline.min(latest)));
-    let before = tally.executions + REPETITIONS as u64;
+    let before = statistics.executions + REPETITIONS as u64;
     loop {
         let (rules, names) = (learnt.rules, learnt.names.clone());
         let mut session = Session::new(runtime, limits.clone(), rules, names);
         let halt = iterative::explore(&mut session);
         let late = session.is_late();
         learnt.rules = session.run.rules;
-        let mut found = session.tally;
+        let mut found = session.statistics;
         if halt == Halt::Restart && !late {
             continue;
         }
@@ -73,7 +75,7 @@ pub(crate) fn explore(
         }
         found.executions += before;
         found.exhausted = false;
-        *tally = found;
+        *statistics = found;
         return Some(Reason::Unseen);
     }
 }

@@ -3,13 +3,15 @@
 //!
 //! A correct program protects every plain number by its own lock, takes locks in one order, waits only for
 //! what is certain to come, and knows the sums that must come out. The mistake is a lost update, a lock
-//! order turned around, or a plain access without its lock. Every strategy must accept the one and
+//! order turned around, or a plain or relaxed access without its lock. Every strategy must accept the one and
 //! every exhaustive strategy reject the other, with the same least number of preemptions.
 //!
 //! `PREEMPT_HUNT` sets how many programs of each kind there are, `PREEMPT_HUNT_SEED` the first.
 
 use preempt::cell::UnsafeCell;
-use preempt::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use preempt::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
+};
 use preempt::sync::{Arc, Condvar, Mutex, RwLock, Weak, mpsc};
 use preempt::{Check, FailureKind, Outcome, Strategy, thread};
 use std::time::Duration;
@@ -56,17 +58,21 @@ enum Act {
     SwapBox,
     /// Waits on a condition variable for a limited time.
     WaitTimeout,
+    /// Adds 1 under the first lock to an atomic, by relaxed accesses.
+    HandedOn,
     /// Sets the flag that the main thread waits for.
     SetFlag,
     // Mistakes.
+    HandedWithoutLock,
     LostUpdate,
     LocksTurned,
     PlainWithoutLock,
 }
 
 use Act::{
-    Add, AddByCompare, BothLocks, BoundedSpin, Locked, LocksTurned, LostUpdate, PlainWithoutLock,
-    RawArc, Read, Send, SetFlag, SwapBox, TryLock, Upgrade, WaitTimeout, Write,
+    Add, AddByCompare, BothLocks, BoundedSpin, HandedOn, HandedWithoutLock, Locked, LocksTurned,
+    LostUpdate, PlainWithoutLock, RawArc, Read, Send, SetFlag, SwapBox, TryLock, Upgrade,
+    WaitTimeout, Write,
 };
 
 #[derive(Clone, Debug)]
@@ -93,9 +99,10 @@ fn program(seed: u64, mistake: Option<Act>) -> Program {
         Upgrade,
         SwapBox,
         WaitTimeout,
+        HandedOn,
     ];
     let mut threads: Vec<Vec<Act>> = (0..2)
-        .map(|_| (0..1 + random.below(2)).map(|_| acts[random.below(14) as usize]).collect())
+        .map(|_| (0..1 + random.below(2)).map(|_| acts[random.below(15) as usize]).collect())
         .collect();
     let polls = random.below(4) == 0;
     if polls {
@@ -106,6 +113,7 @@ fn program(seed: u64, mistake: Option<Act>) -> Program {
         let partner = match mistake {
             LocksTurned => BothLocks,
             PlainWithoutLock => Locked(false),
+            HandedWithoutLock => HandedOn,
             other => other,
         };
         let at = random.below(threads[0].len() as u64 + 1) as usize;
@@ -120,6 +128,8 @@ struct World {
     atomic: AtomicUsize,
     /// Changed by load and store: right only if one thread does so.
     careless: AtomicUsize,
+    /// Protected by `first`, or that is the mistake.
+    handed: AtomicUsize,
     first: Mutex<()>,
     second: Mutex<usize>,
     plain: UnsafeCell<usize>,
@@ -137,6 +147,7 @@ fn body(program: &Program) {
     let world = Arc::new(World {
         atomic: AtomicUsize::new(0),
         careless: AtomicUsize::new(0),
+        handed: AtomicUsize::new(0),
         first: Mutex::new(()),
         second: Mutex::new(0),
         plain: UnsafeCell::new(0),
@@ -172,6 +183,7 @@ fn body(program: &Program) {
     };
     assert_eq!(world.atomic.load(SeqCst), count(&[Add, AddByCompare]), "additions");
     assert_eq!(world.careless.load(SeqCst), count(&[LostUpdate]), "lost update");
+    assert_eq!(world.handed.load(Relaxed), count(&[HandedOn, HandedWithoutLock]), "handed on");
     assert_eq!(received, count(&[Send]), "messages");
     assert_eq!(*world.second.lock().unwrap(), count(&[BothLocks, LocksTurned]), "second lock");
     assert_eq!(*world.shared.read().unwrap(), count(&[Write]), "read-write lock");
@@ -183,6 +195,11 @@ fn body(program: &Program) {
     );
     // SAFETY: the last box belongs to nobody else.
     drop(unsafe { Box::from_raw(world.pointer.load(SeqCst)) });
+}
+
+fn add_handed(world: &World) {
+    let value = world.handed.load(Relaxed);
+    world.handed.store(value + 1, Relaxed);
 }
 
 fn add_plain(world: &World) {
@@ -264,6 +281,11 @@ fn perform(act: Act, world: &Arc<World>, weak: &Weak<World>, sender: &mpsc::Send
             world.careless.store(value + 1, SeqCst);
         }
         PlainWithoutLock => add_plain(world),
+        HandedOn => {
+            let _guard = world.first.lock().unwrap();
+            add_handed(world);
+        }
+        HandedWithoutLock => add_handed(world),
     }
 }
 
@@ -317,9 +339,10 @@ fn mistakes_are_found_with_the_fewest_preemptions() {
     let first = number("PREEMPT_HUNT_SEED", 0);
     let mut compared = 0;
     for seed in first..first + number("PREEMPT_HUNT", 30) {
-        let (mistake, wanted) = match seed % 3 {
+        let (mistake, wanted) = match seed % 4 {
             0 => (LostUpdate, FailureKind::Panic),
             1 => (LocksTurned, FailureKind::Deadlock),
+            2 => (HandedWithoutLock, FailureKind::Panic),
             _ => (PlainWithoutLock, FailureKind::DataRace),
         };
         let program = program(seed, Some(mistake));

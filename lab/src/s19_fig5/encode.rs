@@ -1,6 +1,6 @@
 //! "There is a program, within bounds, whose reduction is wrong" as a circuit.
 //!
-//! Paper: [S19] section 4 and Fig. 5; facts C0, C1, C2, C3′.
+//! Paper: \[S19\] section 4 and Fig. 5; facts C0, C1, C2, C3′.
 //!
 //! Differs from the paper: a SAT solver instead of Alloy, and all program states are
 //! reachable and numbered in breadth-first order, which removes most symmetric

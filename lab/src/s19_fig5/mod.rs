@@ -1,6 +1,6 @@
 //! Soundness of on-the-fly partial-order reduction within bounds.
 //!
-//! Paper: [S19] Fig. 5. For each scheme and property automaton: is there a program
+//! Paper: \[S19\] Fig. 5. For each scheme and property automaton: is there a program
 //! with ample sets that satisfy C0, C1, C2 and C3′, whose full product has an
 //! accepting cycle while the reduced one has none? Every counterexample is checked
 //! again by plain search before it is printed.

@@ -22,7 +22,7 @@ pub(crate) mod shared;
 
 pub use bounded::simplest::{Simplest, simplest};
 pub use cycles::{concurrent, lasso, nested, nested_shared};
-pub use sampling::{SAMPLERS, Sampler};
+pub use sampling::SAMPLERS;
 
 pub(crate) use bounded::simplest::simplify;
 pub(crate) use preemption_bound::{bounded, by_buckets, needs_stack};

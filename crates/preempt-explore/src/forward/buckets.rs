@@ -6,8 +6,9 @@
 //! level, which is what sequential consistency allows, gets most of the time, and the others get some. A level
 //! goes on after all below it are finished is finished before those above it go on.
 
+use super::Forward;
 use super::levels::{Branch, Level};
-use super::{Forward, Pending};
+use super::node::Pending;
 use crate::{Halt, Program, Session, Terminal, ThreadId};
 use std::time::Instant;
 
@@ -116,14 +117,14 @@ impl Forward {
 
     /// Notes what was covered.
     fn close_row<P: Program>(&mut self, session: &mut Session<'_, P>, bound: u32) {
-        session.tally.states = self.nodes.len() as u64;
+        session.statistics.states = self.nodes.len() as u64;
         if self.levels.len() == 1 {
-            session.tally.row(bound);
+            session.statistics.row(bound);
             self.correct_row(session);
         } else {
             let all_fewer = self.level.is_lexicographic;
             let graphs = self.graphs_within(session, bound, all_fewer);
-            session.tally.box_row(self.stale as u32, bound, all_fewer, graphs);
+            session.statistics.box_row(self.stale as u32, bound, all_fewer, graphs);
         }
         let mut levels = self
             .levels
@@ -131,7 +132,7 @@ impl Forward {
             .enumerate()
             .map(|(i, l)| if i == self.stale { &self.level } else { l });
         let finished = levels.all(|level| level.exhausted && !level.has_branches_from(0));
-        session.tally.exhausted = finished && !self.beyond && !self.beyond_stale;
+        session.statistics.exhausted = finished && !self.beyond && !self.beyond_stale;
     }
 
     /// Number of complete graphs with at most as many stale choices as this level and at most `bound`
@@ -141,13 +142,13 @@ impl Forward {
         let reached = |hash: &u128| {
             levels().any(|level| level.terminals.get(hash).is_some_and(|&cost| cost <= bound))
         };
-        let tally = &session.tally;
+        let statistics = &session.statistics;
         let within = |(hash, (cost, _)): &(&u128, &(u32, Terminal))| {
-            let first = !tally.stale.contains_key(*hash) && *cost <= bound;
-            let fewer = all_fewer && tally.stale_of(**hash) < self.stale as u32;
+            let first = !statistics.stale.contains_key(*hash) && *cost <= bound;
+            let fewer = all_fewer && statistics.stale_of(**hash) < self.stale as u32;
             fewer || first || reached(hash)
         };
-        tally.graphs.iter().filter(within).count() as u64
+        statistics.graphs.iter().filter(within).count() as u64
     }
 
     /// Leaves the stale choices of a state to the next level. `last` if that thread goes on, so that
@@ -155,23 +156,23 @@ impl Forward {
     pub(super) fn note_stale<P>(
         &mut self,
         session: &Session<'_, P>,
-        Pending { world, node, first }: &Pending,
+        Pending { state, node, first }: &Pending,
         cost: u32,
         last: Option<ThreadId>,
     ) {
-        if !world.rules.weak || self.beyond_stale {
+        if !state.rules.weak || self.beyond_stale {
             return;
         }
         let is_last = session.limits.stale == Some(self.stale as u32);
         let mut free = false;
         let mut preempting = false;
-        for thread in world.thread_ids() {
+        for thread in state.thread_ids() {
             let preempts = last.is_some_and(|last| last != thread);
             let known = if preempts { preempting || !first } else { free };
             let has = |thread| match is_last {
                 // What is beyond the limit is never looked at again.
-                true => world.has_stale_move(thread),
-                false => world.may_have_stale_move(thread),
+                true => state.has_stale_move(thread),
+                false => state.may_have_stale_move(thread),
             };
             if !known && has(thread) {
                 *(if preempts { &mut preempting } else { &mut free }) = true;
@@ -198,32 +199,35 @@ impl Forward {
         Branch { node, preempts }: Branch,
         cost: u32,
     ) -> Result<(), Halt> {
-        let world = self.materialise(session, node)?;
+        let state = self.materialise(session, node)?;
         let last = self.nodes[node as usize].step.thread;
         let mut moves = std::mem::take(&mut self.moves);
         moves.clear();
-        let goes_on = world.can_go_on(last);
-        for thread in world.thread_ids() {
+        let goes_on = state.can_go_on(last);
+        for thread in state.thread_ids() {
             let free = !goes_on || thread == last;
             if free != preempts {
-                world.possible_stale_moves(thread, &mut moves);
+                state.possible_stale_moves(thread, &mut moves);
             }
         }
+        let mut steps = moves.iter().copied().peekable();
         let mut result = Ok(());
-        for &step in &moves {
+        while let (Some(step), Ok(())) = (steps.next(), result) {
             // What is known is consistent.
-            if self.is_covered(world.graph_after(step), step.thread, cost)
-                || !world.is_consistent_after(step)
+            if self.is_covered(state.graph_after(step), step.thread, cost)
+                || !state.is_consistent_after(step)
             {
                 continue;
             }
-            result = self.enter(session, &world, node, step, cost);
-            if result.is_err() {
-                break;
+            if steps.peek().is_none() && !self.is_needed_again(node) {
+                result = self.enter_last(session, state, node, step, cost);
+                self.moves = moves;
+                return result;
             }
+            result = self.enter(session, &state, node, step, cost);
         }
         self.moves = moves;
-        self.leave(node, world);
+        self.leave(node, state);
         result
     }
 }

@@ -16,7 +16,7 @@
 //! levels have to wait until nothing is left of such a one: what branches off from a graph that it passed over
 //! belongs to another bucket.
 
-use super::Pending;
+use super::node::Pending;
 use crate::ThreadId;
 use crate::mutation::{self, Mutation};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -4,7 +4,7 @@ use super::oracle::{Axiom, allowed, costs};
 use super::{Cost, Litmus, Shape, explored, explored_in_turns, random_litmus};
 use crate::mutation::{ACTIVE, Mutation};
 use crate::random::Random;
-use crate::{Ending, Halt, Limits, Row as Covered, Tally};
+use crate::{Ending, Halt, Limits, Row as Covered, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
 
 struct Row {
@@ -80,17 +80,17 @@ fn the_axioms_agree_with_the_table() {
 #[test]
 fn the_explorer_agrees_with_the_table() {
     for row in table() {
-        let (graphs, halt, tally) = explored(&row.litmus, Limits::default());
+        let (graphs, halt, statistics) = explored(&row.litmus, Limits::default());
         if row.races {
-            let failure = tally.failure.expect("a data race");
+            let failure = statistics.failure.expect("a data race");
             assert!(matches!(failure.ending, Ending::Race(_)), "{}", row.name);
             continue;
         }
-        assert_eq!((halt, tally.exhausted), (Halt::Done, true), "{}", row.name);
+        assert_eq!((halt, statistics.exhausted), (Halt::Done, true), "{}", row.name);
         let expected = (row.graphs, row.outcomes, row.interleavings, row.least);
         assert_eq!(summary(&row, &graphs), expected, "{}", row.name);
-        assert_eq!(tally.graphs.len(), row.graphs, "{}", row.name);
-        assert!(tally.executions <= tally.graphs.len() as u64, "{}", row.name);
+        assert_eq!(statistics.graphs.len(), row.graphs, "{}", row.name);
+        assert!(statistics.executions <= statistics.graphs.len() as u64, "{}", row.name);
     }
 }
 
@@ -98,9 +98,9 @@ fn the_explorer_agrees_with_the_table() {
 fn difference(seed: u64, without: Option<Axiom>) -> Option<Result<(), String>> {
     let litmus = random_litmus(&mut Random::new(seed));
     let (graphs, _) = allowed(&litmus, without)?;
-    let (ours, halt, tally) = explored(&litmus, Limits::default());
-    if halt != Halt::Done || !tally.exhausted {
-        return Some(Err(format!("{halt:?}, exhausted {}", tally.exhausted)));
+    let (ours, halt, statistics) = explored(&litmus, Limits::default());
+    if halt != Halt::Done || !statistics.exhausted {
+        return Some(Err(format!("{halt:?}, exhausted {}", statistics.exhausted)));
     }
     let found: BTreeSet<Shape> = ours.keys().cloned().collect();
     if found != graphs {
@@ -112,8 +112,8 @@ fn difference(seed: u64, without: Option<Axiom>) -> Option<Result<(), String>> {
             graphs.len()
         )));
     }
-    if tally.graphs.len() != found.len() || tally.executions > found.len() as u64 {
-        let (hashes, runs) = (tally.graphs.len(), tally.executions);
+    if statistics.graphs.len() != found.len() || statistics.executions > found.len() as u64 {
+        let (hashes, runs) = (statistics.graphs.len(), statistics.executions);
         return Some(Err(format!("{hashes} hashes, {runs} runs for {} graphs", found.len())));
     }
     if without.is_some() {
@@ -123,27 +123,27 @@ fn difference(seed: u64, without: Option<Axiom>) -> Option<Result<(), String>> {
     if least(fronts.clone()) != ours {
         return Some(Err(format!("other costs\n{litmus:?}")));
     }
-    if let Some(message) = wrong_row(&tally, &fronts) {
+    if let Some(message) = wrong_row(&statistics, &fronts) {
         return Some(Err(format!("{message}\n{litmus:?}")));
     }
     // Levels that take turns: the same, and the bounds are on both.
     let turn = 1 + seed as u32 % 7;
-    let (ours, halt, tally) = explored_in_turns(&litmus, Limits::default(), Some(turn));
-    let same = ours.keys().eq(fronts.keys()) && tally.graphs.len() == fronts.len();
-    if (halt, tally.exhausted, same) != (Halt::Done, true, true) {
-        let (found, exhausted) = (ours.len(), tally.exhausted);
+    let (ours, halt, statistics) = explored_in_turns(&litmus, Limits::default(), Some(turn));
+    let same = ours.keys().eq(fronts.keys()) && statistics.graphs.len() == fronts.len();
+    if (halt, statistics.exhausted, same) != (Halt::Done, true, true) {
+        let (found, exhausted) = (ours.len(), statistics.exhausted);
         return Some(Err(format!(
             "in turns of {turn}: {halt:?}, {found} graphs, exhausted {exhausted}\n{litmus:?}"
         )));
     }
-    if let Some(message) = wrong_row(&tally, &fronts) {
+    if let Some(message) = wrong_row(&statistics, &fronts) {
         return Some(Err(format!("in turns of {turn}: {message}\n{litmus:?}")));
     }
     bounded_difference(seed, &litmus, &fronts)
 }
 
 /// A row that does not say what its bounds cover, if there is one.
-fn wrong_row(tally: &Tally, fronts: &BTreeMap<Shape, Vec<Cost>>) -> Option<String> {
+fn wrong_row(statistics: &Statistics, fronts: &BTreeMap<Shape, Vec<Cost>>) -> Option<String> {
     let expected = |row: &Covered| {
         let within = |costs: &&Vec<Cost>| match row.all_fewer {
             true => costs.iter().any(|&cost| cost <= (row.stale, row.preemptions)),
@@ -151,7 +151,7 @@ fn wrong_row(tally: &Tally, fronts: &BTreeMap<Shape, Vec<Cost>>) -> Option<Strin
         };
         fronts.values().filter(within).count() as u64
     };
-    let wrong = tally.rows.iter().find(|row| expected(row) != row.graphs)?;
+    let wrong = statistics.rows.iter().find(|row| expected(row) != row.graphs)?;
     Some(format!("{} graphs within {wrong:?}", expected(wrong)))
 }
 
@@ -163,14 +163,14 @@ fn bounded_difference(
 ) -> Option<Result<(), String>> {
     let (stale, bound) = (seed as u32 % 3, seed as u32 / 3 % 3);
     let limits = Limits { stale: Some(stale), bound: Some(bound), ..Limits::default() };
-    let (ours, halt, tally) = explored(litmus, limits);
+    let (ours, halt, statistics) = explored(litmus, limits);
     let within = |costs: &Vec<Cost>| costs.iter().any(|c| c.0 <= stale && c.1 <= bound);
     let expected = fronts.values().filter(|costs| within(costs)).count();
     if halt != Halt::Done || ours.len() != expected {
         let found = ours.len();
         return Some(Err(format!("{found} instead of {expected} within {stale}, {bound}")));
     }
-    if tally.exhausted && expected != fronts.len() {
+    if statistics.exhausted && expected != fronts.len() {
         return Some(Err(format!("not exhausted within {stale}, {bound}\n{litmus:?}")));
     }
     Some(Ok(()))

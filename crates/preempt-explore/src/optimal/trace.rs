@@ -9,25 +9,15 @@
 //! order can express. Yields are therefore not ordered after what enabled them; sequences with
 //! yields are tried out on the state instead.
 
-use super::Node;
+use super::node::Node;
 use super::wakeup::{Footprint, Item};
 use crate::mutation::{self, Mutation};
-use crate::{Action, Effect, Move, Next, ObjectId, Operation, ThreadId, World};
+use crate::{Action, Effect, ExecutionState, Move, ObjectId, Operation, ThreadId};
 use rustc_hash::FxHashMap;
 
-/// What a thread did between two operations.
-pub(super) type Done = (ThreadId, Box<[Effect]>, Next);
-
-/// An event: a step and those that must follow it at once (of a thread that unwinds).
-#[derive(Default)]
-pub(super) struct Happened {
-    pub(super) steps: Vec<(Move, Vec<Done>)>,
-    pub(super) footprint: Footprint,
-}
-
 /// The footprint of a step in a state.
-pub(super) fn footprint(world: &World, step: Move) -> Footprint {
-    let touch = world.touch(step);
+pub(super) fn footprint(state: &ExecutionState, step: Move) -> Footprint {
+    let touch = state.touch(step);
     let mut objects = Vec::with_capacity(2);
     if touch.object != ObjectId::NONE {
         objects.push((touch.object, touch.write));
@@ -68,7 +58,7 @@ pub(super) struct Order<'a> {
 
 impl<'a> Order<'a> {
     /// The order of the events in `nodes`; `end` is the state after the last one.
-    pub(super) fn of(nodes: &'a [Node], end: &World) -> Self {
+    pub(super) fn of(nodes: &'a [Node], end: &ExecutionState) -> Self {
         let threads = end.threads.len();
         let mut order = Order {
             nodes,
@@ -83,17 +73,17 @@ impl<'a> Order<'a> {
             timeout: None,
         };
         for index in 0..nodes.len() {
-            let after = nodes.get(index + 1).map_or(end, |node| &node.world);
+            let after = nodes.get(index + 1).map_or(end, |node| &node.state);
             order.add(index, after, threads);
         }
         order
     }
 
-    fn add(&mut self, index: usize, after: &World, threads: usize) {
+    fn add(&mut self, index: usize, after: &ExecutionState, threads: usize) {
         let node = &self.nodes[index];
         let step = node.event.steps[0].0;
         let thread = step.thread;
-        let operation = node.world.thread(thread).operation;
+        let operation = node.state.thread(thread).operation;
         let footprint = &node.event.footprint;
         let causes = self.causes_of(index, step, &operation);
         let before = self.before(step, &operation, footprint);
@@ -126,7 +116,7 @@ impl<'a> Order<'a> {
                 }
             }
         }
-        for (id, was) in node.world.threads.iter().enumerate() {
+        for (id, was) in node.state.threads.iter().enumerate() {
             if was.waiting != ObjectId::NONE && after.threads[id].waiting == ObjectId::NONE {
                 self.woken_by[id] = Some(index);
             }
@@ -143,7 +133,7 @@ impl<'a> Order<'a> {
 
     /// Whether a wait may end without what it waits for.
     fn is_timed(&self, operation: &Operation) -> bool {
-        let spurious = self.nodes.first().is_some_and(|node| node.world.rules.spurious > 0);
+        let spurious = self.nodes.first().is_some_and(|node| node.state.rules.spurious > 0);
         operation.second == 1 || spurious && operation.second == Operation::SPURIOUS
     }
 
@@ -163,7 +153,7 @@ impl<'a> Order<'a> {
             }
             Action::Leave | Action::AwaitTaken => {
                 let first = self.last_of[thread].map_or(0, |own| own + 1);
-                let disabled = |&i: &usize| !self.nodes[i].world.can_go_on(step.thread);
+                let disabled = |&i: &usize| !self.nodes[i].state.can_go_on(step.thread);
                 causes.extend((first..index).rev().find(disabled));
             }
             _ => {}
@@ -202,14 +192,14 @@ impl<'a> Order<'a> {
 
     /// Calls `found` with the event at whose state a sequence is to be explored that turns a race
     /// around.
-    pub(super) fn reversals(&self, end: &World, mut found: impl FnMut(usize, Vec<Item>)) {
-        let mut scratch = World::new(end.rules);
+    pub(super) fn reversals(&self, end: &ExecutionState, mut found: impl FnMut(usize, Vec<Item>)) {
+        let mut scratch = ExecutionState::new(end.rules);
         for index in 0..self.nodes.len() {
             let node = &self.nodes[index];
             let step = node.event.steps[0].0;
             let later = Later {
                 step,
-                operation: node.world.thread(step.thread).operation,
+                operation: node.state.thread(step.thread).operation,
                 footprint: &node.event.footprint,
                 before: &self.before[index],
                 causes: &self.causes[index],
@@ -235,8 +225,8 @@ impl<'a> Order<'a> {
     /// Threads that did not come to their next operation: it races as if it had happened.
     fn left_over(
         &self,
-        end: &World,
-        scratch: &mut World,
+        end: &ExecutionState,
+        scratch: &mut ExecutionState,
         found: &mut impl FnMut(usize, Vec<Item>),
     ) {
         if mutation::is(Mutation::ForgetBlocked) {
@@ -244,22 +234,22 @@ impl<'a> Order<'a> {
         }
         let count = self.nodes.len();
         for thread in end.thread_ids() {
-            let state = end.thread(thread);
-            if state.status != crate::Status::Ready {
+            let pending = end.thread(thread);
+            if pending.status != crate::Status::Ready {
                 continue;
             }
             let step = Move { thread, choice: 0 };
             let footprint = footprint(end, step);
-            let mut before = self.before(step, &state.operation, &footprint);
+            let mut before = self.before(step, &pending.operation, &footprint);
             if count > 0 && self.nodes[count - 1].event.footprint.last {
                 before = vec![(count - 1, ObjectId::NONE)];
             }
             let later = Later {
                 step,
-                operation: state.operation,
+                operation: pending.operation,
                 footprint: &footprint,
                 before: &before,
-                causes: &self.causes_of(count, step, &state.operation),
+                causes: &self.causes_of(count, step, &pending.operation),
                 unwinds: false,
             };
             self.turn(&later, scratch, found);
@@ -269,7 +259,7 @@ impl<'a> Order<'a> {
     fn turn(
         &self,
         later: &Later<'_>,
-        scratch: &mut World,
+        scratch: &mut ExecutionState,
         found: &mut impl FnMut(usize, Vec<Item>),
     ) {
         let mut work: Vec<(usize, ObjectId)> = Vec::new();
@@ -316,7 +306,7 @@ impl<'a> Order<'a> {
         earlier: usize,
         object: ObjectId,
         later: &Later<'_>,
-        scratch: &mut World,
+        scratch: &mut ExecutionState,
         found: &mut impl FnMut(usize, Vec<Item>),
     ) {
         if !self.is_timed(&later.operation) || later.footprint.timeout {
@@ -342,7 +332,7 @@ impl<'a> Order<'a> {
         (earlier, object): (usize, ObjectId),
         without: Option<usize>,
         later: &Later<'_>,
-        scratch: &mut World,
+        scratch: &mut ExecutionState,
     ) -> Option<Vec<Item>> {
         let mut events: Vec<usize> = (earlier + 1..self.nodes.len())
             .filter(|&i| !self.ordered(earlier, i) && !self.nodes[i].event.footprint.last)
@@ -350,7 +340,7 @@ impl<'a> Order<'a> {
             .collect();
         let doubtful = |i: &usize| {
             let step = self.nodes[*i].event.steps[0].0;
-            let action = self.nodes[*i].world.thread(step.thread).operation.action;
+            let action = self.nodes[*i].state.thread(step.thread).operation.action;
             action == Action::Yield || step.choice == Move::TIMEOUT
         };
         let mut step = later.step;
@@ -360,7 +350,7 @@ impl<'a> Order<'a> {
         let last = footprint.last && object == ObjectId::NONE;
         footprint.last = last;
         if !later.is_plain() || events.iter().any(doubtful) {
-            scratch.clone_from(&self.nodes[earlier].world);
+            scratch.clone_from(&self.nodes[earlier].state);
             events = self.attempt(scratch, &events);
             let done = |cause: &usize| *cause < earlier || events.contains(cause);
             if !later.causes.iter().all(done) {
@@ -433,7 +423,7 @@ impl<'a> Order<'a> {
     }
 
     /// Executes as many of the events as possible, in their order where possible.
-    fn attempt(&self, world: &mut World, events: &[usize]) -> Vec<usize> {
+    fn attempt(&self, state: &mut ExecutionState, events: &[usize]) -> Vec<usize> {
         let mut done: Vec<usize> = Vec::with_capacity(events.len());
         let mut left: Vec<usize> = events.to_vec();
         let mut moves = Vec::new();
@@ -442,17 +432,17 @@ impl<'a> Order<'a> {
             let mut still: Vec<usize> = Vec::new();
             for &event in &left {
                 let happened = &self.nodes[event].event;
-                world.moves(&mut moves);
+                state.moves(&mut moves);
                 let waits = still.iter().any(|&other| self.ordered(other, event));
                 if waits || !moves.contains(&happened.steps[0].0) {
                     still.push(event);
                     continue;
                 }
                 for (step, segments) in &happened.steps {
-                    world.apply(*step);
+                    state.apply(*step);
                     // A child comes to its first operation before its parent goes on.
                     for (thread, effects, next) in segments.iter().rev() {
-                        world.perform(*thread, effects, *next);
+                        state.perform(*thread, effects, *next);
                     }
                 }
                 done.push(event);

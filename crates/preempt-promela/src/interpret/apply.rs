@@ -4,6 +4,7 @@ use super::Interpreter;
 use super::channel;
 use super::evaluate::View;
 use super::process::{Process, processes, write_pc};
+use super::sights::Sights;
 use crate::ir::{
     ArgumentRange, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op, Pattern, PatternRange,
     ProctypeIndex, ValueKind,
@@ -25,6 +26,8 @@ pub(super) struct Witness {
     pub(super) printed: Option<String>,
     /// Values that were cut to the type they were stored in.
     pub(super) truncations: Option<Vec<Truncation>>,
+    /// What was looked at.
+    pub(super) sights: Option<Sights>,
 }
 
 /// A step in progress.
@@ -33,7 +36,7 @@ pub(super) struct Execution<'a, 's> {
     pub(super) state: &'s mut Vec<u8>,
     /// The first property that was violated.
     violated: Option<FaultId>,
-    witness: &'s mut Witness,
+    pub(super) witness: &'s mut Witness,
 }
 
 /// A value that did not fit where it was stored, sent or passed.
@@ -124,6 +127,7 @@ impl<'a> Execution<'a, '_> {
                 let (message, fits) = (channel.cut(&sent), channel.has_fields(sent.len()));
                 let id = channel.id;
                 self.require(fits, *misfit);
+                self.look_all(me, *values);
                 self.note_sent(id, *values, &sent);
                 self.check_promises(me, id, false);
                 self.check_promises(partner, id, true);
@@ -154,6 +158,7 @@ impl<'a> Execution<'a, '_> {
     fn single(&mut self, me: Process, action: &'a Move) -> Result<(), Broken> {
         match &action.kind {
             MoveKind::Plain { guard } => {
+                self.look(me, *guard);
                 self.view(me).value(*guard)?;
                 if self.interpreter.checks_promises() {
                     self.check_looks(me, *guard);
@@ -223,6 +228,7 @@ impl<'a> Execution<'a, '_> {
         let (message, fits) = (channel.cut(&sent), channel.has_fields(sent.len()));
         let (program, id) = (&self.interpreter.program, channel.id);
         self.require(fits, misfit);
+        self.look_all(me, values);
         self.note_sent(id, values, &sent);
         self.check_promises(me, id, false);
         if let Some(channel) = channel::by_id(program, self.state, id as i32) {
@@ -272,6 +278,7 @@ impl<'a> Execution<'a, '_> {
                 let address = self.view(me).address(place)?;
                 let span = || interpreter.program.pattern_spans.get(&pattern.start);
                 self.store(place.kind, address, field(message, at), span);
+                self.look_at(place.kind, address);
             }
         }
         Ok(())
@@ -294,20 +301,28 @@ impl<'a> Execution<'a, '_> {
     fn op(&mut self, me: Process, op: &'a Op) -> Result<(), Broken> {
         match op {
             Op::Store { place, value } => {
+                self.look(me, *value);
                 let view = self.view(me);
                 let result = view.value(*value)?;
                 let at = view.address(place)?;
                 let spans = &self.interpreter.program.value_spans;
                 self.store(place.kind, at, result, || spans.get(value));
+                self.look_at(place.kind, at);
             }
             Op::Evaluate { value } => {
+                self.look(me, *value);
                 self.view(me).value(*value)?;
             }
             Op::Assert { condition, fault } => {
+                self.look(me, *condition);
                 let holds = self.view(me).value(*condition)? != 0;
+                if !holds && self.violated.is_none() {
+                    self.look_why(me, *condition);
+                }
                 self.require(holds, *fault);
             }
             Op::Run { proctype, arguments, priority, fault } => {
+                self.look_all(me, *arguments);
                 let values = self.view(me).values(*arguments)?;
                 let program = &self.interpreter.program;
                 let own = program.proctypes[usize::from(proctype.0)].frame.channels.len();
@@ -322,6 +337,7 @@ impl<'a> Execution<'a, '_> {
                 self.create(*proctype, &values, *priority)?;
             }
             Op::Print { format, arguments } => {
+                self.look_all(me, *arguments);
                 let values = self.view(me).values(*arguments)?;
                 if let Some(output) = &mut self.witness.printed
                     && output.len() < MOST_PRINTED

@@ -94,7 +94,8 @@ impl<'a> Execution<'a, '_> {
                 (BlockGuard::Receive { channel, random, copy, pattern, misfit }, None) => {
                     self.receive(me, channel, (*random, *copy), *pattern, *misfit)?;
                 }
-                (BlockGuard::Condition(_) | BlockGuard::Else, _) => {}
+                (BlockGuard::Condition(guard), _) => self.look(me, *guard),
+                (BlockGuard::Else, _) => {}
             }
             self.ops(me, &option.ops)?;
             match option.next {

@@ -184,7 +184,7 @@ impl View<'_> {
         })
     }
 
-    fn is_provided(&self) -> bool {
+    pub(super) fn is_provided(&self) -> bool {
         let Some(me) = self.process else { return false };
         match self.program.proctypes[me.proctype].provided {
             Some(e) => self.value(e).is_ok_and(|value| value != 0),

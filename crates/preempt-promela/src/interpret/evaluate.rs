@@ -148,7 +148,11 @@ impl<'a> View<'a> {
         Process::find(self.program, self.state, usize::try_from(pid).ok()?)
     }
 
-    fn remote(&self, proctype: usize, pid: Option<ExprId>) -> Result<Option<Process>, FaultId> {
+    pub(super) fn remote(
+        &self,
+        proctype: usize,
+        pid: Option<ExprId>,
+    ) -> Result<Option<Process>, FaultId> {
         Ok(match pid {
             Some(pid) => self.other(self.value(pid)?).filter(|p| p.proctype == proctype),
             None => processes(self.program, self.state).find(|p| p.proctype == proctype),
@@ -169,7 +173,7 @@ impl<'a> View<'a> {
     }
 
     /// The offset of a place from the start of its space.
-    fn offset(&self, place: &Place) -> Result<usize, FaultId> {
+    pub(super) fn offset(&self, place: &Place) -> Result<usize, FaultId> {
         let mut offset = place.offset as usize;
         for index in &place.indices {
             offset += self.index(index)? as usize * index.stride as usize;

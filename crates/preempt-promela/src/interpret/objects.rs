@@ -60,6 +60,19 @@ impl<'p> Objects<'p> {
         }
     }
 
+    /// The number of a channel of a state, given by its id.
+    pub(super) fn channel_number(&self, id: u32) -> usize {
+        (id as usize).saturating_sub(1).min(self.program.layout.channels.len())
+    }
+
+    /// What would have to change for an expression to have another value: objects, and channels by
+    /// number.
+    pub(super) fn of_expression(&self, expression: ExprId) -> (ObjectSet, Vec<usize>) {
+        let mut out = Touch::default();
+        self.read(expression, &mut out);
+        (out.footprint.reads, out.uses.into_iter().map(|(channel, _)| channel).collect())
+    }
+
     /// Whether the object is a channel, or all that are not global.
     pub(super) fn is_channel(&self, object: usize) -> bool {
         object == OTHER_CHANNELS || (self.first_channel..self.first_type).contains(&object)

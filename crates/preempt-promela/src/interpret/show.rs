@@ -200,7 +200,7 @@ impl Interpreter {
         (from != to).then_some((Some(from), Some(to)))
     }
 
-    fn show(
+    pub(super) fn show(
         &self,
         state: &[u8],
         named: &Named,
@@ -230,7 +230,7 @@ impl Interpreter {
         }
     }
 
-    fn queue(&self, state: &[u8], channel: Channel<'_>) -> Value {
+    pub(super) fn queue(&self, state: &[u8], channel: Channel<'_>) -> Value {
         let message = |slot: usize| {
             let fields = (0..channel.kind.fields.len()).map(|f| {
                 let value = channel.field(state, slot, f);
@@ -306,7 +306,7 @@ fn prints(step: &Move) -> bool {
 }
 
 /// The statements of a move, the chained ones after the first.
-fn text_of(step: &Move) -> String {
+pub(super) fn text_of(step: &Move) -> String {
     let texts: Vec<&str> =
         step.statements.iter().map(|s| s.text.as_str()).filter(|text| !text.is_empty()).collect();
     if texts.is_empty() { "goto".into() } else { texts.join("; ") }

@@ -35,7 +35,7 @@ pub fn svg(trace: &Trace) -> String {
     let y = |step: usize| TOP + ROW * chart.row(step) + ROW / 2;
     for member in cast.members() {
         let at = x(member.pid);
-        let name = xml::escape(&fit::cut(&member.label, 20, "…"));
+        let name = xml::escape(&fit::cut_middle(&member.label, 16, "…"));
         put(format_args!(
             r#"<line class="life" x1="{at}" y1="44" x2="{at}" y2="{bottom}"/><rect class="name" x="{}" y="14" width="140" height="30" rx="6"/><text class="who" x="{at}" y="34">{name}</text>"#,
             at - 70
@@ -96,10 +96,13 @@ pub fn svg(trace: &Trace) -> String {
     out
 }
 
-const STYLE: &str = "svg{font:13px ui-monospace,monospace;--ink:#1c2330;--soft:#8791a3;--paper:#fff;--name:#eef1f6}\
-@media(prefers-color-scheme:dark){svg{--ink:#e6e9ef;--soft:#8791a3;--paper:#12151b;--name:#222834}}\
-.paper{fill:var(--paper)}.life{stroke:var(--soft);stroke-dasharray:2 4}.name{fill:var(--name);stroke:var(--soft)}\
-.who{text-anchor:middle;fill:var(--ink);font-weight:600}.number{fill:var(--soft);font-size:11px}\
-.arrow{stroke:var(--ink);stroke-width:1.4;fill:none}.buffered{stroke-dasharray:6 4}marker path{fill:var(--ink)}\
-.what{fill:var(--ink);text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:4px}.own{text-anchor:start}\
-.lost{fill:none;stroke:var(--ink)}";
+// Plain colours first: not every program that shows pictures knows variables. Where there is a dark preference and
+// it is known, they are replaced.
+const STYLE: &str = "svg{font:13px ui-monospace,monospace}\
+.paper{fill:#ffffff}.life{stroke:#8791a3;stroke-dasharray:2 4}.name{fill:#eef1f6;stroke:#8791a3}\
+.who{text-anchor:middle;fill:#1c2330;font-weight:600}.number{fill:#8791a3;font-size:11px}\
+.arrow{stroke:#1c2330;stroke-width:1.4;fill:none}.buffered{stroke-dasharray:6 4}marker path{fill:#1c2330}\
+.what{fill:#1c2330;text-anchor:middle;paint-order:stroke;stroke:#ffffff;stroke-width:4px}.own{text-anchor:start}\
+.lost{fill:none;stroke:#1c2330}\
+@media(prefers-color-scheme:dark){.paper{fill:#12151b}.name{fill:#222834}.who{fill:#e6e9ef}.arrow{stroke:#e6e9ef}\
+marker path{fill:#e6e9ef}.what{fill:#e6e9ef;stroke:#12151b}.lost{stroke:#e6e9ef}}";

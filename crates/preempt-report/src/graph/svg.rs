@@ -6,10 +6,11 @@ use crate::{fit, xml};
 use std::fmt::Write;
 
 pub(super) fn draw(graph: &StateGraph, places: &Places) -> String {
+    let size = picture(graph, places);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w:.0} {h:.0}\" width=\"{w:.0}\" height=\"{h:.0}\" role=\"img\" aria-label=\"state graph\">\n<style>{STYLE}</style>\n<defs><marker id=\"head\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" orient=\"auto\"><path d=\"M0 0L10 5L0 10z\"/></marker></defs>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
-        w = places.width,
-        h = places.height
+        w = size.width,
+        h = size.height
     );
     let mut labels = Labels::default();
     for edge in &graph.edges {
@@ -76,7 +77,7 @@ pub(super) fn picture(graph: &StateGraph, places: &Places) -> Picture {
         .map(|(place, edge)| place.0 + fit::width(&short_label(edge)) as f64 * 3.3);
     Picture {
         width: reach.chain(ends).fold(places.width, f64::max) + 8.0,
-        height: places.height,
+        height: curves.iter().flatten().map(|point| point.1).fold(places.height, f64::max),
         boxes: places.centre.iter().zip(&places.size).map(sides).collect(),
         curves,
         labels,
@@ -170,9 +171,12 @@ fn bezier([a, b, c, d]: [f64; 4], t: f64) -> f64 {
     a * u * u * u + 3.0 * b * u * u * t + 3.0 * c * u * t * t + d * t * t * t
 }
 
-const STYLE: &str = "svg{font:12px ui-monospace,monospace;--ink:#1c2330;--soft:#8791a3;--paper:#fff;--box:#f4f6fa;--bad:#b3261e}\
-@media(prefers-color-scheme:dark){svg{--ink:#e6e9ef;--soft:#8f9aad;--paper:#12151b;--box:#1d222c;--bad:#ff8a80}}\
-.paper{fill:var(--paper)}.state{fill:var(--box);stroke:var(--ink)}.error{stroke:var(--bad);stroke-width:2.5}\
-.in{fill:var(--ink);text-anchor:middle}.on{fill:var(--ink);font-size:10.5px;text-anchor:middle;paint-order:stroke;stroke:var(--paper);stroke-width:4px}\
-.edge{fill:none;stroke:var(--soft);stroke-width:1.2}.trace{stroke:var(--ink);stroke-width:2.6}marker path{fill:var(--ink)}\
-.mark{fill:var(--bad);font-size:16px;font-weight:700}";
+// Plain colours first: not every program that shows pictures knows variables. Where there is a dark preference and
+// it is known, they are replaced.
+const STYLE: &str = "svg{font:12px ui-monospace,monospace}\
+.paper{fill:#ffffff}.state{fill:#f4f6fa;stroke:#1c2330}.error{stroke:#b3261e;stroke-width:2.5}\
+.in{fill:#1c2330;text-anchor:middle}.on{fill:#1c2330;font-size:10.5px;text-anchor:middle;paint-order:stroke;stroke:#ffffff;stroke-width:4px}\
+.edge{fill:none;stroke:#8791a3;stroke-width:1.2}.trace{stroke:#1c2330;stroke-width:2.6}marker path{fill:#1c2330}\
+.mark{fill:#b3261e;font-size:16px;font-weight:700}\
+@media(prefers-color-scheme:dark){.paper{fill:#12151b}.state{fill:#1d222c;stroke:#e6e9ef}.error{stroke:#ff8a80}\
+.in{fill:#e6e9ef}.on{fill:#e6e9ef;stroke:#12151b}.edge{stroke:#8f9aad}.trace{stroke:#e6e9ef}marker path{fill:#e6e9ef}.mark{fill:#ff8a80}}";

@@ -34,12 +34,13 @@ impl Layout {
         let has_cycle = trace.cycle_start.is_some();
         let steps = trace.steps.len();
         let body = Self::body(look, steps, has_cycle);
-        let mut changes = 0;
+        let (mut changes, mut beside) = (0, 0);
         let mut lane = 0;
-        for step in &trace.steps {
-            let texts = super::cell::change_texts(&step.changes, &step.process);
-            let text = texts.iter().map(|t| fit::width(t) + 2).sum();
+        for (at, step) in trace.steps.iter().enumerate() {
+            let room = |texts: &[String]| texts.iter().map(|t| fit::width(t) + 2).sum::<usize>();
+            let text = room(&super::cell::change_texts(&step.changes, &step.process));
             changes = changes.max(text);
+            beside = beside.max(text + room(&crate::remarks(trace, at)));
             let statement = match step.partner {
                 Some(_) => crate::message::halves(&step.text).0,
                 None => &step.text,
@@ -49,7 +50,11 @@ impl Layout {
         for member in cast.members() {
             lane = lane.max(fit::width(&member.label) + 2);
         }
-        Self::divide(cast, steps, has_cycle, body, changes.min(body / 3), lane)
+        // What else is known of a step gets what the lanes leave.
+        let least = changes.min(body / 3);
+        let left = body.saturating_sub(lane * cast.len());
+        let beside = beside.min(body / 3).min(left).max(least);
+        Self::divide(cast, steps, has_cycle, body, beside, lane)
     }
 
     fn body(look: &Look, steps: usize, has_cycle: bool) -> usize {
@@ -95,7 +100,8 @@ impl Layout {
             Some(lane) => {
                 let mut rule = lead;
                 for (index, member) in cast.members().iter().enumerate() {
-                    let name = fit::cut(&fit::clean(&member.label), lane - 2, ".");
+                    let name = fit::clean(&member.label);
+                    let name = fit::cut_middle(&name, lane - 2, look.glyph("…", ".."));
                     out.push_str(&look.paint(Tone::Lane(index), &name));
                     // Padding follows only where another name does.
                     if index + 1 < cast.len() {

@@ -255,8 +255,69 @@ async function hundredThousand() {
   await page.close();
 }
 
+/** What was searched, how much of the code was reached, and what the answer does not say. */
+async function holdsSaysSomething() {
+  const page = await open("holds");
+  assert.match(await text(page, ".notes .vacuous"), /never true/);
+  const tables = await page.locator("#figures h3").allInnerTexts();
+  assert.deepEqual(tables.slice(0, 3), ["worth knowing", "statements reached", "states by preemptions needed"]);
+  assert.match(await text(page, "#figures"), /proctype user[^]*of 6/);
+  assert.ok(await page.locator(".meter .new").count() > 2, "pictures of the numbers");
+  assert.ok(await page.locator("#sources .code-line.missed").count() > 0, "unreached lines are marked");
+  assert.ok(await page.locator("#sources .syntax-keyword").count() > 3, "syntax colours");
+  await picture(page, "holds");
+  await page.close();
+}
+
+async function whoWaits() {
+  const page = await open("waits");
+  const waits = await page.locator(".waiting li").allInnerTexts();
+  assert.equal(waits.length, 2);
+  assert.match(waits[0], /user \(0\) waits for user \(1\)[^]*wants\[1\] is 1/);
+  assert.match(await text(page, ".moment.failure"), /user \(0\) waits/);
+  assert.ok(await page.locator(".change.seen").count() > 0, "values that were looked at");
+  await page.keyboard.press("k");
+  assert.equal(await page.locator(".waiting li").count(), 0, "only at the end");
+  await picture(page, "waits");
+  await page.close();
+}
+
+async function decidedByPrefix() {
+  const page = await open("decided");
+  assert.equal(await page.locator(".row.cycle").count(), 0, "nothing repeats for ever");
+  assert.match(await text(page, ".row.failure"), /p < 3 is false: p is 3/);
+  const row = page.locator("#propositions tr.proposition");
+  assert.match(await row.innerText(), /false/);
+  await page.keyboard.press("g");
+  assert.match(await row.innerText(), /true/);
+  // The name loses its middle, not its end.
+  const tail = await row.locator(".tail-part").boundingBox(), cell = await row.locator("th").boundingBox();
+  assert.ok(tail.x + tail.width <= cell.x + cell.width + 1, "the end of the name is in view");
+  await picture(page, "decided");
+  await page.close();
+}
+
+async function panes() {
+  const page = await open("peterson");
+  const width = () => page.evaluate(() => document.getElementById("lanes").offsetWidth);
+  const before = await width();
+  const bar = page.locator(".splitter").first();
+  await bar.focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.keyboard.press("ArrowLeft");
+  const after = await width();
+  assert.ok(after < before - 40, `${before} to ${after}`);
+  const box = await bar.boundingBox();
+  await page.mouse.move(box.x + 5, box.y + 200);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 105, box.y + 200, { steps: 4 });
+  await page.mouse.up();
+  assert.ok(Math.abs(await width() - after - 100) < 8, `dragged from ${after} to ${await width()}`);
+  await page.close();
+}
+
 try {
-  for (const scenario of [claimOnTop, readsFrom, stepping, links, searching, messages, cycle, otherReaders, hostile, hundredThousand]) {
+  for (const scenario of [holdsSaysSomething, whoWaits, decidedByPrefix, panes, claimOnTop, readsFrom, stepping, links, searching, messages, cycle, otherReaders, hostile, hundredThousand]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }

@@ -19,6 +19,13 @@ fn write_pages() {
     write("reads", &examples::message_passing(), &[]);
     write("crowd", &examples::crowd(9), &[]);
     write("bound", &examples::within_bound(), &[]);
+    write(
+        "holds",
+        &examples::holds_with_unreached_code(),
+        &[source("peterson.pml", examples::PETERSON)],
+    );
+    write("waits", &examples::observed_deadlock(), &[source("peterson.pml", examples::PETERSON)]);
+    write("decided", &examples::decided(), &[source("serve.pml", examples::LASSO)]);
     let lines: String = (1..=40).map(|n| format!("line {n} of the long model\n")).collect();
     write("long", &examples::long(100_000), &[source("long.pml", &lines)]);
     let evil = "</script><script>hacked=1</script><img src=x onerror=\"hacked=1\">";

@@ -1,8 +1,9 @@
 //! Executions written by hand, so that what is shown can be checked by reading.
 
 use preempt_core::{
-    BoundRow, Change, Claim, Position, ProcessId, ReadsFrom, Statistics, Step, Stop, Switch, Trace,
-    TraceStep, Unreached, Value, Verdict, Violation, ViolationKind,
+    BoundRow, Change, Claim, Observations, Position, ProcessId, PropositionRow, ReadsFrom,
+    Statistics, Step, Stop, Switch, Trace, TraceStep, Unreached, Value, Verdict, Violation,
+    ViolationKind, Waiting,
 };
 use preempt_report::Source;
 
@@ -475,6 +476,8 @@ pub(crate) fn within_bound() -> Claim {
                 BoundRow { stale: None, bound: 1, states: 77, transitions: 120, errors: 0 },
                 BoundRow { stale: None, bound: 2, states: 142, transitions: 251, errors: 0 },
             ],
+            statements: Vec::new(),
+            contention: None,
         },
         unreached: vec![
             Unreached {
@@ -511,6 +514,51 @@ pub(crate) fn inconclusive() -> Claim {
         unreached: Vec::new(),
         notes: Vec::new(),
     }
+}
+
+/// A check that holds, but for code that it never reached and a property that says little.
+pub(crate) fn holds_with_unreached_code() -> Claim {
+    let mut claim = within_bound();
+    claim.statistics.statements = vec![("proctype user".into(), 6), ("init".into(), 2)];
+    claim.notes.push("vacuous: `wants[2]` is never true".into());
+    claim
+}
+
+/// The deadlock of Peterson's algorithm without `turn`, with who waits for whom.
+pub(crate) fn observed_deadlock() -> Claim {
+    let mut claim = peterson_without_turn();
+    let trace = &mut claim.violation.as_mut().unwrap().trace;
+    trace.observations = Observations {
+        seen: trace.steps.iter().map(|_| vec![("other".into(), Value::Int(1))]).collect(),
+        waiting: [(0, 1), (1, 0)]
+            .map(|(pid, other)| Waiting {
+                pid,
+                reasons: vec![format!("`!wants[{other}]` is false: wants[{other}] is 1")],
+                waits_for: vec![other],
+            })
+            .into(),
+        ..Observations::default()
+    };
+    claim
+}
+
+/// An infinite execution of which the first two steps decide.
+pub(crate) fn decided() -> Claim {
+    let mut claim = lasso();
+    let trace = &mut claim.violation.as_mut().unwrap().trace;
+    let mut holds = vec![Some(true); trace.steps.len() + 1];
+    holds[1] = None;
+    holds[2] = Some(false);
+    trace.observations = Observations {
+        reasons: vec!["p < 3 is false: p is 3".into()],
+        propositions: vec![PropositionRow {
+            name: "a_long_proposition_whose_end_differs < 3".into(),
+            holds,
+        }],
+        bad_prefix: Some(2),
+        ..Observations::default()
+    };
+    claim
 }
 
 pub(crate) fn source(file: &str, text: &str) -> Source {

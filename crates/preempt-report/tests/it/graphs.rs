@@ -80,3 +80,36 @@ fn a_big_graph_is_refused_and_a_full_one_drawn() {
 fn an_empty_graph_is_a_picture_too() {
     assert!(StateGraph::new(Vec::new(), Vec::new()).unwrap().svg().ends_with("</svg>\n"));
 }
+
+/// Nothing swings out of the picture, and programs that know no variables see colours.
+#[test]
+fn svg_is_not_clipped_and_has_plain_colours() {
+    // Edges back go around all boxes.
+    let states = (0..4).map(|n| state(&format!("state {n}"))).collect();
+    let edges = vec![
+        edge(0, 1, "a"),
+        edge(1, 2, "b"),
+        edge(2, 3, "c"),
+        edge(3, 0, "back to the start"),
+        edge(3, 3, "stays"),
+    ];
+    for svg in [StateGraph::new(states, edges).unwrap().svg(), lost_update().svg()] {
+        let attribute = |name: &str| {
+            let (_, rest) = svg.split_once(&format!(" {name}=\"")).unwrap();
+            rest.split('"').next().unwrap().to_string()
+        };
+        let size: Vec<f64> = attribute("viewBox").split(' ').map(|n| n.parse().unwrap()).collect();
+        for path in svg.split("<path class=\"edge").skip(1) {
+            let (_, rest) = path.split_once(" d=\"").unwrap();
+            let numbers = rest.split('"').next().unwrap().replace(['M', 'C', 'L'], " ");
+            let numbers: Vec<f64> =
+                numbers.split_whitespace().map(|n| n.parse().unwrap()).collect();
+            for point in numbers.chunks(2) {
+                assert!((0.0..=size[2]).contains(&point[0]), "{point:?} in {size:?}");
+                assert!((0.0..=size[3]).contains(&point[1]), "{point:?} in {size:?}");
+            }
+        }
+        assert!(!svg.contains("var("));
+        assert!(svg.contains(".state{fill:#f4f6fa"));
+    }
+}

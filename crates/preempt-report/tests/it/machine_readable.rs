@@ -17,6 +17,8 @@ fn claims() -> Vec<Claim> {
         examples::protocol(),
         examples::within_bound(),
         examples::inconclusive(),
+        examples::observed_deadlock(),
+        examples::decided(),
     ]
 }
 

@@ -218,3 +218,35 @@ fn long_traces_are_abridged() {
         assert!(last.contains("26000 "), "steps are numbered as they are: {last}");
     }
 }
+
+/// What a step looked at stands beside it, why everybody waits below.
+#[test]
+fn observations_are_in_the_text() {
+    let claim = examples::observed_deadlock();
+    let violation = claim.violation.as_ref().unwrap();
+    let text = lanes::render(&violation.trace, Some(violation), &Look::plain(100));
+    assert_eq!(text.matches("other: 1").count(), violation.trace.steps.len(), "{text}");
+    let why = "`!wants[1]` is false: wants[1] is 1; only user (1) could change that";
+    assert!(text.contains(why), "{text}");
+    let claim = examples::decided();
+    let violation = claim.violation.as_ref().unwrap();
+    let text = lanes::render(&violation.trace, Some(violation), &Look::plain(100));
+    assert!(!text.contains("repeats for ever"), "{text}");
+    assert!(text.contains("whose_end_differs < 3 becomes false"), "{text}");
+    assert!(text.contains("\n  p < 3 is false: p is 3\n"), "{text}");
+    assert!(text.contains("  2 steps,"), "what follows does not matter: {text}");
+}
+
+/// Names that differ at the end can be told apart.
+#[test]
+fn long_names_lose_their_middle() {
+    let mut claim = examples::observed_deadlock();
+    let violation = claim.violation.as_mut().unwrap();
+    let trace = &mut violation.trace;
+    let long = |pid| format!("a_process_with_a_name_that_is_far_too_long_{pid}({pid})");
+    trace.steps.iter_mut().for_each(|step| step.process = long(step.pid));
+    trace.rest.iter_mut().for_each(|place| place.process = long(place.pid));
+    let text = lanes::render(&violation.trace, None, &Look::plain(60));
+    let header = text.lines().find(|line| line.contains("…")).unwrap();
+    assert!(header.contains("_0(0)") && header.contains("_1(1)"), "{text}");
+}

@@ -9,7 +9,8 @@ use crate::{Control, Error, Request};
 use preempt_check::property::Endless;
 use preempt_check::{Compatibility, Reduction};
 use preempt_core::{
-    Claim, FaultKind, NOTHING_TO_CHECK, ProcessId, Step, System, Trace, Verdict, grouped, replay,
+    Claim, Describe, FaultKind, NOTHING_TO_CHECK, ProcessId, Step, System, Trace, Verdict, grouped,
+    replay,
 };
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
@@ -78,6 +79,12 @@ impl Checker<'_> {
             notes.extend(truncations_along(&interpreter, &violation.trace.raw));
             self.print_as_observed(&mut violation.trace);
         }
+        self.observe(property, &mut claim);
+        let system: &dyn System = native.as_ref().map_or(&interpreter, |native| native);
+        notes.extend(self.vacuity(property, &interpreter, system, &claim));
+        if matches!(claim.verdict, Verdict::Holds | Verdict::HoldsWithinBound(_)) {
+            claim.statistics.statements = statements(&interpreter);
+        }
         if property == Property::Safety && claim.verdict == Verdict::Holds {
             self.warn_of_nothing(&interpreter, &mut claim);
         }
@@ -119,14 +126,17 @@ impl Checker<'_> {
         let how = (promises, false);
         let interpreter = interpreter(self.model, self.settings, beside, how, self.control)?;
         let along = Along::new(&interpreter, steps, cycle_start);
-        if property == Property::Safety {
-            return self.job(&interpreter, None).check(Engine::Any(&along), property);
-        }
-        // The cycle of the trace may be inside a sequence.
-        let never = || false;
-        let along = &with_endless(&along, &interpreter, &never);
-        let endless = Some(Sequences { searched: along, reference: along });
-        self.job(&interpreter, endless).check(Engine::Any(along), property)
+        let mut claim = if property == Property::Safety {
+            self.job(&interpreter, None).check(Engine::Any(&along), property)?
+        } else {
+            // The cycle of the trace may be inside a sequence.
+            let never = || false;
+            let along = &with_endless(&along, &interpreter, &never);
+            let endless = Some(Sequences { searched: along, reference: along });
+            self.job(&interpreter, endless).check(Engine::Any(along), property)?
+        };
+        self.observe(property, &mut claim);
+        Ok(claim)
     }
 
     /// The counterexample of a claim about `property` as a trail of Spin.
@@ -187,6 +197,13 @@ impl Checker<'_> {
             );
         }
     }
+}
+
+/// How many statements each process type has.
+fn statements(interpreter: &Interpreter) -> Vec<(String, u64)> {
+    let all = interpreter.unreached(&vec![false; interpreter.transition_count()]);
+    let groups = all.chunk_by(|a, b| a.process == b.process);
+    groups.map(|group| (group[0].process.clone(), group.len() as u64)).collect()
 }
 
 /// The system, with a step for every indivisible sequence that goes on for ever.

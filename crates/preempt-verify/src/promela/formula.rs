@@ -53,7 +53,10 @@ pub(super) fn numbered(model: &Model, program: &Program, index: usize) -> (Formu
 }
 
 /// Where the state expressions of a formula stand, from left to right.
-fn collect_spans(formula: &model::Formula, spans: &mut Vec<preempt_promela::syntax::span::Span>) {
+pub(super) fn collect_spans(
+    formula: &model::Formula,
+    spans: &mut Vec<preempt_promela::syntax::span::Span>,
+) {
     use model::Formula as F;
     match formula {
         F::Prop(expression) => spans.push(expression.span),

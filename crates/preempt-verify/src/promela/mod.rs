@@ -7,9 +7,11 @@ mod check;
 mod claim;
 mod formula;
 mod literals;
+mod observe;
 mod questions;
 mod selection;
 mod truncations;
+mod vacuity;
 
 pub use check::{Checked, Checker};
 pub use formula::{Violating, violating};

@@ -1,30 +1,17 @@
 //! Coroutines and the pool of their stacks.
 //!
 //! A stack costs tens of microseconds to map and nanoseconds to use again, so stacks are kept for
-//! the life of an exploration. A coroutine that is not finished when its execution ends (after a
+//! the life of an exploration and left to the next one (`stacks`). A coroutine that is not finished when its execution ends (after a
 //! deadlock, or a failure that ends the exploration) is abandoned: unwinding it would run code that
 //! no real execution runs. Its stack is used again, and what it owned leaks.
 //!
 //! Every coroutine has a panic count of its own, see `unwinding`.
 
-use super::{Runtime, end_of_thread, unwinding};
+use super::overflow::{self, Left};
+use super::{stacks, unwinding};
 use corosensei::stack::{DefaultStack, Stack};
-use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use preempt_explore::ThreadId;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// What a thread of the program under test executes.
-pub(crate) type Body = Box<dyn FnOnce()>;
-
-/// Why a coroutine was left without unwinding.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Left {
-    /// It ran out of stack.
-    Overflow,
-    /// It was blocked by something that is not under control.
-    Blocked,
-}
 
 type Inner = Coroutine<u64, (), Result<(), Left>, DefaultStack>;
 
@@ -51,24 +38,24 @@ impl Fibers {
 
     /// Prepares a thread with at least `size` bytes of stack; it does not run yet. Returns the
     /// lowest and highest address of its stack.
-    pub(crate) fn start(&mut self, thread: ThreadId, size: usize, body: Body) -> (usize, usize) {
+    pub(super) fn start(
+        &mut self,
+        thread: ThreadId,
+        size: usize,
+        body: impl FnOnce(&Yielder<u64, ()>) + 'static,
+    ) -> (usize, usize) {
         let size = size.max(self.size);
-        let large = |stack: &DefaultStack| stack.base().get() - stack.limit().get() >= size;
+        let large = |stack: &DefaultStack| stacks::size_of(stack) >= size;
         // The last one is warm; others are looked at only where sizes differ.
         let pooled = self.pool.iter().rposition(large).map(|index| self.pool.swap_remove(index));
         let stack = pooled.unwrap_or_else(|| {
-            DefaultStack::new(size).unwrap_or_else(|error| {
+            stacks::take(size).unwrap_or_else(|error| {
                 panic!("preempt: cannot map a stack of {size} bytes: {error}")
             })
         });
         let bounds = (stack.limit().get(), stack.base().get());
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<u64, ()>, _| {
-            if let Some(runtime) = super::current() {
-                runtime.fibers.list[thread.index()].yielder = Some(yielder);
-                runtime.go_on();
-            }
-            let result = catch_unwind(AssertUnwindSafe(body));
-            end_of_thread(result.map_err(forget_payload));
+            body(yielder);
             Ok(())
         });
         if self.list.len() <= thread.index() {
@@ -91,6 +78,11 @@ impl Fibers {
         fiber.panics = panics;
     }
 
+    /// Where a thread that has begun to run can be suspended.
+    pub(super) fn set_yielder(&mut self, thread: ThreadId, yielder: &Yielder<u64, ()>) {
+        self.list[thread.index()].yielder = Some(yielder);
+    }
+
     fn yielder(&self, thread: ThreadId) -> Option<*const Yielder<u64, ()>> {
         self.list.get(thread.index())?.yielder
     }
@@ -111,25 +103,31 @@ impl Fibers {
     }
 }
 
+impl Drop for Fibers {
+    fn drop(&mut self) {
+        stacks::leave(&mut self.pool);
+    }
+}
+
 /// Runs a thread until it suspends or ends.
 ///
 /// # Safety
-/// `runtime` is valid and not borrowed.
+/// `fibers` is valid and not borrowed.
 pub(super) unsafe fn resume(
-    runtime: *mut Runtime,
+    fibers: *mut Fibers,
     thread: ThreadId,
     result: u64,
 ) -> Result<(), Left> {
-    // SAFETY: each borrow of the runtime ends before the coroutine runs or begins after.
-    let taken = unsafe { (*runtime).fibers.take(thread) };
+    // SAFETY: each borrow ends before the coroutine runs or begins after.
+    let taken = unsafe { (*fibers).take(thread) };
     let Some((mut coroutine, panics)) = taken else { return Ok(()) };
-    let watched = super::overflow::watch(&coroutine);
+    let watched = overflow::watch(coroutine.trap_handler());
     let outside = unwinding::exchange(panics);
     let outcome = coroutine.resume(result);
     let panics = unwinding::exchange(outside);
-    super::overflow::unwatch(watched);
+    overflow::unwatch(watched);
     // SAFETY: as above.
-    unsafe { (*runtime).fibers.put(thread, coroutine, panics) };
+    unsafe { (*fibers).put(thread, coroutine, panics) };
     match outcome {
         CoroutineResult::Return(Err(left)) => Err(left),
         _ => Ok(()),
@@ -139,10 +137,10 @@ pub(super) unsafe fn resume(
 /// Suspends the running thread; returns when it is resumed.
 ///
 /// # Safety
-/// `runtime` is valid and not borrowed, and `thread` is the thread that is running.
-pub(super) unsafe fn suspend(runtime: *mut Runtime, thread: ThreadId) -> u64 {
+/// `fibers` is valid and not borrowed, and `thread` is the thread that is running.
+pub(super) unsafe fn suspend(fibers: *mut Fibers, thread: ThreadId) -> u64 {
     // SAFETY: the borrow ends with this expression, before the switch.
-    match unsafe { (*runtime).fibers.yielder(thread) } {
+    match unsafe { (*fibers).yielder(thread) } {
         Some(yielder) => {
             // SAFETY: the yielder lives on the stack of the coroutine that is running now.
             unsafe { (*yielder).suspend(()) }
@@ -150,21 +148,3 @@ pub(super) unsafe fn suspend(runtime: *mut Runtime, thread: ThreadId) -> u64 {
         None => 0,
     }
 }
-
-/// A panic payload may itself panic when dropped.
-fn forget_payload(payload: Box<dyn std::any::Any + Send>) {
-    if payload.is::<&'static str>() || payload.is::<String>() {
-        return;
-    }
-    std::mem::forget(payload);
-}
-
-/// Handle for turning a stack overflow into a return from the coroutine.
-pub(super) type Trap = CoroutineTrapHandler<Result<(), Left>>;
-
-/// The trap handle of a coroutine and the range of its guard page and stack.
-pub(super) fn trap_of(coroutine: &Inner) -> Trap {
-    coroutine.trap_handler()
-}
-
-pub(super) type Watched = Inner;

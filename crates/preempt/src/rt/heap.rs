@@ -52,7 +52,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
         // SAFETY: as the caller's; the heap is alive while it is in `HEAP`, and no borrow of it is
         // alive while the choice is made, when other threads run.
         unsafe {
-            if (*heap).may_reuse(layout) && crate::choose(2) == 1 {
+            if (*heap).may_reuse(layout).is_some_and(|reuses| reuses()) {
                 if let Some(block) = paused(heap, |heap| heap.reuse(layout)) {
                     return block;
                 }
@@ -152,13 +152,13 @@ struct Freed {
 }
 
 /// Canonical addresses of stacks, as many for each thread, then of blocks. No program is loaded there.
-const STACKS: usize = 0x0100_0000_0000;
+pub(super) const STACKS: usize = 0x0100_0000_0000;
 const STACK: usize = 1 << 32;
 const THREADS: usize = 256;
 const BLOCKS: usize = STACKS + THREADS * STACK;
 /// As many blocks of 16 bytes, so that two of them hardly ever get the same address.
 const SPACE: usize = 1 << 45;
-const END: usize = BLOCKS + SPACE;
+pub(super) const END: usize = BLOCKS + SPACE;
 /// Freed memory that is kept until the end of an execution, at most.
 const MOST_FREED: usize = 1 << 28;
 
@@ -166,9 +166,9 @@ const MOST_FREED: usize = 1 << 28;
 #[derive(Default)]
 pub(crate) struct Heap {
     /// Whether allocations are followed.
-    enabled: bool,
-    /// Whether freed blocks may be used again.
-    pub(crate) reuses: bool,
+    pub(super) enabled: bool,
+    /// Decides whether a freed block is used again; `None` if none ever is.
+    pub(crate) reuses: Option<fn() -> bool>,
     /// The thread that runs, and its history.
     current: u32,
     history: u64,
@@ -250,12 +250,13 @@ impl Heap {
         let mut hasher = rustc_hash::FxHasher::default();
         (self.history, layout, *count).hash(&mut hasher);
         *count += 1;
-        place(hasher.finish() as usize, layout.size(), layout.align())
+        canonical_address(hasher.finish() as usize, layout.size(), layout.align())
     }
 
-    /// Whether this thread has freed a block of this layout.
-    fn may_reuse(&self, layout: Layout) -> bool {
-        self.reuses && self.freed.iter().any(|f| f.owner == self.current && f.layout == layout)
+    /// Who decides about it, if this thread has freed a block of this layout.
+    fn may_reuse(&self, layout: Layout) -> Option<fn() -> bool> {
+        let mine = |f: &Freed| f.owner == self.current && f.layout == layout;
+        self.reuses.filter(|_| self.freed.iter().any(mine))
     }
 
     /// The block of this layout that this thread freed last.
@@ -293,7 +294,8 @@ impl Heap {
                 || self.by_canonical.range(block.canonical..=block.canonical + block.size).count()
                     > 0
             {
-                block.canonical = place(block.canonical.wrapping_mul(31), block.size, 1);
+                block.canonical =
+                    canonical_address(block.canonical.wrapping_mul(31), block.size, 1);
             }
             self.by_start.insert(block.start, (block.size, block.canonical));
             self.by_canonical.insert(block.canonical, (block.size, block.start));
@@ -302,7 +304,7 @@ impl Heap {
     }
 
     /// The canonical address for a real one; a number that is no address stays as it is.
-    fn canonical(&mut self, address: usize) -> usize {
+    pub(super) fn canonical(&mut self, address: usize) -> usize {
         self.index();
         if let Some(canonical) = translate(&self.by_start, address) {
             return canonical;
@@ -317,7 +319,7 @@ impl Heap {
     }
 
     /// The real address for a canonical one.
-    fn real(&mut self, canonical: usize) -> usize {
+    pub(super) fn real(&mut self, canonical: usize) -> usize {
         self.index();
         if let Some(address) = translate(&self.by_canonical, canonical) {
             return address;
@@ -332,7 +334,7 @@ impl Heap {
 }
 
 /// A canonical address for a block; its end is not the beginning of another.
-fn place(hash: usize, size: usize, align: usize) -> usize {
+fn canonical_address(hash: usize, size: usize, align: usize) -> usize {
     let unit = (size + 1).max(align).max(16).next_power_of_two();
     // The upper bits of the hash are the better ones.
     BLOCKS + ((hash >> 8) % (SPACE / unit)) * unit
@@ -343,46 +345,12 @@ fn translate(map: &BTreeMap<usize, (usize, usize)>, address: usize) -> Option<us
     (address - start <= size).then(|| other + (address - start))
 }
 
-/// What an atomic keeps for this value: the canonical address if it is one.
-#[inline]
-pub(crate) fn inward(runtime: &mut super::Runtime, value: u64) -> u64 {
-    if looks_like_an_address(value) { follow(runtime, value) } else { value }
-}
-
-/// What the test sees of a value kept in an atomic.
-#[inline]
-pub(crate) fn outward(runtime: &mut super::Runtime, value: u64) -> u64 {
-    if !(STACKS..END).contains(&(value as usize)) {
-        return value;
-    }
-    let _paused = Paused::new();
-    if runtime.heap().enabled { runtime.heap().real(value as usize) as u64 } else { value }
-}
-
-/// Numbers below or above are never addresses of blocks or stacks.
-fn looks_like_an_address(value: u64) -> bool {
-    (LOWEST.load(Ordering::Relaxed)..1 << 48).contains(&value)
-}
-
 /// Where the heap begins, at most: far up, unless the program was linked to lie at the bottom.
-static LOWEST: AtomicU64 = AtomicU64::new(1 << 32);
+pub(super) static LOWEST: AtomicU64 = AtomicU64::new(1 << 32);
 
 /// A block that the allocator has returned, before any test runs.
 fn note_lowest(address: usize) {
     const MARGIN: u64 = 1 << 24;
     let lowest = (address as u64).saturating_sub(MARGIN).max(1 << 20);
     LOWEST.fetch_min(lowest, Ordering::Relaxed);
-}
-
-#[cold]
-fn follow(runtime: &mut super::Runtime, value: u64) -> u64 {
-    let _paused = Paused::new();
-    if runtime.heap().enabled {
-        return runtime.heap().canonical(value as usize) as u64;
-    }
-    if Heap::is_installed() && !runtime.registry.knowledge.addresses {
-        runtime.registry.knowledge.addresses = true;
-        runtime.stop(preempt_explore::Ending::Restart);
-    }
-    value
 }

@@ -10,8 +10,20 @@
 //! under control can wake it, is called back by a signal of our own. Only where the register layout is
 //! known (Linux on x86-64 and AArch64); elsewhere an overflow ends the process as usual.
 
-use super::fiber::{Left, Trap, Watched, trap_of};
+use corosensei::trap::CoroutineTrapHandler;
 use std::cell::Cell;
+
+/// Why a coroutine was left without unwinding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    /// It ran out of stack.
+    Overflow,
+    /// It was blocked by something that is not under control.
+    Blocked,
+}
+
+/// Handle for turning a stack overflow into a return from the coroutine.
+pub(super) type Trap = CoroutineTrapHandler<Result<(), Left>>;
 
 thread_local! {
     static RUNNING: Cell<Option<Trap>> = const { Cell::new(None) };
@@ -24,8 +36,8 @@ pub(super) fn announce_abort() {
 }
 
 /// Declares which coroutine runs from now on; returns the one before.
-pub(super) fn watch(coroutine: &Watched) -> Option<Trap> {
-    RUNNING.replace(Some(trap_of(coroutine)))
+pub(super) fn watch(trap: Trap) -> Option<Trap> {
+    RUNNING.replace(Some(trap))
 }
 
 /// Undoes [`watch`].
@@ -35,7 +47,7 @@ pub(super) fn unwatch(before: Option<Trap>) {
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod signal {
-    use super::{ABORTING, Left, RUNNING, Trap};
+    use crate::rt::overflow::{ABORTING, Left, RUNNING, Trap};
     use std::sync::{Once, OnceLock};
 
     static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();

@@ -9,18 +9,10 @@
 
 use super::heap::Paused;
 use super::overflow::announce_abort;
-use super::{Runtime, current};
+use super::runtime::{Runtime, current};
+use super::trouble::PanicNote;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
-
-/// Message and place of a panic.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PanicNote {
-    pub(crate) message: String,
-    pub(crate) file: String,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-}
 
 /// Installs the hook, once per process.
 pub(super) fn install_hook() {

@@ -16,23 +16,23 @@
 /// the counter is not known.
 #[inline]
 pub(super) fn exchange(count: usize) -> usize {
-    place::here().map_or(0, |counter| counter.replace(count))
+    counter::here().map_or(0, |counter| counter.replace(count))
 }
 
 /// Whether the count of this operating system thread can be exchanged.
 pub(super) fn is_exchangeable() -> bool {
-    place::here().is_some()
+    counter::here().is_some()
 }
 
 #[cfg(target_os = "linux")]
-mod place {
+mod counter {
     use std::cell::Cell;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     use std::sync::OnceLock;
 
     /// Position of the counter: which module's thread-local memory, and which word of it.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-    struct Place {
+    struct Position {
         module: usize,
         word: usize,
     }
@@ -55,13 +55,13 @@ mod place {
 
     #[cold]
     fn find() -> *const Cell<usize> {
-        static PLACE: OnceLock<Option<Place>> = OnceLock::new();
+        static POSITION: OnceLock<Option<Position>> = OnceLock::new();
         let search = || std::thread::spawn(experiment).join().ok().flatten();
-        let counter = PLACE.get_or_init(search).map_or(std::ptr::null(), |place| {
-            let memory = modules().get(place.module).copied();
+        let counter = POSITION.get_or_init(search).map_or(std::ptr::null(), |position| {
+            let memory = modules().get(position.module).copied();
             memory
-                .filter(|(_, words)| place.word < *words)
-                .map_or(std::ptr::null(), |(start, _)| start.wrapping_add(place.word))
+                .filter(|(_, words)| position.word < *words)
+                .map_or(std::ptr::null(), |(start, _)| start.wrapping_add(position.word))
         });
         COUNTER.set(Some(counter.cast()));
         counter.cast()
@@ -100,14 +100,14 @@ mod place {
     }
 
     /// The words of thread-local memory that hold `count`.
-    fn holding(count: usize) -> Vec<Place> {
+    fn holding(count: usize) -> Vec<Position> {
         let mut found = Vec::new();
         for (module, (start, words)) in modules().into_iter().enumerate() {
             for word in 0..words {
                 // SAFETY: within the thread-local memory of this thread, and aligned. Volatile,
                 // because the compiler does not know of it.
                 if unsafe { start.add(word).read_volatile() } == count {
-                    found.push(Place { module, word });
+                    found.push(Position { module, word });
                 }
             }
         }
@@ -132,7 +132,7 @@ mod place {
     }
 
     /// The one word that behaves as the counter must.
-    fn experiment() -> Option<Place> {
+    fn experiment() -> Option<Position> {
         let mut candidates = holding(0);
         for _ in 0..2 {
             let (one, two) = while_panicking(|| {
@@ -141,18 +141,19 @@ mod place {
             })?;
             let two = two?;
             let zero = holding(0);
-            candidates
-                .retain(|place| one.contains(place) && two.contains(place) && zero.contains(place));
+            candidates.retain(|position| {
+                one.contains(position) && two.contains(position) && zero.contains(position)
+            });
         }
         match candidates[..] {
-            [place] => Some(place),
+            [position] => Some(position),
             _ => None,
         }
     }
 
     #[cfg(test)]
     mod tests {
-        use super::*;
+        use crate::rt::unwinding::counter::*;
 
         #[test]
         fn the_counter_is_found_and_is_what_std_looks_at() {
@@ -171,7 +172,7 @@ mod place {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod place {
+mod counter {
     /// Not known here.
     pub(super) fn here() -> Option<&'static std::cell::Cell<usize>> {
         None

@@ -194,7 +194,7 @@ impl<T> SyncSender<T> {
     fn await_taken(&self, shared: &Shared<T>) -> Result<(), SendError<T>> {
         let Some(runtime) = rt::current() else { return Ok(()) };
         let object = shared.slot.object(runtime, || 0);
-        let ticket = runtime.run().world.messages(object);
+        let ticket = runtime.run().state.messages(object);
         let disconnected = shared.operate(Action::AwaitTaken, ticket, 0) == Some(1);
         match disconnected.then(|| shared.pop()).flatten() {
             Some(value) => Err(SendError(value)),

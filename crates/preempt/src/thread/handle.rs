@@ -218,7 +218,7 @@ impl Handle {
     fn controlled(id: preempt_explore::ThreadId) -> Self {
         let (token, name) = match rt::current() {
             Some(runtime) => {
-                (runtime.run().world.thread(id).token, runtime.names.get(&id).cloned())
+                (runtime.run().state.thread(id).token, runtime.names.get(&id).cloned())
             }
             None => (ObjectId::NONE, None),
         };

@@ -1,8 +1,7 @@
 //! Searches that look at a part of the executions, and never conclude *holds* from it.
 //!
 //! 1. `random_walk.rs`: one random execution after the other ([MQ07] §4 compares with it).
-//! 2. `random_restarts.rs`: random executions that branch off from each other. `sampler.rs`: what both are, and how to
-//!    add another one.
+//! 2. `random_restarts.rs`: random executions that branch off from each other. Both are a [`Sampler`].
 //! 3. `depth_bounded.rs`: depth-first, a little deeper in every round (the same section).
 //! 4. `swarm.rs`: many different bounded searches side by side, each with a small lossy store ([HF] §6).
 //!
@@ -12,10 +11,9 @@
 pub(crate) mod depth_bounded;
 mod random_restarts;
 pub(crate) mod random_walk;
-mod sampler;
 pub(crate) mod swarm;
 
-pub use sampler::Sampler;
+use crate::options::Sampler;
 
 /// The searches that draw executions from a seed.
 pub const SAMPLERS: &[Sampler] = &[

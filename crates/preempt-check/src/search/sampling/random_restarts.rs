@@ -5,7 +5,7 @@
 //! an execution begins anew. It finds and proves nothing, as any sampling does.
 
 use super::random_walk::Random;
-use super::sampler::Sampler;
+use crate::options::Sampler;
 use crate::search::shared::statistics::Counters;
 use crate::store::Store;
 use crate::{Budget, Counterexample, Finding, Options, Progress};

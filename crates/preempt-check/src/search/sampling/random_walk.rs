@@ -6,7 +6,7 @@
 //! to run into and proves nothing; the distinct states it saw are counted, so that its coverage can be
 //! compared with that of the other searches.
 
-use super::sampler::Sampler;
+use crate::options::Sampler;
 use crate::search::shared::statistics::Counters;
 use crate::store::Store;
 use crate::{Budget, Counterexample, Finding, Options, Progress};

@@ -1,0 +1,90 @@
+//! Accesses that could race, as the strategy gets to know them.
+
+use crate::runtime::Runtime;
+use crate::shadow::{Learnt, Use};
+use crate::trouble::Trouble;
+use preempt_explore::{Ending, ObjectId};
+use std::panic::Location;
+
+/// Numbers of cells are kept apart from those of objects.
+const CELLS: u32 = 1 << 31;
+
+/// Records an access for the strategy if it could race.
+pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use, pc: usize) {
+    let me = runtime.current();
+    match runtime.shadow.access(address, size, me.0, how) {
+        Learnt::Nothing => return,
+        Learnt::New => {
+            runtime.learnt = true;
+            return;
+        }
+        Learnt::Record => {}
+    }
+    let run = runtime.run();
+    if !run.rules.clocks {
+        run.rules.clocks = true;
+        runtime.learnt = true;
+        return;
+    }
+    let keep = runtime.call_sites.is_some() || !runtime.options.races;
+    let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
+    let touched = &mut runtime.touched;
+    let mut touch = |cell: u32, write: bool| {
+        let cell = ObjectId(CELLS + cell);
+        if keep {
+            touched.push((cell, me, write, pc));
+        }
+        if atomic {
+            // It was made by the operation that has just been executed: whoever acquires what that
+            // has released comes after it.
+            run.touch_end(cell, write, Location::caller());
+        } else {
+            run.touch(cell, write, Location::caller());
+        }
+    };
+    // Atomic accesses do not race with each other: to plain ones they all look like reads.
+    runtime.shadow.cells(address, size, how == Use::Write, |cell| touch(cell.0, how == Use::Write));
+    match how {
+        Use::Read => {
+            for cell in runtime.shadow.writer_cells(address, size, None) {
+                touch(cell.0, false);
+            }
+        }
+        Use::AtomicWrite => {
+            for cell in runtime.shadow.writer_cells(address, size, Some(me.0)) {
+                touch(cell.0, true);
+            }
+        }
+        Use::Write | Use::AtomicRead => {}
+    }
+    if let Some(Ending::Race(race)) = &run.ending {
+        found(runtime, race.cell, race.earlier.thread, race.earlier.write, pc);
+    }
+}
+
+/// A race: the end of the execution, or two more scheduling points.
+fn found(
+    runtime: &mut Runtime,
+    cell: ObjectId,
+    thread: preempt_explore::ThreadId,
+    write: bool,
+    pc: usize,
+) {
+    if runtime.options.races {
+        runtime.end();
+    }
+    let known = runtime.shadow.racy_places();
+    runtime.shadow.add_racy(pc);
+    // The thread may have touched the cell at several places, the last of which need not race.
+    let Runtime { touched, shadow, .. } = runtime;
+    for &(.., earlier) in touched.iter().filter(|&&(c, t, w, _)| (c, t, w) == (cell, thread, write))
+    {
+        shadow.add_racy(earlier);
+    }
+    if shadow.racy_places() == known {
+        let message = "a data race between accesses that are scheduling points already, which is a \
+                       mistake of preempt's: please report it";
+        runtime.stop(Trouble::unsupported(pc, message));
+    }
+    runtime.restart();
+}

@@ -1,0 +1,172 @@
+//! Everything about the execution in progress, and what is known from earlier ones.
+
+use crate::arena::Arena;
+use crate::backend::Backend;
+use crate::board::WorkerStart;
+use crate::entry::{PROGRAM, SEARCH, select};
+use crate::objects::Objects;
+use crate::options::Options;
+use crate::shadow::Shadow;
+use crate::stop_flag::stop_flag;
+use crate::task::{CallSite, MOST, Task};
+use crate::trouble::Trouble;
+use preempt_explore::{Driver, ObjectId, Order, Run, ThreadId};
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Everything about the execution in progress and what is known from earlier ones.
+pub(crate) struct Runtime {
+    pub(crate) options: Options,
+    /// Set when the search is asked to end with what it has.
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) run: *mut Run,
+    pub(crate) driver: *mut dyn Driver,
+    pub(crate) backend: Backend,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) objects: Objects,
+    pub(crate) shadow: Shadow,
+    pub(crate) arena: Arena,
+    /// What went wrong in this execution.
+    pub(crate) trouble: Option<Trouble>,
+    /// Something was learnt that changes what is recorded: explore again.
+    pub(crate) learnt: bool,
+    /// The same, from a worker: the next execution ends so.
+    pub(crate) learnt_elsewhere: bool,
+    /// What the next worker begins with.
+    pub(crate) worker_start: Option<WorkerStart>,
+    /// Why executions are not repeated in the process, if they could be.
+    pub(crate) forked_because: Option<String>,
+    /// Whether the execution came to an end that we know of.
+    pub(crate) ended: bool,
+    /// Whether only the main thread has run so far.
+    pub(crate) single_threaded: bool,
+    /// Places of the steps, if they are kept.
+    pub(crate) call_sites: Option<Vec<CallSite>>,
+    /// Memory orders that accesses at these places are to have instead of their own.
+    pub(crate) stronger: Vec<(usize, Order)>,
+    /// Plain accesses that were recorded, with their places, if these are kept.
+    pub(crate) touched: Vec<(ObjectId, ThreadId, bool, usize)>,
+    /// Grows with every operation.
+    pub(crate) pulse: u64,
+    /// What the program was told to exit with.
+    pub(crate) exit_code: i32,
+    /// Functions to call when the program ends, latest last.
+    pub(crate) at_exit: Vec<AtExit>,
+    /// How many of them were there before `main`.
+    pub(crate) at_exit_before: usize,
+    /// Lines worth knowing.
+    pub(crate) notes: Vec<String>,
+    /// Saved contexts of the two that are no threads of the program.
+    pub(crate) launcher: usize,
+    pub(crate) explorer: usize,
+}
+
+/// A function registered by `atexit` or for a static object of C++.
+#[derive(Clone, Copy)]
+pub(crate) struct AtExit {
+    pub(crate) function: usize,
+    pub(crate) argument: usize,
+}
+
+static mut RUNTIME: *mut Runtime = null_mut();
+
+/// The only runtime of this process. Nobody keeps the reference while another thread runs.
+#[inline(always)]
+pub(crate) fn runtime() -> &'static mut Runtime {
+    // SAFETY: set by `install` before the program's code runs under control; one thread at a time.
+    unsafe { &mut *RUNTIME }
+}
+
+/// Whether this process was started by `preempt run`.
+pub(crate) fn is_installed() -> bool {
+    // SAFETY: written once, before there are threads.
+    unsafe { !RUNTIME.is_null() }
+}
+
+struct Nobody;
+
+impl Driver for Nobody {
+    fn choose(&mut self, _: &Run, _: &[preempt_explore::Move]) -> Option<preempt_explore::Move> {
+        None
+    }
+}
+
+impl Runtime {
+    /// Makes the runtime of this process.
+    pub(crate) fn install(options: Options) {
+        let backend = options.backend.unwrap_or(Backend::Restart);
+        let runtime = Runtime {
+            options,
+            stop: stop_flag(),
+            run: null_mut(),
+            driver: null_mut::<Nobody>(),
+            backend,
+            // Real threads wait for words in it, so it must never move.
+            tasks: Vec::with_capacity(MOST),
+            objects: Objects::default(),
+            shadow: Shadow::default(),
+            arena: Arena::new(),
+            trouble: None,
+            learnt: false,
+            learnt_elsewhere: false,
+            worker_start: None,
+            forked_because: None,
+            ended: false,
+            single_threaded: true,
+            call_sites: None,
+            stronger: Vec::new(),
+            touched: Vec::new(),
+            pulse: 0,
+            exit_code: 0,
+            at_exit: Vec::new(),
+            at_exit_before: 0,
+            notes: Vec::new(),
+            launcher: 0,
+            explorer: 0,
+        };
+        // SAFETY: before there are threads.
+        unsafe { RUNTIME = Box::into_raw(Box::new(runtime)) };
+    }
+
+    /// The execution in progress.
+    pub(crate) fn run(&self) -> &'static mut Run {
+        // SAFETY: `execute` holds it exclusively for the whole execution; one thread at a time, and
+        // no caller keeps the reference across a switch.
+        unsafe { &mut *self.run }
+    }
+
+    /// The thread that runs.
+    pub(crate) fn current(&self) -> ThreadId {
+        // SAFETY: as above.
+        unsafe { (*self.run).current }
+    }
+
+    /// The running thread's task.
+    pub(crate) fn me(&mut self) -> &mut Task {
+        let me = self.current();
+        &mut self.tasks[me.index()]
+    }
+
+    /// Notes a line for the report, once.
+    pub(crate) fn note(&mut self, line: &str) {
+        if !self.notes.iter().any(|known| known == line) {
+            self.notes.push(line.into());
+        }
+    }
+
+    /// The memory orders of an access, also of a comparison that fails, as they are to be executed.
+    pub(crate) fn strengthened(&self, pc: usize, orders: (Order, Order)) -> (Order, Order) {
+        let at = self.stronger.iter().find(|(call_site, _)| *call_site == pc);
+        at.map_or(orders, |&(_, order)| (order, order))
+    }
+}
+
+/// Does something on behalf of the program, as code of the search.
+#[inline(always)]
+pub(crate) fn inside<R>(body: impl FnOnce(&'static mut Runtime) -> R) -> R {
+    select(SEARCH);
+    let result = body(runtime());
+    select(PROGRAM);
+    result
+}

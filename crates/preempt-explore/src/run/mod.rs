@@ -1,0 +1,468 @@
+//! One real execution of the program under test, as the runtime reports it.
+//!
+//! The runtime calls [`Run::create`], [`Run::spawn`] and [`Run::touch`] while a thread runs, and
+//! [`Run::reach`] when it stands before a visible operation (or has ended). Then
+//! [`Run::schedule`] asks the strategy who goes next, executes that operation on the state and
+//! tells the runtime which thread to resume with which result.
+
+mod epilogue;
+mod stopped;
+
+use crate::race::{Access, Race};
+use crate::{
+    Action, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules, Site,
+    Source, Status, Thread, ThreadId,
+};
+use stopped::Epilogue;
+
+/// Decides who moves, and learns what threads do.
+pub trait Driver {
+    /// Picks one of the moves; the list is never empty. `None` abandons the execution.
+    fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move>;
+
+    /// A thread whose history is `history` did `effects` and then reached `next`.
+    fn segment(
+        &mut self,
+        thread: ThreadId,
+        history: u64,
+        effects: &[Effect],
+        next: Next,
+    ) -> Result<(), Mismatch> {
+        let _ = (thread, history, effects, next);
+        Ok(())
+    }
+
+    /// The outcome of a comparison of pointers whose history afterwards would be `history`.
+    fn compared(&mut self, history: u64, equal: bool) {
+        let _ = (history, equal);
+    }
+}
+
+/// A program under test: something that can be executed again and again under control.
+pub trait Program {
+    /// Executes the program once, from its beginning; `run` was reset. Every visible operation
+    /// goes through `run`, every decision comes from `driver`.
+    fn execute(&mut self, run: &mut Run, driver: &mut dyn Driver);
+}
+
+/// The test itself behaved differently although everything it could see was the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What the thread did in an earlier execution, and where.
+    pub expected: String,
+    /// What it does now, and where.
+    pub found: String,
+}
+
+impl Mismatch {
+    /// A thread was expected to be able to move and is not.
+    pub(crate) fn cannot_move(run: &Run, step: Move) -> Self {
+        let known = run.state.threads.get(step.thread.index());
+        let found = match known.filter(|thread| thread.status == Status::Ready) {
+            Some(Thread { operation, .. }) => {
+                format!("it stands before {} at {}", operation.action.name(), operation.site)
+            }
+            None => "there is no such thread now".into(),
+        };
+        Mismatch { expected: format!("thread {} can move", run.ordinal(step.thread)), found }
+    }
+}
+
+/// How an execution ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every thread ended.
+    Complete,
+    /// No thread can move.
+    Deadlock,
+    /// No thread can move, and some wait in a loop that yields.
+    Livelock,
+    /// A thread panicked.
+    Panic,
+    /// Two accesses to a plain cell race.
+    Race(Race),
+    /// Too many steps.
+    StepLimit,
+    /// The strategy had enough.
+    Abandoned,
+    /// The test is not deterministic.
+    Nondeterminism(Mismatch),
+    /// The rules changed; the exploration must begin again.
+    Restart,
+    /// The runtime found something itself, such as a leak, and keeps the details.
+    Reported,
+}
+
+/// One step of a real execution, for reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// Who and which alternative.
+    pub step: Move,
+    /// What.
+    pub operation: Operation,
+    /// What the thread saw.
+    pub result: u64,
+    /// The value of the object before.
+    pub before: u64,
+    /// The value of the object afterwards.
+    pub after: u64,
+    /// Whether the last thread could have gone on.
+    pub preemption: bool,
+    /// Which write an access read, if all writes are kept.
+    pub source: Option<Source>,
+}
+
+/// One real execution.
+pub struct Run {
+    /// The state.
+    pub state: ExecutionState,
+    /// The decisions so far.
+    pub path: Vec<Move>,
+    /// How it ended, once it has.
+    pub ending: Option<Ending>,
+    /// Preemptions so far.
+    pub preemptions: u32,
+    /// Stale choices so far.
+    pub stale: u32,
+    /// The thread that moved last.
+    pub last: ThreadId,
+    /// The thread that runs now.
+    pub current: ThreadId,
+    /// Threads in the order in which they were spawned.
+    pub order: Vec<ThreadId>,
+    /// Steps, if they are recorded.
+    pub events: Option<Vec<Event>>,
+    /// Accesses to plain cells, with the number of steps before each, if steps are recorded.
+    pub accesses: Vec<(usize, ObjectId, Access)>,
+    /// The rules in force; a runtime may extend them and ask for a restart.
+    pub rules: Rules,
+    /// Memory orders that accesses at these places are to have instead of their own.
+    pub stronger: Vec<(Site, Order)>,
+    /// Longest execution allowed, in steps.
+    pub step_limit: usize,
+    /// Whether the exploration goes on after a failure.
+    pub keep_going: bool,
+    /// Steps until something changed for the last time; the rest only polls.
+    last_change: usize,
+    pub(crate) epilogue: Option<Box<Epilogue>>,
+    /// Atomics that were accessed without order.
+    pub(crate) raced: Vec<ObjectId>,
+    /// The execution was stopped to try out a loop, and for no other reason.
+    pub tried_loop: bool,
+    /// A loop to be tried out: its thread, and what kind of loop it is.
+    pub(crate) probe: Option<(ThreadId, u64)>,
+    pub(crate) names: Names,
+    open: Vec<OpenSegment>,
+    pub(crate) moves: Vec<Move>,
+}
+
+#[derive(Clone, Default)]
+struct OpenSegment {
+    effects: Vec<Effect>,
+    created: u32,
+    spawned: u32,
+}
+
+/// What the runtime has to do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Command {
+    /// Resume this thread and hand it this result.
+    Resume(ThreadId, u64),
+    /// The execution is over; see [`Run::ending`].
+    Stop,
+}
+
+impl Run {
+    /// An execution that uses these names.
+    pub fn new(names: Names, rules: Rules, step_limit: usize) -> Self {
+        let mut state = ExecutionState::new(rules);
+        state.loops = names.loops();
+        Run {
+            state,
+            path: Vec::new(),
+            ending: None,
+            preemptions: 0,
+            stale: 0,
+            last: ThreadId::MAIN,
+            current: ThreadId::MAIN,
+            order: Vec::new(),
+            events: None,
+            accesses: Vec::new(),
+            rules,
+            stronger: Vec::new(),
+            step_limit,
+            keep_going: false,
+            last_change: 0,
+            epilogue: None,
+            raced: Vec::new(),
+            tried_loop: false,
+            probe: None,
+            names,
+            open: Vec::new(),
+            moves: Vec::new(),
+        }
+    }
+
+    /// A state for a search that imagines executions, under these rules.
+    pub(crate) fn imagined_state(&self, rules: Rules) -> ExecutionState {
+        let mut state = ExecutionState::new(rules);
+        state.loops = self.state.loops.clone();
+        state
+    }
+
+    /// A loop that was to be tried out, by a program whose threads do not run on after the end, is
+    /// taken for one that waits.
+    pub fn finish_probe(&mut self) {
+        if let Some((_, key)) = self.probe.take() {
+            // Nobody has tried it out.
+            self.names.set_loop(key, true);
+        }
+    }
+
+    /// Back to the beginning, keeping allocations.
+    pub fn reset(&mut self) {
+        self.state.reset(self.rules);
+        self.path.clear();
+        self.last_change = 0;
+        self.ending = None;
+        self.epilogue = None;
+        self.raced.clear();
+        self.tried_loop = false;
+        self.finish_probe();
+        self.preemptions = 0;
+        self.stale = 0;
+        self.last = ThreadId::MAIN;
+        self.current = ThreadId::MAIN;
+        self.order.clear();
+        self.order.push(ThreadId::MAIN);
+        if let Some(events) = &mut self.events {
+            events.clear();
+        }
+        self.accesses.clear();
+        for open in &mut self.open {
+            open.effects.clear();
+            open.created = 0;
+            open.spawned = 0;
+        }
+        let token = self.create(0);
+        self.state.threads[0].token = token;
+    }
+
+    /// The running thread creates an object.
+    pub fn create(&mut self, value: u64) -> ObjectId {
+        let thread = self.current;
+        let open = self.open(thread);
+        let index = open.created;
+        open.created += 1;
+        let object = self.names.object(thread, index);
+        self.note(Effect::Create(object, value));
+        object
+    }
+
+    /// The running thread spawns another. The child runs next, up to its first operation.
+    pub fn spawn(&mut self) -> ThreadId {
+        let parent = self.current;
+        let open = self.open(parent);
+        let index = open.spawned;
+        open.spawned += 1;
+        let child = self.names.thread(parent, index);
+        let open = self.open(child);
+        open.created = 1;
+        let token = self.names.object(child, 0);
+        self.note(Effect::Spawn(child, token, index));
+        self.order.push(child);
+        child
+    }
+
+    /// The running thread, which has exclusive access, changes a number.
+    pub fn assign(&mut self, object: ObjectId, value: u64) {
+        if self.value_of(object) != value {
+            self.note(Effect::Assign(object, value));
+        }
+    }
+
+    /// The running thread adds a sender to a channel.
+    pub fn add_sender(&mut self, channel: ObjectId) {
+        self.note(Effect::AddSender(channel));
+    }
+
+    /// The running thread touches a plain cell.
+    pub fn touch(&mut self, cell: ObjectId, write: bool, site: Site) {
+        if self.events.is_some() {
+            let access = Access { thread: self.current, write, site };
+            self.accesses.push((self.path.len(), cell, access));
+        }
+        self.note(Effect::Access(cell, write, site));
+        self.note_race();
+    }
+
+    /// An access to a plain cell that has begun before the last operation of the running thread
+    /// ends.
+    pub fn touch_end(&mut self, cell: ObjectId, write: bool, site: Site) {
+        self.note(Effect::AccessEnd(cell, write, site));
+        self.note_race();
+    }
+
+    /// The running thread executes a fence.
+    pub fn fence(&mut self, order: Order) {
+        self.note(Effect::Fence(order));
+    }
+
+    /// The program uses this memory order for an access to an atomic or (`fence`) a fence. If weak
+    /// memory is to be explored and this is new, the exploration must begin again, with all writes
+    /// kept. Addresses that the program stores must then be the same in all executions.
+    pub fn weaken(&mut self, order: Order, fence: bool) {
+        let over = self.ending.as_ref().is_some_and(|ending| *ending != Ending::Restart);
+        if !self.rules.rc11 || self.epilogue.is_some() || over {
+            return;
+        }
+        let strong = order == Order::SequentiallyConsistent;
+        let new = match strong {
+            true => !std::mem::replace(&mut self.rules.strong, true) && self.rules.weak,
+            false => !fence && !std::mem::replace(&mut self.rules.weak, true),
+        };
+        if new {
+            self.ending = Some(Ending::Restart);
+        }
+    }
+
+    /// The operation as it is executed, with the order that its place in the source is to have.
+    fn strengthened(&self, operation: Operation) -> Operation {
+        let stronger = |(site, _): &&(Site, Order)| *site == operation.site;
+        let orders = self.stronger.iter().filter(stronger).map(|(_, order)| *order);
+        orders.fold(operation, |o, order| Operation { order, failure: order, ..o })
+    }
+
+    fn note_race(&mut self) {
+        if self.ending.is_none() {
+            let race = self.state.clocks.as_ref().and_then(|c| c.race());
+            self.ending = race.map(Ending::Race);
+        }
+    }
+
+    /// The running thread has come to the end of a segment.
+    pub fn reach(&mut self, next: Next, driver: &mut dyn Driver) {
+        let next = match next {
+            Next::Operation(operation) if !self.stronger.is_empty() => {
+                Next::Operation(self.strengthened(operation))
+            }
+            next => next,
+        };
+        let thread = self.current;
+        let history = self.state.thread(thread).history;
+        let open = self.open(thread);
+        let effects = std::mem::take(&mut open.effects);
+        // What is done after the end, or to find out that the rules must change, teaches nothing.
+        if self.epilogue.is_none() && self.ending != Some(Ending::Restart) {
+            if let Err(mismatch) = driver.segment(thread, history, &effects, next) {
+                self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
+            }
+        }
+        self.state.arrive(thread, next);
+        if self.rules.watch && self.ending.is_none() && self.state.is_unknown_loop(thread) {
+            self.probe = Some((thread, self.state.loop_of(thread)));
+            self.tried_loop = true;
+            self.ending = Some(Ending::Restart);
+        }
+        let open = self.open(thread);
+        open.effects = effects;
+        open.effects.clear();
+    }
+
+    /// Asks who goes next and executes that thread's operation.
+    pub fn schedule(&mut self, driver: &mut dyn Driver) -> Command {
+        if self.epilogue.is_some() {
+            return self.schedule_epilogue();
+        }
+        if self.ending.is_some() {
+            return Command::Stop;
+        }
+        let mut moves = std::mem::take(&mut self.moves);
+        self.state.moves(&mut moves);
+        let command = self.pick(&moves, driver);
+        self.moves = moves;
+        command
+    }
+
+    /// The position of a thread in the order of spawning, which a schedule string uses.
+    pub fn ordinal(&self, thread: ThreadId) -> usize {
+        self.order.iter().position(|&t| t == thread).unwrap_or(usize::MAX)
+    }
+
+    fn pick(&mut self, moves: &[Move], driver: &mut dyn Driver) -> Command {
+        if moves.is_empty() {
+            self.ending = Some(self.stuck());
+            if self.ending == Some(Ending::Livelock) {
+                // Rounds in which nothing changes follow by themselves.
+                self.path.truncate(self.last_change);
+                self.events.iter_mut().for_each(|events| events.truncate(self.last_change));
+            }
+            return Command::Stop;
+        }
+        if self.path.len() >= self.step_limit {
+            self.ending = Some(Ending::StepLimit);
+            return Command::Stop;
+        }
+        let Some(step) = driver.choose(self, moves) else {
+            self.ending.get_or_insert(Ending::Abandoned);
+            return Command::Stop;
+        };
+        let preemption = step.thread != self.last && self.state.keeps_running(self.last, moves);
+        self.preemptions += u32::from(preemption);
+        self.path.push(step);
+        let operation = self.state.thread(step.thread).operation;
+        let before = self.value_of(operation.object);
+        let result = self.state.apply(step);
+        self.raced.extend(self.state.take_raced());
+        if self.rules.mixed {
+            // An atomic write may race with a plain read.
+            self.note_race();
+        }
+        if operation.action == Action::ComparePointer {
+            let history = self.state.thread(step.thread).history;
+            driver.compared(history, before == operation.first);
+        }
+        let after = self.value_of(operation.object);
+        let source = self.state.source().filter(|_| operation.action.is_access());
+        self.stale += u32::from(source.is_some_and(|source| source.stale));
+        if let Some(events) = &mut self.events {
+            events.push(Event { step, operation, result, before, after, preemption, source });
+        }
+        if !self.state.is_idle(step.thread) {
+            self.last_change = self.path.len();
+        }
+        self.last = step.thread;
+        self.current = step.thread;
+        Command::Resume(step.thread, result)
+    }
+
+    fn stuck(&self) -> Ending {
+        if self.state.panicked.is_some() {
+            Ending::Panic
+        } else if self.state.is_finished() {
+            Ending::Complete
+        } else if self.state.has_spinning() {
+            Ending::Livelock
+        } else {
+            Ending::Deadlock
+        }
+    }
+
+    fn value_of(&self, object: ObjectId) -> u64 {
+        self.state.objects.get(object.index()).map_or(0, |o| o.value)
+    }
+
+    fn note(&mut self, effect: Effect) {
+        let thread = self.current;
+        debug_assert!(self.state.thread(thread).status != Status::Done || thread == ThreadId::MAIN);
+        self.state.effect(thread, effect);
+        self.open(thread).effects.push(effect);
+    }
+
+    fn open(&mut self, thread: ThreadId) -> &mut OpenSegment {
+        if self.open.len() <= thread.index() {
+            self.open.resize_with(thread.index() + 1, OpenSegment::default);
+        }
+        &mut self.open[thread.index()]
+    }
+}

@@ -1,0 +1,27 @@
+//! What is remembered of an execution that was stopped while its threads run on (`epilogue.rs`).
+
+use crate::{ExecutionState, ThreadId};
+
+/// The final state of an execution whose threads run on.
+pub(crate) struct Epilogue {
+    pub(super) state: ExecutionState,
+    pub(super) path: usize,
+    pub(super) events: usize,
+    pub(super) order: usize,
+    pub(super) preemptions: u32,
+    pub(super) last: ThreadId,
+    pub(super) steps: usize,
+    pub(super) releases: usize,
+    pub(super) probe: Option<Probe>,
+}
+
+/// A loop that is tried out: its thread runs alone.
+pub(super) struct Probe {
+    pub(super) thread: ThreadId,
+    pub(super) key: u64,
+    /// See [`ExecutionState::round_of`].
+    pub(super) round: (u64, u64),
+    pub(super) rounds: u32,
+    /// Operations since the last yield.
+    pub(super) operations: u32,
+}

@@ -1,0 +1,549 @@
+//! Executing one visible operation on a state.
+//!
+//! Invariant: everything a thread can find out from an operation enters its history, as the
+//! version of what it read (the last write, the last release, the final history of a joined
+//! thread), never as a value: two writers may write equal numbers after unequal plain data.
+//! What is absorbed is a function of the happens-before graph, so the number of histories never
+//! exceeds the number of graphs.
+
+use super::values::{Channel, ONCE_RUNNING, WAITING, WAITS, WRITER};
+use super::{ExecutionState, Object};
+use crate::mix::{mix, mix3, term};
+use crate::mutation::{self, Mutation};
+use crate::{Action, Move, ObjectId, Operation, POINTER, ThreadId};
+
+/// How an operation touches the objects, in the sense of dependence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Touch {
+    pub(crate) object: ObjectId,
+    pub(crate) write: bool,
+    /// A second object, always written.
+    pub(crate) second: ObjectId,
+    /// Uses up one of the timeouts that may fire.
+    pub(crate) timeout: bool,
+    /// Distinguishes alternatives that touch the same.
+    pub(crate) stamp: u64,
+}
+
+/// How the release side of an operation changes the version of its object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Publish {
+    Nothing,
+    /// Whoever reads from here on reads from this thread only.
+    Replace,
+    /// Whoever reads from here on reads from this thread and its predecessors.
+    Append,
+    /// A reader of a read-write lock lets go.
+    Reader,
+}
+
+/// What an operation did.
+pub(crate) struct Done {
+    pub(crate) result: u64,
+    /// Absorbed by the history.
+    observed: u64,
+    publish: Publish,
+    /// Whether others can find something else than before.
+    pub(crate) changed: bool,
+}
+
+impl ExecutionState {
+    /// The hash of the graph after `step`, without executing it.
+    pub fn graph_after(&self, step: Move) -> u128 {
+        if self.is_kept(step.thread) {
+            return self.hash ^ self.access_term(step);
+        }
+        self.hash ^ self.term_of(step.thread, self.touch(step))
+    }
+
+    /// Executes the pending operation of a thread. Returns what the thread sees.
+    pub fn apply(&mut self, step: Move) -> u64 {
+        let id = step.thread;
+        if self.is_kept(id) {
+            return self.apply_access(step);
+        }
+        let touch = self.touch(step);
+        let operation = self.threads[id.index()].operation;
+        self.record(id, touch);
+        let forced = operation.action == Action::Yield && self.is_forced(id);
+        let done = self.execute(step, &operation);
+        let thread = &mut self.threads[id.index()];
+        // The operation itself follows from the history so far; numbers follow from the version.
+        let seen = if operation.action.is_number() { 0 } else { done.result };
+        thread.history = mix3(thread.history, done.observed, seen);
+        thread.steps += 1;
+        let history = thread.history;
+        self.publish(id, &operation, &done, history);
+        if self.rules.watch {
+            self.note_operation(id, touch, &operation, &done, forced);
+        }
+        if self.urgent == Some(id) {
+            self.urgent = None;
+        }
+        if step.choice == Move::TIMEOUT && operation.second == Operation::SPURIOUS {
+            self.woken += 1;
+        } else if step.choice == Move::TIMEOUT {
+            self.fired += 1;
+        }
+        done.result
+    }
+
+    /// What follows an access to an atomic of which all writes are kept. `outdated`: what was read is
+    /// older than a change.
+    pub(crate) fn after_access(
+        &mut self,
+        id: ThreadId,
+        operation: &Operation,
+        result: u64,
+        changed: bool,
+        outdated: bool,
+    ) {
+        if self.rules.watch {
+            let (object, second) = (operation.object, ObjectId::NONE);
+            let touch = Touch { object, write: changed, second, timeout: false, stamp: 0 };
+            let done = Done { result, observed: 0, publish: Publish::Nothing, changed };
+            self.note_operation(id, touch, operation, &done, false);
+            if outdated {
+                self.has_outdated(id, object);
+            }
+        }
+        if self.urgent == Some(id) {
+            self.urgent = None;
+        }
+    }
+
+    /// The history of a thread after its pending comparison, which does not hold the outcome.
+    pub(crate) fn history_after_compare(&self, id: ThreadId) -> u64 {
+        let thread = &self.threads[id.index()];
+        let version = self.objects[thread.operation.object.index()].version;
+        mix3(thread.history, version, 0)
+    }
+
+    /// Whether two moves of different threads do not commute.
+    pub fn depend(&self, a: Move, b: Move) -> bool {
+        if a.choice == Move::TIMEOUT || b.choice == Move::TIMEOUT {
+            return true;
+        }
+        let (x, y) = (self.touch(a), self.touch(b));
+        let meets = |object: ObjectId, write: bool, t: &Touch| {
+            object != ObjectId::NONE
+                && ((object == t.object && (write || t.write)) || object == t.second)
+        };
+        meets(x.object, x.write, &y) || meets(x.second, true, &y)
+    }
+
+    pub(crate) fn touch(&self, step: Move) -> Touch {
+        let thread = &self.threads[step.thread.index()];
+        let operation = &thread.operation;
+        let object = operation.object;
+        let timeout = step.choice == Move::TIMEOUT;
+        let on = |write| Touch { object, write, second: ObjectId::NONE, timeout, stamp: 0 };
+        let without_object = |stamp| Touch { object: ObjectId::NONE, stamp, ..on(false) };
+        let value = || self.objects[object.index()].value;
+        match operation.action {
+            Action::Load | Action::ReadLock | Action::ReadUnlock | Action::TryReadLock => on(false),
+            Action::TryLock => on(value() == 0),
+            Action::Upgrade => on(value() != 0),
+            Action::OnceEnter => on(value() != 2),
+            Action::Wait => Touch { second: operation.condition(), ..on(true) },
+            Action::Reacquire if timeout => {
+                Touch { second: operation.condition(), stamp: 1, ..on(true) }
+            }
+            Action::NotifyOne => {
+                let woken = self.waiter(object, step.choice);
+                Touch { stamp: woken.map_or(0, |t| self.threads[t.index()].key), ..on(true) }
+            }
+            Action::Join => without_object(self.threads[operation.target().index()].key),
+            Action::Yield => without_object(0),
+            Action::Leave => without_object(value() >> 32),
+            Action::AwaitTaken => without_object(operation.first),
+            Action::Choose => without_object(u64::from(step.choice)),
+            _ if timeout => Touch { stamp: 1, ..on(true) },
+            _ => on(true),
+        }
+    }
+
+    pub(crate) fn action_name(&self, id: ThreadId) -> u64 {
+        let thread = &self.threads[id.index()];
+        mix(thread.key, u64::from(thread.steps))
+    }
+
+    fn term_of(&self, id: ThreadId, touch: Touch) -> u128 {
+        let name = self.action_name(id);
+        let mut hash = if touch.object == ObjectId::NONE {
+            term(name, touch.stamp, 0, 0)
+        } else {
+            let object = &self.objects[touch.object.index()];
+            let reads = if touch.write { object.reads } else { 0 };
+            term(name, touch.stamp, object.last_write, reads.wrapping_add(touch.write.into()))
+        };
+        if touch.second != ObjectId::NONE {
+            let object = &self.objects[touch.second.index()];
+            hash ^= term(name, 3, object.last_write, object.reads);
+        }
+        if touch.timeout {
+            hash ^= term(name, 4, self.last_timeout, 0);
+        }
+        hash
+    }
+
+    fn record(&mut self, id: ThreadId, touch: Touch) {
+        self.hash ^= self.term_of(id, touch);
+        let name = self.action_name(id);
+        if touch.timeout {
+            self.last_timeout = name;
+        }
+        if touch.object != ObjectId::NONE {
+            let object = &mut self.objects[touch.object.index()];
+            if touch.write {
+                object.last_write = name;
+                object.reads = 0;
+            } else {
+                object.reads = object.reads.wrapping_add(name);
+            }
+        }
+        if touch.second != ObjectId::NONE {
+            let object = &mut self.objects[touch.second.index()];
+            object.last_write = name;
+            object.reads = 0;
+        }
+    }
+
+    /// Executes an operation on a number by a destructor that runs when all threads have ended: it
+    /// takes effect at once and belongs to no history. `None` for any other operation.
+    pub fn after_the_end(&mut self, operation: &Operation) -> Option<u64> {
+        let Operation { action, object, first, second, .. } = *operation;
+        if object == ObjectId::NONE || !action.is_number() {
+            return None;
+        }
+        let object = &mut self.objects[object.index()];
+        let old = object.value;
+        object.value = match action {
+            Action::Store => first,
+            Action::Update(update, bits) => update.compute(old, first, bits),
+            Action::CompareExchange | Action::ComparePointer if old == first => second,
+            _ => old,
+        };
+        Some(old)
+    }
+
+    fn execute(&mut self, step: Move, operation: &Operation) -> Done {
+        let id = step.thread;
+        let holder = u64::from(id.0) + 1;
+        let timeout = step.choice == Move::TIMEOUT;
+        if operation.object == ObjectId::NONE {
+            return self.execute_without_object(step, operation);
+        }
+        let hint = self.hint.take();
+        let object = &mut self.objects[operation.object.index()];
+        let version = object.version;
+        let old = object.value;
+        // Addresses differ between executions: whether they change must not be looked at.
+        let pointer = operation.second == POINTER || operation.action == Action::ComparePointer;
+        let sees =
+            |result| Done { result, observed: version, publish: Publish::Nothing, changed: false };
+        let blind = Done { result: 0, observed: 0, publish: Publish::Append, changed: true };
+        match operation.action {
+            Action::Load => sees(old),
+            Action::Store => {
+                object.value = operation.first;
+                Done {
+                    publish: Publish::Replace,
+                    changed: pointer || old != operation.first,
+                    ..blind
+                }
+            }
+            Action::Update(update, bits) => {
+                object.value = update.compute(old, operation.first, bits);
+                let changed = pointer || object.value != old;
+                Done { publish: Publish::Replace, changed, ..sees(old) }
+            }
+            Action::CompareExchange | Action::ComparePointer => {
+                if hint.unwrap_or(old == operation.first) {
+                    object.value = operation.second;
+                    let changed = pointer || operation.first != operation.second;
+                    Done { publish: Publish::Replace, changed, ..sees(old) }
+                } else {
+                    sees(old)
+                }
+            }
+            Action::Upgrade => {
+                let alive = u64::from(old != 0);
+                object.value = old + alive;
+                let publish = if old != 0 { Publish::Replace } else { Publish::Nothing };
+                Done { publish, changed: old != 0, ..sees(alive) }
+            }
+            Action::Lock | Action::TryLock | Action::Reacquire => {
+                let free = old == 0;
+                if free {
+                    object.value = holder;
+                }
+                if operation.action == Action::Reacquire {
+                    self.threads[id.index()].waiting = ObjectId::NONE;
+                    return Done { changed: true, ..sees(u64::from(timeout)) };
+                }
+                let observed = if mutation::is(Mutation::ForgetRelease) { 0 } else { version };
+                Done { changed: free, observed, ..sees(u64::from(free)) }
+            }
+            Action::Unlock | Action::WriteUnlock => {
+                object.value &= WAITING;
+                Done { publish: Publish::Replace, changed: operation.first != 1, ..blind }
+            }
+            Action::ReadLock | Action::TryReadLock => {
+                let free = old & WRITER == 0;
+                object.value += u64::from(free);
+                if free {
+                    self.reading.push((id, operation.object));
+                }
+                Done { changed: free, ..sees(u64::from(free)) }
+            }
+            Action::ReadUnlock => {
+                object.value -= 1;
+                let held = |&(t, o): &(ThreadId, ObjectId)| t == id && o == operation.object;
+                if let Some(position) = self.reading.iter().rposition(held) {
+                    self.reading.remove(position);
+                }
+                Done { publish: Publish::Reader, changed: false, ..blind }
+            }
+            Action::RequestWrite => {
+                object.value += WAITS;
+                Done { publish: Publish::Nothing, changed: false, ..blind }
+            }
+            Action::WriteLock | Action::TryWriteLock => {
+                let free = old & !WAITING == 0;
+                // Which readers were in the way is a fact of the graph that the version does
+                // not hold.
+                let observed = mix3(version, object.readers, if free { 0 } else { object.reads });
+                if free {
+                    let asked = self.rules.recursive && operation.action == Action::WriteLock;
+                    object.value += WRITER | holder;
+                    object.value -= if asked { WAITS } else { 0 };
+                    object.readers = 0;
+                }
+                Done { observed, changed: free, ..sees(u64::from(free)) }
+            }
+            Action::Wait => {
+                object.value = 0;
+                self.threads[id.index()].waiting = operation.condition();
+                Done { publish: Publish::Replace, ..blind }
+            }
+            Action::NotifyOne => {
+                if let Some(woken) = self.waiter(operation.object, step.choice) {
+                    self.threads[woken.index()].waiting = ObjectId::NONE;
+                }
+                // The pick is no business of the notifier.
+                Done { publish: Publish::Nothing, ..blind }
+            }
+            Action::NotifyAll => {
+                for thread in &mut self.threads {
+                    if thread.waiting == operation.object {
+                        thread.waiting = ObjectId::NONE;
+                    }
+                }
+                Done { publish: Publish::Nothing, ..blind }
+            }
+            Action::TakeToken if timeout => Done { publish: Publish::Nothing, result: 1, ..blind },
+            Action::TakeToken => {
+                object.value = 0;
+                Done { changed: true, ..sees(0) }
+            }
+            Action::GiveToken => {
+                object.value = 1;
+                Done { changed: old == 0, ..blind }
+            }
+            Action::Arrive => {
+                let arrived = (old as u32) + 1;
+                let generation = old >> 32;
+                if u64::from(arrived) >= operation.first {
+                    object.value = (generation + 1) << 32;
+                    Done {
+                        publish: Publish::Append,
+                        ..Done { changed: true, ..sees(generation << 1 | 1) }
+                    }
+                } else {
+                    object.value = generation << 32 | u64::from(arrived);
+                    Done { result: generation << 1, ..blind }
+                }
+            }
+            Action::Leave => Done { observed: object.readers, ..sees(0) },
+            Action::OnceEnter => {
+                let begins = old == 0 || old == 3 && operation.first == 1;
+                if begins {
+                    object.value = ONCE_RUNNING;
+                }
+                Done { changed: begins, ..sees(old) }
+            }
+            Action::OnceExit => {
+                object.value = operation.first;
+                Done { publish: Publish::Replace, ..blind }
+            }
+            _ => execute_channel(object, operation, timeout),
+        }
+    }
+
+    fn execute_without_object(&mut self, step: Move, operation: &Operation) -> Done {
+        let quiet = Done { result: 0, observed: 0, publish: Publish::Nothing, changed: false };
+        match operation.action {
+            Action::Join => {
+                let target = operation.target();
+                if let Some(clocks) = &mut self.clocks {
+                    clocks.join(step.thread, target);
+                }
+                if let Some(times) = &mut self.times {
+                    times.follows(step.thread, target);
+                }
+                let observed = self.threads[target.index()].history;
+                let observed = if mutation::is(Mutation::ForgetJoined) { 0 } else { observed };
+                Done { observed, ..quiet }
+            }
+            Action::Choose => Done { result: u64::from(step.choice), ..quiet },
+            _ => quiet,
+        }
+    }
+
+    fn publish(&mut self, id: ThreadId, operation: &Operation, done: &Done, history: u64) {
+        match operation.action {
+            Action::Choose => {}
+            Action::Yield => {
+                if let Some(weak) = &mut self.weak {
+                    weak.note_yield(id);
+                }
+            }
+            _ if self.weak.is_some() => return self.publish_logged(id, operation, done, history),
+            _ => {}
+        }
+        self.publish_quietly(id, operation, done, history);
+    }
+
+    /// Publishes, and logs what the thread knows afterwards.
+    fn publish_logged(&mut self, id: ThreadId, operation: &Operation, done: &Done, history: u64) {
+        let time = self.clocks.as_mut().map_or(0, |clocks| clocks.now(id));
+        self.publish_quietly(id, operation, done, history);
+        self.log_other(id, time);
+    }
+
+    fn publish_quietly(&mut self, id: ThreadId, operation: &Operation, done: &Done, history: u64) {
+        let publish = done.publish;
+        if operation.object == ObjectId::NONE {
+            if let Some(clocks) = &mut self.clocks {
+                clocks.tick(id);
+            }
+            return;
+        }
+        let object = &mut self.objects[operation.object.index()];
+        match publish {
+            Publish::Nothing => {}
+            Publish::Replace => object.version = mix(history, 5),
+            Publish::Append => object.version = mix3(object.version, history, 6),
+            Publish::Reader => object.readers = object.readers.wrapping_add(mix(history, 7)),
+        }
+        if let Some(times) = &mut self.times {
+            // The barrier's snapshot is not kept for time.
+            if done.observed != 0 && operation.action != Action::Leave {
+                times.reads(id, operation.object);
+            }
+            match publish {
+                Publish::Nothing | Publish::Reader => {}
+                Publish::Replace => times.publishes(id, operation.object, true),
+                Publish::Append => times.publishes(id, operation.object, false),
+            }
+        }
+        if operation.action == Action::Arrive && object.value as u32 == 0 {
+            object.readers = object.version;
+        }
+        let Some(clocks) = &mut self.clocks else { return };
+        if operation.action.is_number() || operation.action == Action::Upgrade {
+            let writes = publish != Publish::Nothing;
+            let compares =
+                matches!(operation.action, Action::CompareExchange | Action::ComparePointer);
+            let order = if compares && !writes { operation.failure } else { operation.order };
+            let reads = operation.action != Action::Store;
+            if writes && self.rules.mixed {
+                clocks.atomic_write(id, operation.object, operation.site);
+            }
+            clocks.number(id, operation.object, order, (reads, writes));
+        } else {
+            let acquires = !matches!(
+                operation.action,
+                Action::Unlock
+                    | Action::WriteUnlock
+                    | Action::ReadUnlock
+                    | Action::RequestWrite
+                    | Action::Wait
+                    | Action::NotifyOne
+                    | Action::NotifyAll
+            );
+            // An attempt that fails learns nothing of what was done under the lock.
+            let attempt = matches!(
+                operation.action,
+                Action::TryLock | Action::TryReadLock | Action::TryWriteLock
+            );
+            if acquires && !(attempt && done.result == 0) {
+                clocks.acquire(id, operation.object);
+                if !matches!(operation.action, Action::ReadLock | Action::TryReadLock) {
+                    clocks.acquire_from_readers(id, operation.object);
+                }
+            }
+            match publish {
+                Publish::Nothing => {}
+                Publish::Replace => clocks.release(id, operation.object, true),
+                Publish::Append => clocks.release(id, operation.object, false),
+                Publish::Reader => clocks.release_by_reader(id, operation.object),
+            }
+        }
+        clocks.tick(id);
+    }
+}
+
+fn execute_channel(object: &mut Object, operation: &Operation, timeout: bool) -> Done {
+    let version = object.version;
+    let mut channel = Channel::from_value(object.value);
+    let mut done = Done { result: 0, observed: version, publish: Publish::Nothing, changed: true };
+    match operation.action {
+        Action::Send | Action::TrySend => {
+            let room =
+                operation.first == 0 || u64::from(channel.length) < (operation.first - 1).max(1);
+            done.observed = 0;
+            done.result = match (channel.receiver, room) {
+                (true, true) => 0,
+                (true, false) => 1,
+                (false, _) => 2,
+            };
+            if done.result == 0 {
+                channel.length += 1;
+                done.publish = Publish::Append;
+            }
+            done.changed = done.result == 0;
+        }
+        Action::AwaitTaken => {
+            done.result = u64::from(object.readers < operation.first);
+            done.observed = 0;
+            done.changed = false;
+        }
+        Action::Receive | Action::TryReceive if timeout => done.result = 3,
+        Action::Receive | Action::TryReceive => {
+            done.result = match (channel.length, channel.senders) {
+                (0, 0) => 2,
+                (0, _) => 1,
+                _ => 0,
+            };
+            if done.result == 0 {
+                channel.length -= 1;
+                object.readers += 1;
+            }
+            done.changed = done.result == 0;
+        }
+        Action::CloseSender => {
+            channel.senders -= 1;
+            done.observed = 0;
+            done.publish = Publish::Append;
+        }
+        _ => {
+            channel.receiver = false;
+            done.observed = 0;
+            done.publish = Publish::Append;
+        }
+    }
+    object.value = channel.value();
+    done
+}

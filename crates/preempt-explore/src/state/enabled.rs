@@ -1,0 +1,169 @@
+//! Which moves are possible in a state.
+
+use super::values::{Channel, ONCE_RUNNING, WAITING, WRITER};
+use super::{ExecutionState, Status, Thread};
+use crate::{Action, Move, ObjectId, Operation, ThreadId};
+
+impl ExecutionState {
+    /// All moves that are possible now, in order of thread, then choice.
+    pub fn moves(&self, out: &mut Vec<Move>) {
+        out.clear();
+        if self.panicked.is_some() || self.is_over() {
+            return;
+        }
+        if let Some(thread) = self.urgent {
+            self.moves_of(thread, out);
+            if !out.is_empty() {
+                return;
+            }
+        }
+        for index in 0..self.threads.len() {
+            self.moves_of(ThreadId(index as u32), out);
+        }
+        let late = out.is_empty() || self.fired < self.rules.timeouts;
+        if late || self.woken < self.rules.spurious {
+            self.timeouts(late, out);
+        }
+        if out.is_empty() {
+            self.forced_moves(out);
+        }
+    }
+
+    /// Whether `thread` can go on by itself, so that taking the processor from it is a preemption.
+    pub fn keeps_running(&self, thread: ThreadId, moves: &[Move]) -> bool {
+        !self.threads[thread.index()].operation.action.is_voluntary()
+            && moves.iter().any(|m| m.thread == thread && m.choice != Move::TIMEOUT)
+    }
+
+    /// As [`ExecutionState::keeps_running`], without the list of moves.
+    pub(crate) fn can_go_on(&self, id: ThreadId) -> bool {
+        let thread = &self.threads[id.index()];
+        thread.status == Status::Ready
+            && !thread.operation.action.is_voluntary()
+            && self.panicked.is_none()
+            && !self.exited
+            && self.urgent.is_none_or(|urgent| urgent == id)
+            && self.is_enabled(id, thread)
+    }
+
+    fn moves_of(&self, id: ThreadId, out: &mut Vec<Move>) {
+        let thread = &self.threads[id.index()];
+        if thread.status != Status::Ready {
+            return;
+        }
+        let operation = &thread.operation;
+        let choices = match operation.action {
+            Action::NotifyOne => self.waiters(operation.object).max(1),
+            Action::Choose => operation.first as u32,
+            _ => u32::from(self.is_enabled(id, thread)),
+        };
+        out.extend((0..choices).map(|choice| Move { thread: id, choice }));
+    }
+
+    /// Waits that may end because time is up, if it is `late`, or for no reason.
+    fn timeouts(&self, late: bool, out: &mut Vec<Move>) {
+        let spurious = self.woken < self.rules.spurious;
+        for (index, thread) in self.threads.iter().enumerate() {
+            let operation = &thread.operation;
+            let id = ThreadId(index as u32);
+            let allowed = match operation.second {
+                1 => late,
+                Operation::SPURIOUS => spurious,
+                _ => false,
+            };
+            if thread.status != Status::Ready || !allowed {
+                continue;
+            }
+            let possible = match operation.action {
+                Action::Reacquire => {
+                    thread.waiting != ObjectId::NONE && self.object(operation.object).value == 0
+                }
+                Action::TakeToken
+                | Action::Receive
+                | Action::Lock
+                | Action::ReadLock
+                | Action::WriteLock => !self.is_enabled(id, thread),
+                _ => false,
+            };
+            if possible {
+                out.push(Move { thread: id, choice: Move::TIMEOUT });
+            }
+        }
+    }
+
+    pub(crate) fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
+        let operation = &thread.operation;
+        let value = || self.objects[operation.object.index()].value;
+        match operation.action {
+            Action::Lock => value() == 0,
+            Action::Reacquire => thread.waiting == ObjectId::NONE && value() == 0,
+            Action::ReadLock => {
+                let waits = self.rules.recursive
+                    && value() & WAITING != 0
+                    && self.is_reading(id, operation.object);
+                value() & WRITER == 0 && !waits
+            }
+            Action::WriteLock => value() & !WAITING == 0,
+            Action::Join => self.threads[operation.target().index()].status == Status::Done,
+            Action::Yield => self.may_leave_yield(id, thread),
+            Action::TakeToken => value() == 1,
+            Action::Send => {
+                let channel = Channel::from_value(value());
+                operation.first == 0
+                    || !channel.receiver
+                    || u64::from(channel.length) < (operation.first - 1).max(1)
+            }
+            Action::AwaitTaken => {
+                let object = self.object(operation.object);
+                object.readers >= operation.first || !Channel::from_value(object.value).receiver
+            }
+            Action::Receive => {
+                let channel = Channel::from_value(value());
+                channel.length > 0 || channel.senders == 0
+            }
+            Action::Leave => value() >> 32 > operation.first,
+            Action::OnceEnter => value() != ONCE_RUNNING,
+            _ => true,
+        }
+    }
+
+    /// Whether a thread holds a lock for reading.
+    pub fn is_reading(&self, thread: ThreadId, lock: ObjectId) -> bool {
+        self.reading.contains(&(thread, lock))
+    }
+
+    pub(crate) fn waiters(&self, condition: ObjectId) -> u32 {
+        self.threads.iter().filter(|t| t.waiting == condition && t.is_waiting()).count() as u32
+    }
+
+    /// The `choice`-th waiter in the order of the threads' keys, which no interning can change.
+    pub(crate) fn waiter(&self, condition: ObjectId, choice: u32) -> Option<ThreadId> {
+        let waits = |t: &&Thread| t.waiting == condition && t.is_waiting();
+        self.threads
+            .iter()
+            .enumerate()
+            .filter(|(_, t)| waits(t))
+            .find(|(_, t)| {
+                let before = self.threads.iter().filter(waits).filter(|u| u.key < t.key).count();
+                before as u32 == choice
+            })
+            .map(|(index, _)| ThreadId(index as u32))
+    }
+
+    /// The thread that holds what a disabled thread waits for, if there is exactly one.
+    pub fn holder(&self, id: ThreadId) -> Option<ThreadId> {
+        let thread = self.thread(id);
+        let operation = &thread.operation;
+        let held = || self.object(operation.object).value;
+        match operation.action {
+            Action::Join => Some(operation.target()),
+            Action::Reacquire if thread.waiting != ObjectId::NONE => None,
+            Action::Lock | Action::Reacquire => (held() as u32).checked_sub(1).map(ThreadId),
+            Action::WriteLock if self.is_reading(id, operation.object) => Some(id),
+            Action::ReadLock | Action::WriteLock if held() & WRITER != 0 => {
+                (held() as u32).checked_sub(1).map(ThreadId)
+            }
+            _ => None,
+        }
+    }
+}

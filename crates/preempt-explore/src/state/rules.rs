@@ -1,0 +1,50 @@
+//! What every execution of an exploration has in common.
+
+/// What every execution of an exploration has in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Follow what each thread has read, for loops that yield. Costs time; switched on when a
+    /// thread yields for the first time.
+    pub watch: bool,
+    /// Keep vector clocks. Costs time; switched on when a plain cell is touched.
+    pub clocks: bool,
+    /// Some number is read as plain memory, so that atomic writes may race. Needs clocks.
+    pub mixed: bool,
+    /// How many timeouts may fire in an execution while some thread could move otherwise.
+    pub timeouts: u32,
+    /// Some thread takes a lock for reading that it holds for reading: writers that wait matter.
+    pub recursive: bool,
+    /// Keep virtual time. Switched on when it is looked at.
+    pub time: bool,
+    /// Executions end with the main thread, whatever others do.
+    pub daemons: bool,
+    /// How often a wait may end for no reason.
+    pub spurious: u32,
+    /// How many rounds of loops that yield make a livelock, where nothing else can move.
+    pub patience: u32,
+    /// Explore what weak memory orders allow, if the program uses them.
+    pub rc11: bool,
+    /// The program uses them: keep all writes. Switched on by [`Run::weaken`](crate::Run::weaken).
+    pub weak: bool,
+    /// It also uses sequentially consistent accesses or fences.
+    pub strong: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules {
+            watch: false,
+            clocks: false,
+            mixed: false,
+            timeouts: 1,
+            recursive: false,
+            time: false,
+            daemons: false,
+            spurious: 0,
+            patience: 1000,
+            rc11: false,
+            weak: false,
+            strong: false,
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Checks that an editor starts: on a thread of their own, of the text as it stands in the editor, with the answer
+//! kept for lenses, hovers and diagnostics.
+
+use preempt_bool::Dialect;
+use preempt_core::{Claim, Trace, Verdict};
+use preempt_promela::syntax::{ParseOptions, parse};
+use preempt_report::{Page, Source, page};
+use preempt_verify::promela::{Checker, Selection, Settings, select};
+use preempt_verify::{Control, Request, boolean};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// A check takes no longer than this; an editor is no place for long ones.
+const TIME: Duration = Duration::from_secs(60);
+/// Nor more memory.
+const MEMORY: u64 = 2 << 30;
+/// Parsers and translations follow nested input by recursion.
+const STACK: usize = 64 << 20;
+
+/// What to check.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub(crate) uri: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
+    /// The `ltl` block or never claim; `None` for all, or for assertions and ends.
+    pub(crate) property: Option<String>,
+}
+
+/// A finished check.
+pub(crate) struct Answer {
+    pub(crate) task: Task,
+    /// One for each property, or why there is none.
+    pub(crate) claims: Result<Vec<Claim>, String>,
+}
+
+/// Starts a check; `done` is called with the answer, on the thread of the check.
+pub(crate) fn start(
+    task: Task,
+    interrupt: Arc<AtomicBool>,
+    done: impl FnOnce(Answer) + Send + 'static,
+) -> std::io::Result<()> {
+    let work = move || {
+        let control = Control::new().time(TIME).interrupt(interrupt);
+        let run = std::panic::AssertUnwindSafe(|| check(&task, &control));
+        let claims =
+            std::panic::catch_unwind(run).unwrap_or_else(|_| Err("a bug in preempt".into()));
+        done(Answer { task, claims });
+    };
+    std::thread::Builder::new().name("check".into()).stack_size(STACK).spawn(work).map(|_| ())
+}
+
+fn check(task: &Task, control: &Control<'_>) -> Result<Vec<Claim>, String> {
+    let request = Request { memory: Some(MEMORY), ..Request::default() };
+    if is_boolean(&task.path) {
+        let (program, _) = preempt_bool::parse(&task.text, &task.path, Dialect::Slam)
+            .map_err(|_| "the program does not compile".to_string())?;
+        let claim = boolean::check(&program, &boolean::Settings::default(), &request, control);
+        return claim.map(|claim| vec![claim]).map_err(|error| error.to_string());
+    }
+    let options = ParseOptions { defines: Vec::new(), loader: &beside };
+    let parsed = parse(&task.path, task.text.clone().into_bytes(), &options);
+    let mut model = parsed.model.ok_or("the model does not compile")?;
+    let selection = Selection { ltl: task.property.clone(), ..Selection::default() };
+    let selected = select(&mut model, &selection).map_err(|error| error.to_string())?;
+    let settings = Settings::default();
+    let checker = Checker { model: &model, settings: &settings, request: &request, control };
+    let check = |property| checker.check(property).map(|checked| checked.claim);
+    selected.into_iter().map(check).collect::<Result<_, _>>().map_err(|error| error.to_string())
+}
+
+/// Included files are read from beside the file that includes them.
+pub(crate) fn beside(including: &str, name: &str) -> std::io::Result<Vec<u8>> {
+    let folder = Path::new(including).parent().unwrap_or(Path::new(""));
+    std::fs::read(folder.join(name))
+}
+
+pub(crate) fn is_boolean(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|extension| extension == "bp")
+}
+
+impl Answer {
+    /// For the program that asked.
+    pub(crate) fn to_json(&self) -> Value {
+        match &self.claims {
+            Err(problem) => json!({ "problem": problem }),
+            Ok(claims) => json!({ "claims": claims.iter().map(claim).collect::<Value>() }),
+        }
+    }
+
+    /// In a few words, behind the title of a lens.
+    pub(crate) fn in_brief(&self) -> String {
+        let claims = match &self.claims {
+            Ok(claims) => claims,
+            Err(problem) => return format!("? {problem}"),
+        };
+        let violated = claims.iter().find_map(|claim| claim.violation.as_ref());
+        if let Some(violation) = violated {
+            let cost = violation.trace.cost();
+            let plural = if cost.preemptions == 1 { "" } else { "s" };
+            return format!(
+                "✗ violated: {} preemption{plural}, {} steps",
+                cost.preemptions, cost.steps
+            );
+        }
+        let open = claims.iter().find(|claim| matches!(claim.verdict, Verdict::Inconclusive(_)));
+        match (
+            open,
+            claims.iter().flat_map(|claim| &claim.notes).find(|n| n.starts_with("vacuous")),
+        ) {
+            (Some(claim), _) => format!("? {}", claim.sentence),
+            (None, Some(note)) => format!("✓ holds, but {note}"),
+            (None, None) => "✓ holds".into(),
+        }
+    }
+
+    /// The counterexample.
+    pub(crate) fn trace(&self) -> Option<&Trace> {
+        let claims = self.claims.as_ref().ok()?;
+        claims.iter().find_map(|claim| claim.violation.as_ref()).map(|found| &found.trace)
+    }
+
+    /// The page of the first violated property, or of the first.
+    pub(crate) fn page(&self) -> Option<String> {
+        let claims = self.claims.as_ref().ok()?;
+        let claim = claims.iter().find(|claim| claim.violation.is_some()).or(claims.first())?;
+        let sources = [Source { file: self.task.path.clone(), text: self.task.text.clone() }];
+        let title = self.task.path.rsplit('/').next().unwrap_or_default();
+        Some(page(&Page { title, claim, trace: None, sources: &sources }))
+    }
+
+    /// The values that a variable has along the counterexample, in order, without repetitions. `owner` is the process type
+    /// that declares it.
+    pub(crate) fn values(&self, name: &str, owner: Option<&str>) -> Vec<(String, Vec<String>)> {
+        let Some(trace) = self.trace() else { return Vec::new() };
+        let trace = trace.decisive();
+        let is_it = |known: &str| {
+            let (process, variable) = match known.split_once(':') {
+                Some((process, variable)) => (Some(process), variable),
+                None => (None, known),
+            };
+            let base = variable.split(['[', '.']).next().unwrap_or(variable);
+            let kind = process.map(|process| process.split('(').next().unwrap_or(process));
+            base == name && kind == owner
+        };
+        let mut found: Vec<(String, Vec<String>)> = Vec::new();
+        let mut note = |name: &str, value: String| match found.iter_mut().find(|(n, _)| n == name) {
+            Some((_, values)) => values.push(value),
+            None => found.push((name.to_string(), vec![value])),
+        };
+        for (known, value) in trace.initial.iter().filter(|(known, _)| is_it(known)) {
+            note(known, value.to_string());
+        }
+        for change in trace.steps.iter().flat_map(|step| &step.changes) {
+            if let Some(value) = change.to.as_ref().filter(|_| is_it(&change.name)) {
+                note(&change.name, value.to_string());
+            }
+        }
+        found
+    }
+}
+
+fn claim(claim: &Claim) -> Value {
+    let violation = claim.violation.as_ref().map(|violation| {
+        let cost = violation.trace.cost();
+        json!({
+            "kind": violation.kind.name(), "message": violation.message, "line": violation.line,
+            "preemptions": cost.preemptions, "steps": cost.steps,
+            "reasons": violation.trace.observations.reasons,
+        })
+    });
+    json!({
+        "property": claim.property, "verdict": claim.verdict.name(), "claim": claim.sentence,
+        "notes": claim.notes, "violation": violation,
+    })
+}

@@ -1,0 +1,122 @@
+//! Everything a report needs to know about one failing execution.
+
+use crate::rt::{PanicNote, Runtime, Trouble};
+use preempt_explore::{Access, Ending, Event, ObjectId, Replay, Run, Schedule, Site};
+use rustc_hash::FxHashMap;
+
+/// Everything a report needs to know about one failing execution.
+pub(crate) struct Evidence {
+    pub(crate) ending: Ending,
+    pub(crate) schedule: Schedule,
+    pub(crate) preemptions: u32,
+    pub(crate) stale: u32,
+    pub(crate) events: Vec<Event>,
+    /// The accesses to the cell of a data race.
+    pub(crate) racy: Vec<RacyAccess>,
+    /// Where objects were made.
+    pub(crate) origins: FxHashMap<ObjectId, Site>,
+    pub(crate) trouble: Option<Trouble>,
+    pub(crate) panics: Vec<(usize, PanicNote)>,
+    pub(crate) threads: Vec<String>,
+    /// For each thread that did not end: what it stands before.
+    pub(crate) waiting: Vec<Waiting>,
+    pub(crate) diverged: bool,
+    pub(crate) stack: usize,
+    pub(crate) steps: usize,
+}
+
+/// A thread that cannot go on.
+pub(crate) struct Waiting {
+    pub(crate) thread: usize,
+    pub(crate) operation: preempt_explore::Operation,
+    /// The thread that holds what it waits for.
+    pub(crate) holder: Option<usize>,
+}
+
+/// An access to a plain cell that takes part in a data race.
+pub(crate) struct RacyAccess {
+    /// How many steps come before it.
+    pub(crate) position: usize,
+    pub(crate) cell: ObjectId,
+    pub(crate) access: Access,
+}
+
+/// What an execution that was repeated showed.
+pub(crate) fn evidence(runtime: &Runtime, run: Run, driver: &Replay, stack: usize) -> Evidence {
+    let name = |(index, id): (usize, &preempt_explore::ThreadId)| match runtime.names.get(id) {
+        Some(name) => name.clone(),
+        None if index == 0 => "main".into(),
+        None => format!("thread {index}"),
+    };
+    let waiting = run
+        .order
+        .iter()
+        .enumerate()
+        .filter_map(|(index, &id)| {
+            let thread = run.state.thread(id);
+            (thread.status == preempt_explore::Status::Ready).then(|| Waiting {
+                thread: index,
+                operation: thread.operation,
+                holder: run.state.holder(id).map(|holder| run.ordinal(holder)),
+            })
+        })
+        .collect();
+    Evidence {
+        ending: run.ending.clone().unwrap_or(Ending::Abandoned),
+        schedule: Schedule::of(&run),
+        preemptions: run.preemptions,
+        stale: run.stale,
+        threads: run.order.iter().enumerate().map(name).collect(),
+        panics: runtime.panics.iter().map(|(t, note)| (run.ordinal(*t), note.clone())).collect(),
+        events: renumbered(&run),
+        racy: racy(&run),
+        origins: runtime.registry.origins.clone(),
+        trouble: runtime.trouble.clone(),
+        waiting,
+        diverged: driver.diverged,
+        stack,
+        steps: run.step_limit,
+    }
+}
+
+/// The two accesses of a data race, and others to the same cell, with threads numbered in the order
+/// of spawning.
+fn racy(run: &Run) -> Vec<RacyAccess> {
+    let Some(Ending::Race(race)) = run.ending else { return Vec::new() };
+    let own = |(_, cell, _): &&(usize, ObjectId, Access)| *cell == race.cell;
+    run.accesses
+        .iter()
+        .filter(own)
+        .map(|&(position, cell, access)| {
+            let thread = preempt_explore::ThreadId(run.ordinal(access.thread) as u32);
+            RacyAccess { position, cell, access: Access { thread, ..access } }
+        })
+        .collect()
+}
+
+/// Events with threads numbered in the order of spawning.
+fn renumbered(run: &Run) -> Vec<Event> {
+    let mut events = run.events.clone().unwrap_or_default();
+    for event in &mut events {
+        event.step.thread = preempt_explore::ThreadId(run.ordinal(event.step.thread) as u32);
+        if event.operation.action == preempt_explore::Action::Join {
+            event.operation.first = run.ordinal(event.operation.target()) as u64;
+        }
+    }
+    events
+}
+
+/// The step that made the write with this number.
+pub(crate) fn writer(events: &[Event], number: Option<u32>) -> Option<&Event> {
+    let number = number?;
+    events.iter().find(|event| event.source.is_some_and(|source| source.position == number))
+}
+
+/// A place, as seen from another one.
+pub(crate) fn line_of(site: Site, from: Site) -> String {
+    if site.file() == from.file() {
+        format!("line {}", site.line())
+    } else {
+        format!("{}:{}", site.file(), site.line())
+    }
+}

@@ -1,0 +1,331 @@
+//! A failing execution, as data and in words.
+
+use crate::evidence::{Evidence, RacyAccess};
+use crate::lanes;
+use crate::quantities::{plural, preemptions, stale_choices};
+use crate::rt::Trouble;
+use preempt_core::Trace;
+use preempt_explore::{Action, Ending, Finding};
+use std::fmt;
+
+/// What kind of failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// A thread panicked.
+    Panic,
+    /// Threads wait for each other.
+    Deadlock,
+    /// Threads wait in loops that yield, for changes that never come.
+    Livelock,
+    /// Two unordered accesses to a plain cell.
+    DataRace,
+    /// Something was never dropped, or a thread never joined.
+    Leak,
+    /// The test does different things after the same observations.
+    Nondeterminism,
+    /// An execution has too many steps.
+    StepLimit,
+    /// A thread is blocked by something that preempt does not control.
+    Blocked,
+    /// Nothing failed, but what was asked for was not explored, and the check is strict.
+    Inconclusive,
+    /// The input to preempt cannot be used.
+    Input,
+}
+
+/// A failing execution.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What kind.
+    pub kind: FailureKind,
+    /// What happened, in one or a few lines.
+    pub message: String,
+    /// Where; empty when unknown.
+    pub file: String,
+    /// Line there; 0 when unknown.
+    pub line: u32,
+    /// Preemptions of this execution.
+    pub preemptions: u32,
+    /// Stale choices of this execution, see [`Memory`](crate::Memory).
+    pub stale: u32,
+    /// The schedule: give it to [`Check::replay`](crate::Check::replay) or `PREEMPT_REPLAY`.
+    pub schedule: String,
+    /// The execution, step by step.
+    pub trace: Trace,
+    /// The objects in it: their names, and the places where they were made.
+    pub objects: Vec<(String, String)>,
+}
+
+impl Failure {
+    pub(crate) fn of_input(message: String) -> Self {
+        Failure::of(FailureKind::Input, message)
+    }
+
+    /// A failure without an execution.
+    pub(crate) fn of(kind: FailureKind, message: String) -> Self {
+        Failure {
+            kind,
+            message,
+            file: String::new(),
+            line: 0,
+            preemptions: 0,
+            stale: 0,
+            schedule: String::new(),
+            trace: Trace::default(),
+            objects: Vec::new(),
+        }
+    }
+
+    /// The failure a strategy found, with what repeating it showed.
+    pub(crate) fn from_finding(finding: Finding, mut evidence: Evidence) -> Self {
+        let same =
+            std::mem::discriminant(&finding.ending) == std::mem::discriminant(&evidence.ending);
+        if !same {
+            // The repetition is for the story only; what was found stands.
+            evidence.ending = finding.ending;
+            evidence.schedule = finding.schedule;
+        }
+        evidence.preemptions = finding.preemptions;
+        evidence.stale = finding.stale;
+        Failure::from_evidence(evidence)
+    }
+
+    pub(crate) fn from_evidence(evidence: Evidence) -> Self {
+        let (kind, message, file, line) = describe(&evidence);
+        let (trace, objects) =
+            lanes::trace(&evidence.events, &evidence.racy, &evidence.threads, &evidence.origins);
+        Failure {
+            kind,
+            message,
+            file,
+            line,
+            preemptions: evidence.preemptions,
+            stale: evidence.stale,
+            schedule: evidence.schedule.to_string(),
+            trace,
+            objects,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.message)?;
+        if !self.trace.steps.is_empty() {
+            if self.stale > 0 {
+                write!(f, "with {} and ", stale_choices(self.stale))?;
+                write!(f, "{}: ", preemptions(self.preemptions))?;
+            } else {
+                write!(f, "with {}: ", preemptions(self.preemptions))?;
+            }
+            f.write_str(&lanes::draw(&self.trace))?;
+            if !self.objects.is_empty() {
+                let made = |(name, place): &(String, String)| format!("{name} at {place}");
+                let made: Vec<String> = self.objects.iter().map(made).collect();
+                writeln!(f, "made: {}", made.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+type Description = (FailureKind, String, String, u32);
+
+fn describe(evidence: &Evidence) -> Description {
+    let thread = |index: usize| {
+        evidence.threads.get(index).cloned().unwrap_or_else(|| format!("thread {index}"))
+    };
+    match &evidence.ending {
+        Ending::Panic => match evidence.panics.last() {
+            Some((index, note)) => {
+                let message = format!(
+                    "{} panicked at {}:{}:{}:\n{}",
+                    thread(*index),
+                    note.file,
+                    note.line,
+                    note.column,
+                    note.message
+                );
+                (FailureKind::Panic, message, note.file.clone(), note.line)
+            }
+            None => plain(FailureKind::Panic, "a thread panicked".into()),
+        },
+        Ending::Deadlock => waits(evidence, FailureKind::Deadlock, "deadlock"),
+        Ending::Livelock => waits(
+            evidence,
+            FailureKind::Livelock,
+            "livelock: some threads wait in loops that yield, and nothing they read changes any more",
+        ),
+        Ending::Race(race) => {
+            let verb = |write| if write { "writes" } else { "reads" };
+            // Both may be at the same place, by different threads.
+            let last = evidence.racy.last().map(|racy| racy.access.thread);
+            let who = |access: &preempt_explore::Access, is_later: bool, other: &str| {
+                let same = |racy: &&RacyAccess| {
+                    racy.access.site == access.site
+                        && (Some(racy.access.thread) == last) == is_later
+                };
+                let index = evidence.racy.iter().rev().find(same).map(|r| r.access.thread.index());
+                index.map_or_else(|| other.to_string(), &thread)
+            };
+            let message = format!(
+                "data race on a plain cell: {} {} at {}, {} {} at {}, and neither happens before \
+                 the other",
+                who(&race.earlier, false, "one thread"),
+                verb(race.earlier.write),
+                race.earlier.site,
+                who(&race.later, true, "another"),
+                verb(race.later.write),
+                race.later.site
+            );
+            let site = race.later.site;
+            (FailureKind::DataRace, message, site.file().into(), site.line())
+        }
+        Ending::StepLimit => {
+            let message = format!(
+                "more than {} steps: a loop without end? Loops that wait for others must call \
+                 preempt::thread::yield_now or preempt::hint::spin_loop; a longer test can raise \
+                 Check::steps",
+                evidence.steps
+            );
+            let site = evidence.events.last().map(|e| e.operation.site);
+            let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
+            (FailureKind::StepLimit, message, file, line)
+        }
+        Ending::Nondeterminism(mismatch) => plain(
+            FailureKind::Nondeterminism,
+            format!(
+                "the test is not deterministic: after the same observations a thread first came to \
+                 {}, and later to {}. Randomness, real time, addresses, std::sync primitives or \
+                 state kept between executions can cause this; use preempt::choose, preempt::time, \
+                 preempt::sync and preempt::statics! instead",
+                mismatch.expected, mismatch.found
+            ),
+        ),
+        Ending::Reported => trouble(evidence),
+        Ending::Complete | Ending::Abandoned | Ending::Restart => {
+            plain(FailureKind::Nondeterminism, "the failure did not happen again".into())
+        }
+    }
+}
+
+fn plain(kind: FailureKind, message: String) -> Description {
+    (kind, message, String::new(), 0)
+}
+
+fn trouble(evidence: &Evidence) -> Description {
+    match &evidence.trouble {
+        Some(Trouble::Leak(sites)) => {
+            let places: Vec<String> = sites.iter().take(5).map(ToString::to_string).collect();
+            let message = format!(
+                "leak: {} never dropped, made at {}",
+                plural(sites.len() as u64, "Arc was", "Arcs were"),
+                places.join(", ")
+            );
+            let (file, line) =
+                sites.first().map_or((String::new(), 0), |s| (s.file().into(), s.line()));
+            (FailureKind::Leak, message, file, line)
+        }
+        Some(Trouble::Unjoined(threads)) => plain(
+            FailureKind::Leak,
+            format!(
+                "{} still running when the test body returned",
+                plural(*threads as u64, "thread was", "threads were")
+            ),
+        ),
+        Some(Trouble::StackOverflow) => plain(
+            FailureKind::Panic,
+            format!(
+                "stack overflow: a thread of the test needs more than {} KiB; raise Check::stack",
+                evidence.stack >> 10
+            ),
+        ),
+        Some(Trouble::Blocked(thread, last)) => {
+            let name = evidence.threads.get(thread.index()).cloned();
+            let name = name.unwrap_or_else(|| "a thread".into());
+            let after = match last {
+                Some((action, site)) => format!("after {} at {site}", action.name()),
+                None => "before its first operation".into(),
+            };
+            let message = format!(
+                "{name} is blocked outside preempt's control, {after}. Does the test use \
+                 std::sync::Mutex, std::thread::JoinHandle::join, a channel of std or a system call \
+                 that waits? Use preempt::sync and preempt::thread inside the test"
+            );
+            let (file, line) =
+                last.map_or((String::new(), 0), |(_, s)| (s.file().into(), s.line()));
+            (FailureKind::Blocked, message, file, line)
+        }
+        Some(Trouble::DoublePanic(note)) => (
+            FailureKind::Panic,
+            format!(
+                "a destructor panicked during unwinding at {}:{}:\n{}",
+                note.file, note.line, note.message
+            ),
+            note.file.clone(),
+            note.line,
+        ),
+        None => plain(FailureKind::Panic, "an unknown failure".into()),
+    }
+}
+
+/// Who waits for whom.
+fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
+    let mut message = String::from(title);
+    let name = |index: usize| {
+        evidence.threads.get(index).cloned().unwrap_or_else(|| format!("thread {index}"))
+    };
+    for waiting in &evidence.waiting {
+        let operation = &waiting.operation;
+        let what = match (operation.action, waiting.holder) {
+            (Action::Join, Some(target)) => format!("for {} to end", name(target)),
+            (Action::Lock | Action::Reacquire, Some(holder)) if holder == waiting.thread => {
+                "for a Mutex that it already holds (double lock)".into()
+            }
+            (_, Some(holder)) if holder == waiting.thread => {
+                "for an RwLock that it already holds (double lock)".into()
+            }
+            (_, Some(holder)) => format!("for a lock held by {}", name(holder)),
+            (Action::Reacquire, None) => "to be notified".into(),
+            (Action::TakeToken, None) => "to be unparked".into(),
+            (Action::Yield, None) => "in a loop that yields".into(),
+            (Action::ReadLock, None) => {
+                "for an RwLock that it already holds for reading, behind a writer that waits".into()
+            }
+            (action, None) => format!("at {}", action.name()),
+        };
+        message.push_str(&format!(
+            "\n  {} waits {what}, at {}",
+            name(waiting.thread),
+            operation.site
+        ));
+    }
+    if let Some(cycle) = cycle(evidence) {
+        let names: Vec<String> = cycle.into_iter().map(name).collect();
+        message.push_str(&format!("\n  cycle: {}", names.join(" -> ")));
+    }
+    let site = evidence.waiting.iter().find(|w| w.operation.action != Action::Join);
+    let site = site.or(evidence.waiting.first()).map(|w| w.operation.site);
+    let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
+    (kind, message, file, line)
+}
+
+fn cycle(evidence: &Evidence) -> Option<Vec<usize>> {
+    let next =
+        |thread: usize| evidence.waiting.iter().find(|w| w.thread == thread).and_then(|w| w.holder);
+    for waiting in &evidence.waiting {
+        let mut path = vec![waiting.thread];
+        while let Some(holder) = next(path[path.len() - 1]) {
+            if holder == waiting.thread {
+                path.push(holder);
+                return Some(path);
+            }
+            if path.contains(&holder) {
+                break;
+            }
+            path.push(holder);
+        }
+    }
+    None
+}

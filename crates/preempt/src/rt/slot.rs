@@ -1,0 +1,164 @@
+//! The names of objects, kept inside the objects.
+
+use super::addresses::{inward, outward};
+use super::heap::Paused;
+use super::registry::{LIVE, MOST_EXTERNALS};
+use super::runtime::{Runtime, current};
+use preempt_explore::{Ending, ObjectId, Site};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The name of an object under control, kept inside the object.
+///
+/// Invariant: the low half is an object id only if the high half is the number of the execution
+/// in progress.
+pub(crate) struct Slot(pub(super) AtomicU64);
+
+impl Slot {
+    /// The name of a new object with this value.
+    #[track_caller]
+    pub(crate) fn new(value: u64) -> Self {
+        let slot = Slot::unregistered();
+        if let Some(runtime) = current() {
+            let _paused = Paused::new();
+            let object = runtime.run().create(value);
+            slot.set(runtime.registry.epoch, object);
+            if runtime.run().events.is_some() {
+                runtime.registry.origins.insert(object, std::panic::Location::caller());
+            }
+        }
+        slot
+    }
+
+    /// A name to be found out later.
+    pub(crate) const fn unregistered() -> Self {
+        Slot(AtomicU64::new(0))
+    }
+
+    /// The object in the execution in progress. `value` is its value if it was made outside.
+    #[inline]
+    pub(crate) fn object(&self, runtime: &mut Runtime, value: impl FnOnce() -> u64) -> ObjectId {
+        let packed = self.0.load(Ordering::Relaxed);
+        if (packed >> 32) as u32 == runtime.registry.epoch {
+            return ObjectId(packed as u32);
+        }
+        let address = (&raw const *self).addr();
+        let object = match runtime.registry.externals.get(&address) {
+            Some(&object) => object,
+            // Nothing that is allocated for it belongs to the test.
+            None => runtime.external(address, value()),
+        };
+        self.set(runtime.registry.epoch, object);
+        object
+    }
+
+    /// The name of the object, for whoever may outlive it.
+    pub(crate) fn name(&self, runtime: &mut Runtime) -> Name {
+        Name { epoch: runtime.registry.epoch, object: self.object(runtime, || 0) }
+    }
+
+    /// As [`current`]. A thread that is not under control must not use an object of an execution
+    /// in progress: its operations would be invisible.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn runtime(&self) -> Option<&'static mut Runtime> {
+        let runtime = current();
+        if runtime.is_none() {
+            let epoch = (self.0.load(Ordering::Relaxed) >> 32) as u32;
+            assert!(
+                epoch == 0 || !LIVE.iter().any(|live| live.load(Ordering::Relaxed) == epoch),
+                "preempt: a thread that preempt does not control uses an object of a test in \
+                 progress; spawn it with preempt::thread::spawn instead of std::thread::spawn"
+            );
+        }
+        runtime
+    }
+
+    fn set(&self, epoch: u32, object: ObjectId) {
+        self.0.store(u64::from(epoch) << 32 | u64::from(object.0), Ordering::Relaxed);
+    }
+}
+
+/// The name of an object in one execution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name {
+    epoch: u32,
+    object: ObjectId,
+}
+
+impl Name {
+    /// The object, if its execution is still in progress.
+    pub(crate) fn object(self, runtime: &Runtime) -> Option<ObjectId> {
+        (self.epoch == runtime.registry.epoch).then_some(self.object)
+    }
+}
+
+impl Runtime {
+    /// Writes back what was changed through exclusive access, before anybody else can look.
+    pub(super) fn flush(&mut self) {
+        if self.registry.borrowed.is_empty() {
+            return;
+        }
+        let _paused = Paused::new();
+        let me = self.run().current;
+        for index in 0..self.registry.borrowed.len() {
+            let (thread, object, value) = &self.registry.borrowed[index];
+            let (thread, object, value) = (*thread, *object, **value);
+            if thread == me {
+                let value = inward(self, value);
+                self.run().assign(object, value);
+            }
+        }
+    }
+
+    /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
+    /// the count of that Arc visible.
+    pub(super) fn before_operation(&mut self) {
+        if let Some(site) = self.registry.final_drop() {
+            self.count(site);
+        }
+    }
+
+    /// From now on the reference counts of Arcs made at `site` are visible.
+    pub(super) fn count(&mut self, site: Site) {
+        let _paused = Paused::new();
+        if self.registry.knowledge.counted.insert(site) {
+            self.stop(Ending::Restart);
+        }
+    }
+
+    fn external(&mut self, address: usize, value: u64) -> ObjectId {
+        let _paused = Paused::new();
+        if self.registry.knowledge.externals.len() < MOST_EXTERNALS {
+            self.registry.knowledge.externals.push((address, value));
+            self.stop(Ending::Restart);
+        }
+        // This execution is thrown away, so the name does not matter.
+        self.run().create(value)
+    }
+}
+
+/// Numbers lent out for exclusive access.
+pub(crate) fn lend(object: ObjectId) -> Option<&'static mut u64> {
+    let runtime = current()?;
+    let _paused = Paused::new();
+    let me = runtime.run().current;
+    let value = runtime.run().state.object(object).value;
+    let value = outward(runtime, value);
+    runtime.registry.borrowed.retain(|b| b.1 != object);
+    runtime.registry.borrowed.push((me, object, Box::new(value)));
+    let last = runtime.registry.borrowed.last_mut()?;
+    let pointer: *mut u64 = &raw mut *last.2;
+    // SAFETY: the box lives until the object is lent again or the execution ends; the caller
+    // shortens the lifetime to that of its exclusive borrow of the object.
+    Some(unsafe { &mut *pointer })
+}
+
+/// Takes a number back when the object is used again in the ordinary way.
+#[inline]
+pub(crate) fn take_back(runtime: &mut Runtime, object: ObjectId) {
+    if runtime.registry.borrowed.is_empty() {
+        return;
+    }
+    runtime.flush();
+    runtime.registry.borrowed.retain(|b| b.1 != object);
+}

@@ -1,0 +1,27 @@
+//! What the runtime itself finds wrong with an execution, and what it notes of panics.
+
+use preempt_explore::{Action, Site, ThreadId};
+
+/// What the runtime itself found wrong.
+#[derive(Clone, Debug)]
+pub(crate) enum Trouble {
+    /// Arcs that were never dropped, by the places that made them.
+    Leak(Vec<Site>),
+    /// Threads still running when the main thread had ended.
+    Unjoined(usize),
+    /// A coroutine ran out of stack.
+    StackOverflow,
+    /// A thread was blocked outside our control, after its last operation if it had one.
+    Blocked(ThreadId, Option<(Action, Site)>),
+    /// A panic escaped from a destructor during unwinding.
+    DoublePanic(PanicNote),
+}
+
+/// Message and place of a panic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PanicNote {
+    pub(crate) message: String,
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
