@@ -31,6 +31,7 @@ const OPTIONS: &[&[&str]] = &[
     &["--backend", "interp"],
     &["--store", "tree"],
     &["--threads", "2"],
+    &["--threads", "4", "--por", "off"],
     &["--iterate"],
     &["--bound", "0"],
     &["--fair"],

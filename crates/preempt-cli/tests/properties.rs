@@ -413,6 +413,7 @@ const OPTIONS: &[(&[&str], bool)] = &[
     (&["--store", "tree"], true),
     (&["--store", "tree", "--por", "off"], true),
     (&["--threads", "2"], true),
+    (&["--threads", "4", "--por", "off"], true),
     (&["--iterate"], true),
     (&["--store", "compact"], false),
     (&["--bound", "0"], false),

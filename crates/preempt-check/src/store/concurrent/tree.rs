@@ -522,7 +522,7 @@ fn take_part<const N: usize>(
     place: Place,
     number: u64,
 ) -> Result<(), StoreFull> {
-    segments.take(place as usize / N >> SEGMENT_BITS).ok_or(StoreFull)?;
+    segments.take((place as usize / N) >> SEGMENT_BITS).ok_or(StoreFull)?;
     set_part::<N>(segments, place, number);
     Ok(())
 }
