@@ -43,6 +43,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-promela", &["preempt-core", "preempt-ltl"]),
     ("preempt-native", &["preempt-core", "preempt-promela"]),
     ("preempt-check", &["preempt-core", "preempt-ltl"]),
+    ("preempt-cluster", &["preempt-check", "preempt-core", "preempt-disk"]),
+    ("preempt-disk", &["preempt-check", "preempt-core"]),
     ("preempt-explore", &["preempt-core"]),
     ("preempt-macros", &[]),
     ("preempt", &["preempt-core", "preempt-explore", "preempt-macros", "preempt-report"]),
@@ -82,6 +84,9 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "preempt-cli",
         &[
+            "preempt-check",
+            "preempt-cluster",
+            "preempt-disk",
             "preempt-core",
             "preempt-lsp",
             "preempt-ltl",

@@ -2,13 +2,14 @@
 //!
 //! Prints tables of ratios and writes them to `benches/RESULTS.md`. Rows whose numbers of states
 //! differ where they must agree are marked as failed, and the run ends with an error. Arguments:
-//! words that select models by name; none selects all.
+//! words that select models by name; none selects all. `--spread PATH` compares ways to spread a search, see `spread.rs`.
 
 mod case;
 mod measure;
 mod ours;
 mod report;
 mod spin;
+mod spread;
 
 use anyhow::{Context, Result, bail};
 use case::{CASES, Case};
@@ -21,10 +22,15 @@ fn main() -> Result<()> {
     if let Some(("--one", rest)) = arguments.split_first().map(|(a, b)| (a.as_str(), b)) {
         return ours::one(rest);
     }
+    let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if let [flag, preempt] = &arguments[..]
+        && flag == "--spread"
+    {
+        return spread::compare(&root, preempt);
+    }
     if !spin::is_installed() {
         bail!("the benchmark needs spin and gcc");
     }
-    let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = std::env::temp_dir().join(format!("preempt-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let report = measure_all(&root, &folder, &arguments);

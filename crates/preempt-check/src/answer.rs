@@ -319,6 +319,8 @@ fn way_on(stop: Stop) -> &'static str {
         Stop::Depth => "; a higher depth limit covers more",
         Stop::Interrupted => "; let it run on to cover more",
         Stop::Bound => "; a higher bound covers more",
+        Stop::PeerLost => "; run it again with the processes that are left",
+        Stop::Disk => "; more room on the disk covers more",
         Stop::LossyStore | Stop::Sampling | Stop::Fault | Stop::Unsupported => "",
     }
 }

@@ -118,6 +118,29 @@ impl<'a> Budget<'a> {
         }
     }
 
+    /// The same time and flag for a part of the work that has so much memory, and that nobody watches.
+    pub fn part<'b>(&self, memory: usize) -> Budget<'b>
+    where
+        'a: 'b,
+    {
+        Budget {
+            deadline: self.deadline,
+            interrupt: self.interrupt,
+            start: self.start,
+            ..Budget::unlimited().memory(memory)
+        }
+    }
+
+    /// The same, watched by the same listener.
+    pub fn with_memory(&mut self, memory: usize) -> Budget<'_> {
+        let (deadline, interrupt, start) = (self.deadline, self.interrupt, self.start);
+        let listener = self.listener.as_mut().map(|listener| {
+            let listener: &mut (dyn FnMut(&Progress) + Send) = &mut **listener;
+            listener
+        });
+        Budget { deadline, interrupt, start, listener, ..Budget::unlimited().memory(memory) }
+    }
+
     /// Ends when the flag is set.
     pub fn interrupt(mut self, flag: &'a AtomicBool) -> Self {
         self.interrupt = Some(flag);

@@ -1,6 +1,7 @@
 //! The front door: what to check, how, and the answer.
 
 use crate::budget::{available_memory_beside, threads_that_fit};
+use crate::search::partitioned::Elsewhere;
 use crate::search::{
     SAMPLERS, bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
     needs_stack, parallel, parallel_adaptive, simplify, swarm,
@@ -97,13 +98,15 @@ pub struct Check<'a> {
     options: Options,
     interrupt: Option<&'a AtomicBool>,
     listener: Option<&'a mut (dyn FnMut(&Progress) + Send)>,
+    elsewhere: Option<&'a dyn Elsewhere>,
 }
 
 impl<'a> Check<'a> {
     /// A check with default options: assertions and deadlocks, all executions.
     pub fn new<S: System + ?Sized>(system: &'a S) -> Self {
         let system = system.as_system();
-        Check { system, options: Options::default(), interrupt: None, listener: None }
+        let options = Options::default();
+        Check { system, options, interrupt: None, listener: None, elsewhere: None }
     }
 
     /// Takes all options at once.
@@ -140,6 +143,12 @@ impl<'a> Check<'a> {
     /// counterexample was found ([`Phase::Simplify`]).
     pub fn progress(mut self, listener: &'a mut (dyn FnMut(&Progress) + Send)) -> Self {
         self.listener = Some(listener);
+        self
+    }
+
+    /// Has the search made elsewhere: on several machines, in files.
+    pub fn elsewhere(mut self, elsewhere: Option<&'a dyn Elsewhere>) -> Self {
+        self.elsewhere = elsewhere;
         self
     }
 
@@ -186,23 +195,30 @@ impl<'a> Check<'a> {
             budget = budget.listener(listener);
         }
         let mut notes = Vec::new();
-        if self.options.storage == Storage::Auto {
-            let longest = longest_of_a_few(system);
-            if longest >= LONG_STATE {
-                self.options.storage = Storage::Tree;
-                notes.push(format!("states of {longest} bytes are kept compressed (tree)"));
+        let mut finding = match self.elsewhere {
+            Some(elsewhere) => elsewhere.safety(system, &self.options, &mut budget),
+            None => {
+                if self.options.storage == Storage::Auto {
+                    let longest = longest_of_a_few(system);
+                    if longest >= LONG_STATE {
+                        self.options.storage = Storage::Tree;
+                        notes.push(format!("states of {longest} bytes are kept compressed (tree)"));
+                    }
+                }
+                search(&self.options, &mut budget)
             }
-        }
-        let mut finding = search(&self.options, &mut budget);
+        };
         if finding.in_vain {
             let options = Options { reduction: Reduction::None, ..self.options.clone() };
             finding = search(&options, &mut budget);
             finding.notes.push(IN_VAIN.into());
         }
+        let simplifies = self.elsewhere.is_none_or(|elsewhere| elsewhere.simplifies());
         if finding.counterexample.is_some() {
             budget.announce(Phase::Simplify);
         }
-        if !self.options.first && self.options.compatibility == Compatibility::None {
+        let as_found = self.options.first || !simplifies;
+        if !as_found && self.options.compatibility == Compatibility::None {
             let limit = budget.elapsed().max(SIMPLEST_AT_LEAST);
             simplify(&self.options, &mut finding, &mut budget.simplify(limit));
         }
@@ -226,6 +242,11 @@ impl<'a> Check<'a> {
 /// How to look for a violation, and for a simpler one.
 type Searches<'a> =
     (&'a dyn Fn(&Options, &mut Budget) -> Finding, &'a dyn Fn(&Options, &mut Finding, &mut Budget));
+
+/// How many of so many threads are of use on this machine, and can be had.
+pub fn useful_of(threads: usize) -> usize {
+    threads.clamp(1, useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1))
+}
 
 /// More threads than this only wait for each other. A few more than the machine runs at once do no harm.
 fn useful_threads() -> usize {

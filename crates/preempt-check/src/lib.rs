@@ -16,7 +16,7 @@ pub mod store;
 
 pub use answer::{Answer, Assertions, Counterexample, Finding, conclude};
 pub use budget::{Budget, Phase, Progress, available_memory};
-pub use check::Check;
+pub use check::{Check, useful_of};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
 pub use preemptions::Preemptions;
 pub use search::{Simplest, simplest};

@@ -1,4 +1,4 @@
-//! Nested search, fairness and bounds against strongly connected components found naively.
+//! Nested search by one thread and by several, fairness and bounds against strongly connected components found naively.
 //!
 //! The oracle enumerates the whole product with maps and sets, computes components by repeated
 //! forward reachability, and shares no code with the search but the systems themselves.
@@ -7,6 +7,7 @@ use cycles::{Graph, graph, reach};
 use preempt_check::property::{
     Fair, Product, Property, PropertyMove, Stutter, Watched, WithinBound,
 };
+use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::Exact;
 use preempt_check::{Budget, Finding};
@@ -91,6 +92,16 @@ fn search<S: System>(system: &S, scheme: Scheme) -> Finding {
     assert_eq!(finding.stop, None);
     if let Some(found) = &finding.counterexample {
         check_lasso(system, &found.steps, found.cycle_start.expect("a cycle"));
+    }
+    for threads in [1, 3] {
+        let together = nested_concurrent(system, threads, &mut Budget::unlimited(), options)
+            .expect("the search knows such questions");
+        assert_eq!(together.stop, None);
+        assert_eq!(together.counterexample.is_some(), finding.counterexample.is_some());
+        match &together.counterexample {
+            Some(found) => check_lasso(system, &found.steps, found.cycle_start.expect("a cycle")),
+            None => assert_eq!(together.statistics.states, finding.statistics.states),
+        }
     }
     finding
 }

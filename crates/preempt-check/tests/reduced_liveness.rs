@@ -4,6 +4,7 @@ use cycles::{accepting_cycles, graph};
 use preempt_check::property::{
     Buchi, Fair, Product, Property, Stutter, StutterInvariant, Watched, WithinBound,
 };
+use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::store::Exact;
@@ -40,6 +41,27 @@ fn run<S: System>(system: &S, scheme: Scheme, target: fn(preempt_core::Step) -> 
     let finding = nested(system, &mut store, &mut Budget::unlimited(), options(scheme), target);
     assert_eq!(finding.stop, None);
     finding
+}
+
+/// Whether two threads find a cycle, which then is one; and how many states they stored.
+fn concurrent<S: System + ?Sized>(system: &S, scheme: Scheme) -> (bool, u64) {
+    let mut budget = Budget::unlimited();
+    let finding = nested_concurrent(system, 2, &mut budget, options(scheme))
+        .expect("the search knows such questions");
+    assert_eq!(finding.stop, None);
+    if let Some(found) = &finding.counterexample {
+        let start = found.cycle_start.expect("a cycle");
+        let state = |end: usize| {
+            let (_, mut state, _) = replay(system, &found.steps[..end]).unwrap();
+            system.enabled(&mut state, &mut Enabled::new());
+            state
+        };
+        assert!(start < found.steps.len());
+        assert_eq!(state(start), state(found.steps.len()), "the cycle is one");
+        let accepts = |end| system.has_label(&state(end), Label::Accept);
+        assert!((start..found.steps.len()).any(accepts), "the cycle is accepting");
+    }
+    (finding.counterexample.is_some(), finding.statistics.states)
 }
 
 /// The search whose product states share their system states.
@@ -192,6 +214,7 @@ fn cases() -> u64 {
 fn reduction_loses_nothing_on_formulas() {
     let mut random = Random(19);
     let (mut found, mut full_states, mut reduced_states, mut shared_states) = (0, 0, 0, 0);
+    let mut concurrent_states = 0;
     for case in 0..cases() {
         let system = tiny(&mut random);
         let size = 1 + random.below(7);
@@ -227,8 +250,20 @@ fn reduction_loses_nothing_on_formulas() {
             assert_eq!(same, full, "case {case}: {system:?} {formula:?}");
             shared_states += shared(V1).statistics.states;
         }
+        let (told, states) = concurrent(&normal, V1);
+        assert_eq!(told, truth, "concurrent, case {case}: {system:?} {formula:?}");
+        if !truth {
+            let full = concurrent(&normal, Scheme::Full).1;
+            assert_eq!(full, search(&normal, Scheme::Full).statistics.states, "case {case}");
+            concurrent_states += states;
+        }
         let none = |_| 0;
         let fair = Watched::new(&normal, Fair);
+        assert_eq!(
+            concurrent(&fair, V1).0,
+            run(&fair, Scheme::Full, none).counterexample.is_some(),
+            "concurrent, fair, case {case}: {system:?} {formula:?}"
+        );
         assert_eq!(
             run(&fair, V1, none).counterexample.is_some(),
             run(&fair, Scheme::Full, none).counterexample.is_some(),
@@ -238,6 +273,8 @@ fn reduction_loses_nothing_on_formulas() {
     }
     assert!(found > cases() / 10 && found < cases() * 9 / 10, "{found}");
     assert!(reduced_states < full_states, "{reduced_states} of {full_states}");
+    println!("states: {full_states}, reduced {reduced_states}, by order {concurrent_states}");
+    assert!(concurrent_states < full_states, "{concurrent_states} of {full_states}");
     assert!(shared_states < reduced_states, "{shared_states}, {reduced_states} on departure");
 }
 
@@ -258,6 +295,7 @@ fn reduction_loses_nothing_where_executions_end() {
             let found = shared(&system, &form, Stutter::End, scheme);
             assert_eq!(found.counterexample.is_some(), truth, "{scheme:?}, {case}: {system:?}");
         }
+        assert_eq!(concurrent(&normal, V1).0, truth, "concurrent, case {case}: {system:?}");
         if !truth {
             full_states += search(&normal, Scheme::Full).statistics.states;
             reduced_states += reduced.statistics.states;
@@ -375,6 +413,7 @@ fn reduction_loses_nothing_where_local_steps_are_seen() {
         let normal = Product::new(&system, &form, Stutter::Extend);
         let truth = violated(&raw, Scheme::Full);
         assert_eq!(violated(&normal, V1), truth, "case {case}: {system:?} {formula:?}");
+        assert_eq!(concurrent(&normal, V1).0, truth, "case {case}: {system:?} {formula:?}");
         let full = shared(&system, &form, Stutter::Extend, Scheme::Full);
         let reduced = shared(&system, &form, Stutter::Extend, V1);
         for finding in [&full, &reduced] {

@@ -72,11 +72,25 @@ impl Request<'_> {
         self.arguments.por == Some(Switch::On)
     }
 
+    /// Whether states belong to many processes.
+    fn spreads(&self) -> bool {
+        self.has("processes") || self.has("hosts")
+    }
+
+    /// Whether the search is in files, or written down.
+    fn in_files(&self) -> bool {
+        self.has("disk") || self.has("checkpoint")
+    }
+
     /// Whether JSON takes the place of the report on standard output.
     fn prints_json(&self) -> bool {
         matches!(self.arguments.json, Some(None))
     }
 }
+
+/// Whether this program can spread a search.
+const CLUSTER: bool = cfg!(feature = "cluster");
+const NO_CLUSTER: &str = "is not part of this program: build it with `--features cluster`";
 
 /// A row: the option is refused where the condition is true.
 struct Row {
@@ -103,6 +117,9 @@ const SWARM_CHOOSES: &str = "does not go with --swarm, which makes that choice f
 const WALKS: &str = "does not go with --search random: a random execution is taken as it comes";
 const DEEPENS: &str =
     "does not go with --search idfs, which explores every interleaving with an exact store";
+
+const FILES: &str = "does not go with --disk or --checkpoint, which explore breadth-first, keep states exactly and take every step";
+const SPREAD: &str = "does not go with --processes or --hosts, which explore breadth-first, keep states exactly and take every step";
 
 /// The table.
 const TABLE: &[Row] = &[
@@ -142,6 +159,48 @@ const TABLE: &[Row] = &[
     row("method", |r| !r.boolean(), BOOLEAN_ONLY),
     row("target", |r| !r.boolean(), BOOLEAN_ONLY),
     row("dialect", |r| !r.boolean(), BOOLEAN_ONLY),
+    // States in files.
+    row("disk", |r| r.boolean(), PROMELA_ONLY),
+    row("checkpoint", |r| r.boolean(), PROMELA_ONLY),
+    row("every", |r| r.boolean(), PROMELA_ONLY),
+    row("every", |r| !r.has("checkpoint"), "needs --checkpoint: it says how often"),
+    row("disk", |r| r.has("checkpoint"), "and --checkpoint cannot go together yet: choose one"),
+    row(
+        "disk",
+        |r| r.spreads(),
+        "does not go with --processes or --hosts, whose states are in memory",
+    ),
+    row("disk", |r| r.infinite(), FINITE_ONLY),
+    row("checkpoint", |r| r.infinite(), FINITE_ONLY),
+    row("bound", |r| r.has("disk"), "does not go with --disk, which counts no preemptions"),
+    row("iterate", |r| r.has("disk"), "does not go with --disk, which counts no preemptions"),
+    row("search", |r| r.in_files() && !r.search(SearchOrder::Bfs), FILES),
+    row("store", |r| r.in_files(), FILES),
+    row("por", |r| r.in_files() && r.wants_reduction(), FILES),
+    row("compat", |r| r.in_files(), FILES),
+    row("swarm", |r| r.in_files(), FILES),
+    row("free_cycles", |r| r.in_files(), FILES),
+    row("shorten", |r| r.in_files(), FILES),
+    row("part", |r| r.boolean(), PROMELA_ONLY),
+    row("part", |r| !r.has("swarm"), "needs --swarm: it says which of its searches are made"),
+    // States that belong to many processes.
+    row("processes", |r| r.boolean(), PROMELA_ONLY),
+    row("hosts", |r| r.boolean(), PROMELA_ONLY),
+    row("process", |r| r.boolean(), PROMELA_ONLY),
+    row("secret", |r| r.boolean(), PROMELA_ONLY),
+    row("processes", |_| !CLUSTER, NO_CLUSTER),
+    row("hosts", |_| !CLUSTER, NO_CLUSTER),
+    row("processes", |r| r.has("hosts"), "and --hosts are two ways to spread a search: choose one"),
+    row("hosts", |r| !r.has("process"), "needs --process: which of the processes is this one?"),
+    row("process", |r| !r.has("hosts"), "needs --hosts: where do the others listen?"),
+    row("secret", |r| !r.has("hosts"), "needs --hosts: nobody else has to know it"),
+    row("search", |r| r.spreads() && !r.search(SearchOrder::Bfs), SPREAD),
+    row("store", |r| r.spreads(), SPREAD),
+    row("por", |r| r.spreads() && r.wants_reduction(), SPREAD),
+    row("compat", |r| r.spreads(), SPREAD),
+    row("swarm", |r| r.spreads(), SPREAD),
+    row("free_cycles", |r| r.spreads(), SPREAD),
+    row("shorten", |r| r.spreads(), SPREAD),
     // Bounds of Boolean programs.
     row(
         "por",

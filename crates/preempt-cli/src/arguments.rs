@@ -43,6 +43,12 @@ Examples:
   preempt run --replay p1.0x3.1.0x2 --output -- ./account
   CC='preempt cc' make && preempt run --time 60s -- ./tests/pool";
 
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  preempt check model.pml --por off --checkpoint saved --every 10m
+  preempt resume saved                     after a kill, a full disk, a reboot
+  preempt resume saved --memory 16G        … with more memory";
+
 #[cfg(feature = "serve")]
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -110,6 +116,24 @@ pub(crate) enum Command {
     /// Search the schedules of a C or C++ program
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
+    /// Go on with a search that `check --checkpoint` has written down
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume {
+        /// The folder of the checkpoint
+        folder: PathBuf,
+        /// Options of `check` that take the place of those the search was begun with
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<OsString>,
+    },
+    /// Put the JSON reports of the parts of a swarm together
+    Merge {
+        /// The reports, as `check --swarm --part I/N --json FILE` writes them
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Accept a Spin command line, run the equivalent, print Spin's report
     #[command(disable_help_flag = true)]
     Spin {
@@ -231,6 +255,9 @@ pub(crate) struct CheckArguments {
     /// Different bounds, orders and seeds in parallel; the first violation wins
     #[arg(long, help_heading = "Search")]
     pub(crate) swarm: bool,
+    /// With --swarm: the I-th of N jobs, which look at different searches; see `preempt merge`
+    #[arg(long, value_name = "I/N", value_parser = parse_part, help_heading = "Search")]
+    pub(crate) part: Option<Part>,
     /// Stop at the first violation as found, do not look for the simplest
     #[arg(long, help_heading = "Search")]
     pub(crate) first: bool,
@@ -243,6 +270,18 @@ pub(crate) struct CheckArguments {
     /// Threads to use, or `auto` for as many as the machine runs at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_threads, help_heading = "Search")]
     pub(crate) threads: usize,
+    /// Start so many processes here, which share the states among them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Many machines")]
+    pub(crate) processes: Option<u16>,
+    /// Share the states with the processes that listen at these addresses, one host:port per line
+    #[arg(long, value_name = "FILE", help_heading = "Many machines")]
+    pub(crate) hosts: Option<PathBuf>,
+    /// With --hosts: which of them this process is, counted from 0, which reports
+    #[arg(long, value_name = "I", help_heading = "Many machines")]
+    pub(crate) process: Option<usize>,
+    /// With --hosts: a file with what all processes know and nobody else (or PREEMPT_SECRET)
+    #[arg(long, value_name = "FILE", help_heading = "Many machines")]
+    pub(crate) secret: Option<PathBuf>,
     /// How steps are executed
     #[arg(long, value_enum, default_value = "native", help_heading = "Search")]
     pub(crate) backend: Backend,
@@ -262,6 +301,15 @@ pub(crate) struct CheckArguments {
     /// Time limit, e.g. 90s, 10m or 1h
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Memory and time")]
     pub(crate) time: Option<Duration>,
+    /// Keep the states in files in this folder, for more of them than memory can hold
+    #[arg(long, value_name = "DIR", help_heading = "Memory and time")]
+    pub(crate) disk: Option<PathBuf>,
+    /// Write the search down in this folder from time to time, for `preempt resume`
+    #[arg(long, value_name = "DIR", help_heading = "Memory and time")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// With --checkpoint: how often
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10m", help_heading = "Memory and time")]
+    pub(crate) every: Duration,
 
     /// Check the ltl block of this name
     #[arg(long, value_name = "NAME", help_heading = "Properties")]
@@ -341,6 +389,29 @@ pub(crate) struct CheckArguments {
     /// What was given, and when the command began.
     #[arg(skip)]
     pub(crate) given: Given,
+    /// The search goes on from the checkpoint in this folder.
+    #[arg(skip)]
+    pub(crate) resumed: Option<PathBuf>,
+    /// With the options that were given then.
+    #[arg(skip)]
+    pub(crate) resume_options: Vec<OsString>,
+}
+
+/// One of several jobs, counted from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    pub(crate) number: u32,
+    pub(crate) of: u32,
+}
+
+fn parse_part(text: &str) -> Result<Part, String> {
+    let numbers = text
+        .split_once('/')
+        .and_then(|(number, of)| Some(Part { number: number.parse().ok()?, of: of.parse().ok()? }));
+    match numbers {
+        Some(part) if (1..=part.of).contains(&part.number) => Ok(part),
+        _ => Err("a part is I/N, with I between 1 and N".into()),
+    }
 }
 
 impl CheckArguments {
@@ -355,12 +426,14 @@ impl CheckArguments {
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     options: BTreeSet<String>,
+    /// The command line, without the program's name.
+    pub(crate) words: Vec<OsString>,
     start: Instant,
 }
 
 impl Default for Given {
     fn default() -> Self {
-        Given { options: BTreeSet::new(), start: Instant::now() }
+        Given { options: BTreeSet::new(), words: Vec::new(), start: Instant::now() }
     }
 }
 
@@ -384,6 +457,7 @@ impl Given {
 /// Reads a command line.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
     let start = Instant::now();
+    let kept: Vec<OsString> = words.iter().skip(1).cloned().collect();
     let matches = Cli::command().try_get_matches_from(words)?;
     let mut cli = Cli::from_arg_matches(&matches)?;
     if let (Command::Check(arguments), Some((_, matches))) =
@@ -395,7 +469,7 @@ pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
         // The groups that clap makes of flattened structs are no options.
         let options = matches.ids().filter(|id| id.as_str() != "file").filter(is_given);
         let options = options.map(|id| id.to_string()).filter(|id| !id.ends_with("Arguments"));
-        arguments.given = Given { options: options.collect(), start };
+        arguments.given = Given { options: options.collect(), words: kept, start };
     }
     Ok(cli)
 }

@@ -15,15 +15,18 @@ mod failure;
 mod format;
 mod graph;
 mod ltl;
+mod merge;
 mod output;
 mod promela;
 mod replay;
 mod request;
+mod resume;
 mod run;
 #[cfg(feature = "serve")]
 mod serve;
 mod simulate;
 mod spin_flags;
+mod spread;
 mod stack;
 mod terminal;
 
@@ -90,6 +93,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Run(arguments) => run::run(&arguments),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Resume { folder, options } => resume::run(&folder, options),
+        Command::Merge { files, json } => merge::run(&files, json),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Spin { arguments } => {
             let line = spin_flags::translate(&arguments)

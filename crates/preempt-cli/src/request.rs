@@ -14,6 +14,9 @@ use std::sync::{Mutex, PoisonError};
 /// The first depth of iterative depth bounding, and by how much it grows.
 const DEPTH_STEP: u64 = 20;
 
+/// How many seeds a swarm uses.
+const SEARCHES_OF_A_SWARM: u64 = 32;
+
 /// What is asked of a Promela model.
 pub(crate) fn request(arguments: &CheckArguments) -> Request {
     Request {
@@ -49,7 +52,11 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
             Some(Compat::Spin) => Compatibility::Spin,
             None => Compatibility::None,
         },
-        swarm: arguments.swarm.then_some(arguments.seed),
+        // Each part of a swarm has seeds of its own.
+        swarm: arguments.swarm.then(|| {
+            let before = arguments.part.map_or(0, |part| u64::from(part.number) - 1);
+            arguments.seed.wrapping_add(before.wrapping_mul(SEARCHES_OF_A_SWARM))
+        }),
         first: arguments.first,
         max_errors: arguments.max_errors,
         depth: arguments.depth,
@@ -58,6 +65,7 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
         fair: arguments.fair,
         memory: arguments.memory,
         threads: arguments.threads,
+        elsewhere: None,
     }
 }
 

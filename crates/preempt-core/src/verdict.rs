@@ -24,6 +24,10 @@ pub enum Stop {
     Unsupported,
     /// What was looked for is not there within the bound on preemptions.
     Bound,
+    /// Another process of the same search has gone.
+    PeerLost,
+    /// A file could not be written.
+    Disk,
 }
 
 impl fmt::Display for Stop {
@@ -38,6 +42,8 @@ impl fmt::Display for Stop {
             Stop::Fault => "a fault in the model stopped the search",
             Stop::Unsupported => "the program cannot be executed under control",
             Stop::Bound => "the bound on preemptions was reached",
+            Stop::PeerLost => "a process of the search was lost",
+            Stop::Disk => "a file could not be written",
         })
     }
 }

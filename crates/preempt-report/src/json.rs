@@ -170,6 +170,8 @@ fn stop_name(stop: Stop) -> &'static str {
         Stop::Fault => "fault",
         Stop::Unsupported => "unsupported",
         Stop::Bound => "bound",
+        Stop::PeerLost => "peer_lost",
+        Stop::Disk => "disk",
     }
 }
 

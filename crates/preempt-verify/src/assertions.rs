@@ -44,7 +44,7 @@ pub(crate) fn complete(
     if let Storage::Bitstate { .. } = options.storage {
         options.storage = Storage::Exact;
     }
-    let mut claim = safety::check(engine, reference, options, question.control)?;
+    let mut claim = safety::check(engine, reference, options, request, question.control)?;
     finding.statistics.seconds += claim.statistics.seconds;
     match claim.verdict {
         Verdict::Violated => {

@@ -5,10 +5,11 @@ use crate::engine::Engine;
 use crate::question::Question;
 use crate::{Error, Event, assertions, endless};
 use preempt_check::property::{Endless, Fair, Product, Property, Watched, WithinBound};
+use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::{Compact, Exact, Store, Tree};
-use preempt_check::{Budget, Finding, Preemptions, Storage, available_memory, conclude};
+use preempt_check::{Budget, Finding, Preemptions, Storage, available_memory, conclude, useful_of};
 use preempt_core::{
     BoundRow, Claim, Label, Locality, ProcessId, Step, System, Verdict, ViolationKind,
 };
@@ -17,6 +18,9 @@ use std::time::Duration;
 /// How infinite executions are reduced within a bound.
 const LOCAL_ONLY: &str =
     "reduction: strictly local steps are taken alone (a property observes the others)";
+
+/// Why several threads were of no use.
+const ALONE: &str = "one thread was used: several look for infinite executions over an exact store only, up to the first violation, without a limit of depth, and where all expressions have values";
 
 /// The least time that the search for a shorter counterexample gets.
 const SHORTEN: Duration = Duration::from_secs(10);
@@ -37,8 +41,9 @@ pub(crate) fn check(
             let search = |budget: &mut Budget, options| {
                 engine.nested_shared(property, question.stutter, budget, options)
             };
-            let shared: Option<SharedSearch<'_>> =
-                can_share(property, question.scheme).then_some(&search);
+            let can_share =
+                question.request.elsewhere.is_none() && can_share(property, question.scheme);
+            let shared: Option<SharedSearch<'_>> = can_share.then_some(&search);
             Job { system: &product, shared, question }.run()
         }
     };
@@ -86,6 +91,9 @@ pub(crate) fn check_if_evaluable(
         engine.nested_shared(normal, question.stutter, budget, options)
     });
     let Some(mut finding) = found else { return Ok(None) };
+    if request.threads > 1 {
+        finding.notes.push(ALONE.into());
+    }
     job.shorten(&product, &mut finding);
     match assertions::complete(engine, reference, question, &mut finding)? {
         Some(violated) => Ok(Some(violated)),
@@ -172,6 +180,10 @@ impl Job<'_> {
 
     /// The bound that everything can be reached within.
     fn enough(&self) -> Option<u32> {
+        if self.question.request.elsewhere.is_some() {
+            // It takes a search of everything, here.
+            return None;
+        }
         preemptions_to_everywhere(self.system, &mut self.question.control.budget())
     }
 
@@ -189,6 +201,42 @@ impl Job<'_> {
         shared: Option<SharedSearch<'_>>,
     ) -> Finding {
         let memory = self.memory();
+        if let Some(elsewhere) = &self.question.request.elsewhere {
+            return self.with_budget(memory, scheme, |budget, options| {
+                elsewhere.cycles(system, options, budget)
+            });
+        }
+        let request = self.question.request;
+        let threads = useful_of(request.threads);
+        if threads > 1 && matches!(request.storage, Storage::Auto | Storage::Exact) {
+            let found = self.with_budget(memory, scheme, |budget, options| {
+                nested_concurrent(system, threads, budget, options)
+            });
+            if let Some(mut finding) = found {
+                if threads < request.threads {
+                    finding.notes.push(format!(
+                        "{threads} of {} threads were used: more are of no use on this machine",
+                        request.threads
+                    ));
+                }
+                return finding;
+            }
+        }
+        let mut finding = self.find_alone(system, scheme, shared, memory);
+        if request.threads > 1 {
+            finding.notes.push(ALONE.into());
+        }
+        finding
+    }
+
+    /// The same by one thread.
+    fn find_alone(
+        &self,
+        system: &dyn System,
+        scheme: Scheme,
+        shared: Option<SharedSearch<'_>>,
+        memory: usize,
+    ) -> Finding {
         match self.question.request.storage {
             Storage::Tree => self.nested(system, scheme, &mut Tree::new(memory)),
             Storage::Compact => {
@@ -223,7 +271,10 @@ impl Job<'_> {
     /// Looks for a simpler counterexample.
     fn shorten(&self, system: &dyn System, finding: &mut Finding) {
         let control = self.question.control;
+        let elsewhere = &self.question.request.elsewhere;
+        let simplifies = elsewhere.as_ref().is_none_or(|elsewhere| elsewhere.simplifies());
         if !self.question.request.first
+            && simplifies
             && let Some(found) = &finding.counterexample
         {
             control.announce(Event::Found);

@@ -70,7 +70,7 @@ fn check_states<M: Model>(
         (false, false) => format!("always: {}", names.join(", ")),
     };
     let options = request.options(property, false);
-    let claim = safety::check(Engine::Any(system), reference, options, control);
+    let claim = safety::check(Engine::Any(system), reference, options, request, control);
     unless_misused([system, reference], claim)
 }
 

@@ -65,9 +65,8 @@ impl<'a> Question<'a> {
             control,
             endless: None,
         };
-        if request.threads > 1 {
-            let note = "one thread was used: infinite executions are looked for depth-first";
-            question.notes.push(note.into());
+        if request.elsewhere.is_some() && matches!(question.scheme, Scheme::SourceState(_)) {
+            question.scheme = Scheme::Full;
         }
         question
     }

@@ -1,6 +1,8 @@
 //! What to look for, how, and within which limits: plain data.
 
+use preempt_check::search::partitioned::Elsewhere;
 use preempt_check::{Compatibility, Options, Preemptions, Reduction, Search, Storage};
+use std::sync::Arc;
 
 /// A request, with defaults that suit most models: all executions, every engine choice left to us.
 ///
@@ -40,6 +42,8 @@ pub struct Request {
     pub memory: Option<u64>,
     /// Worker threads.
     pub threads: usize,
+    /// Where the searches are made, if not here: on several machines, in files.
+    pub elsewhere: Option<Arc<dyn Elsewhere>>,
 }
 
 impl Default for Request {
@@ -61,6 +65,7 @@ impl Default for Request {
             fair: false,
             memory: None,
             threads: 1,
+            elsewhere: None,
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::confirm::confirm;
 use crate::engine::Engine;
-use crate::{Control, Error};
+use crate::{Control, Error, Request};
+use preempt_check::search::partitioned::Elsewhere;
 use preempt_check::{Check, Finding, Options, conclude};
 use preempt_core::{Claim, System, Verdict};
 
@@ -11,11 +12,13 @@ pub(crate) fn check(
     engine: Engine<'_>,
     reference: &dyn System,
     mut options: Options,
+    request: &Request,
     control: &Control<'_>,
 ) -> Result<Claim, Error> {
     options.time = control.time_left();
     let answer = control.watch(|listener| {
-        let check = Check::new(engine.system()).options(options.clone());
+        let elsewhere = request.elsewhere.as_ref().map(|elsewhere| &**elsewhere as &dyn Elsewhere);
+        let check = Check::new(engine.system()).options(options.clone()).elsewhere(elsewhere);
         engine.run(check.interrupt(control.flag()).progress(listener))
     });
     let Some(found) = answer.counterexample else { return Ok(answer.claim) };

@@ -6,6 +6,7 @@
 //! | `bounded` | is one reachable within a bound on preemptions, depth-first? |
 //! | `iterative` | the same, bucket by bucket: no preemption, one, two, … |
 //! | `cycles` | is there an execution without end that violates a liveness property? |
+//! | `partitioned` | the same questions, with the states dealt out among owners: processes, machines |
 //! | `sampling` | is one found by looking at some executions only? |
 //! | `shared` | what several families need: expansion, compact successors, statistics, traces |
 //!
@@ -15,13 +16,14 @@
 pub(crate) mod bounded;
 pub(crate) mod cycles;
 pub(crate) mod iterative;
+pub mod partitioned;
 mod preemption_bound;
 pub(crate) mod safety;
 pub(crate) mod sampling;
 pub(crate) mod shared;
 
 pub use bounded::simplest::{Simplest, simplest};
-pub use cycles::{lasso, nested, nested_shared};
+pub use cycles::{concurrent, lasso, nested, nested_shared};
 pub use sampling::SAMPLERS;
 
 pub(crate) use bounded::simplest::simplify;

@@ -6,7 +6,7 @@ use crate::arguments::{CheckArguments, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
 use crate::request::{self, Watcher};
-use crate::{deadline, graph};
+use crate::{deadline, graph, spread};
 use preempt_core::{Claim, Step};
 use preempt_promela::model::Model;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
@@ -25,8 +25,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let watcher = Watcher::new(arguments.quiet);
     let listener = |event: Event<'_>| watcher.see(event);
     let control = &request::control(arguments, &listener);
-    let (request, settings) = (&request::request(arguments), &request::settings(arguments));
-    let checker = Checker { model: &model, settings, request, control };
+    let settings = &request::settings(arguments);
+    let mut request = request::request(arguments);
+    let spread = spread::over(arguments, &model)?;
+    request.elsewhere = spread.elsewhere();
+    let checker = Checker { model: &model, settings, request: &request, control };
     let (mut headings, mut selectors) = (Vec::new(), Vec::new());
     let mut trail = None;
     let mut seconds = 0.0;
@@ -43,6 +46,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         deadline::keep(claim);
     }
     let claims = deadline::answer();
+    if !spread.reports() {
+        return Ok(ExitCode::from(preempt_report::json::worst(&claims).exit_code()));
+    }
     let sources = sources(&model);
     let (headings, selectors) = (&headings, &selectors);
     let report =

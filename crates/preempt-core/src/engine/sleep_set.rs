@@ -51,6 +51,18 @@ impl SleepSet {
         (pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize
     }
 
+    /// The set as one number, for those who keep it elsewhere.
+    #[inline(always)]
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The set that has this number.
+    #[inline(always)]
+    pub fn from_bits(bits: u64) -> SleepSet {
+        SleepSet(bits)
+    }
+
     /// These and those.
     #[inline(always)]
     pub fn and(self, others: SleepSet) -> SleepSet {

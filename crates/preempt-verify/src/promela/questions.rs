@@ -76,7 +76,7 @@ impl Job<'_> {
             Property::Safety => {
                 let property = self.safety_in_words();
                 let options = self.request.options(property, false);
-                safety::check(engine, self.interpreter, options, self.control)
+                safety::check(engine, self.interpreter, options, self.request, self.control)
             }
             Property::Acceptance => {
                 let question = Question {
@@ -190,7 +190,8 @@ impl Job<'_> {
             .endless
             .map(|sequences| Product::new(sequences.reference, claim_property, Stutter::Extend));
         let reference: &dyn System = with_endless.as_ref().map_or(&plain, |product| product);
-        let claim = safety::check(Engine::Any(&fast), reference, options, self.control)?;
+        let claim =
+            safety::check(Engine::Any(&fast), reference, options, self.request, self.control)?;
         let mut claim = endless::shown(claim);
         if let Some(mut finding) = safety::reopen(&claim) {
             finding.cut = fast.is_cut();

@@ -4,18 +4,21 @@
 //!    [S19]'s schemes of reduction.
 //! 2. `nested_shared.rs`: the same where product states share their system states, which `graph.rs` stores
 //!    and expands once; `letters.rs` numbers the moves of the property automaton, `unnoticed.rs` passes over steps that nobody can notice.
-//! 3. `components.rs`: strongly connected components, for whole graphs.
-//! 4. `lasso.rs`: a shorter way into a cycle that was found, and a shorter cycle.
+//! 3. `concurrent.rs`: nested searches of several threads over one store, with the sets of `place_set.rs`.
+//! 4. `components.rs`: strongly connected components, for whole graphs.
+//! 5. `lasso.rs`: a shorter way into a cycle that was found, and a shorter cycle.
 //!
 //! Invariant of the family: a cycle is reported only as steps that can be replayed, and *none* only where
 //! all of the (reduced) product was searched.
 
 pub(crate) mod colours;
 pub(crate) mod components;
+pub mod concurrent;
 pub(crate) mod graph;
 pub mod lasso;
 pub(crate) mod letters;
 pub mod nested;
 pub mod nested_shared;
 pub(crate) mod path;
+pub(crate) mod place_set;
 pub(crate) mod unnoticed;

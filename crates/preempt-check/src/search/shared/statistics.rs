@@ -1,6 +1,7 @@
 //! What a search counts while it runs: errors, matches, transitions taken, depth.
 
 use super::taken::mark_taken;
+use crate::search::partitioned::Share;
 use crate::{Counterexample, Finding, Options};
 use preempt_core::{Enabled, FaultKind, Statistics, Step, Stop, System};
 
@@ -96,6 +97,23 @@ impl Counters {
     #[inline]
     pub(crate) fn is_enough(&self) -> bool {
         self.max_errors != 0 && self.errors >= self.max_errors
+    }
+
+    /// For each transition of the program, whether it was taken.
+    pub(crate) fn taken(&self) -> &[bool] {
+        &self.taken
+    }
+
+    /// Goes on from what was counted before.
+    pub(crate) fn restore(&mut self, before: &Share) {
+        self.matched = before.matched;
+        self.atomic_steps = before.atomic_steps;
+        self.depth = before.depth;
+        self.errors = before.errors;
+        self.state_bytes = before.state_bytes as usize;
+        for (mine, theirs) in self.taken.iter_mut().zip(&before.taken) {
+            *mine |= *theirs;
+        }
     }
 
     /// Adds the counters of another part of the same search.

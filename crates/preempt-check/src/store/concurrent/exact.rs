@@ -14,7 +14,7 @@ use super::readers::{ManyReaders, Reading};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use super::{ConcurrentStore, Place, forget};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const FIRST_CAPACITY: usize = 1 << 16;
 /// All the words that places can tell apart, but for one segment: a place + 1 is a place.
@@ -252,6 +252,27 @@ impl SharedExact {
             .store(header.load(Ordering::Relaxed) >> 32 << 32 | u64::from(note), Ordering::Relaxed);
     }
 
+    /// What a search that needs no parents keeps in their place: some bits.
+    #[inline(always)]
+    pub(crate) fn note(&self, place: Place) -> u32 {
+        self.header(place).load(Ordering::Acquire) as u32
+    }
+
+    /// Adds bits to the note of a state; gives what was there before.
+    pub(crate) fn add_note(&self, place: Place, bits: u32) -> u32 {
+        self.header(place).fetch_or(u64::from(bits), Ordering::AcqRel) as u32
+    }
+
+    /// Takes bits away from the note of a state.
+    pub(crate) fn remove_note(&self, place: Place, bits: u32) {
+        self.header(place).fetch_and(!u64::from(bits), Ordering::AcqRel);
+    }
+
+    #[inline(always)]
+    fn header(&self, place: Place) -> &AtomicU64 {
+        &self.segments.segment(segment_of(place))[word_of(place)]
+    }
+
     /// The places of all states of a segment that a thread [has filled](Local::filled).
     pub(crate) fn places(&self, (segment, used): (usize, usize)) -> impl Iterator<Item = Place> {
         let words = self.segments.segment(segment);
@@ -379,7 +400,7 @@ impl ConcurrentStore for SharedExact {
     }
 
     fn parent(&self, place: Place) -> Place {
-        self.segments.segment(segment_of(place))[word_of(place)].load(Ordering::Relaxed) as u32
+        self.header(place).load(Ordering::Relaxed) as u32
     }
 
     fn len(&self) -> usize {

@@ -1,0 +1,172 @@
+//! Searches whose states are dealt out among owners by their hash.
+//!
+//! One owner holds a part of the states, expands them, and sends successors to those who own them. Who the owners
+//! are is not known here: threads, processes on other machines, or one after the other in files. A driver moves
+//! batches between them and says when everything of a [`Time`] has arrived.
+//!
+//! 1. `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
+//!    differences to each other; `sent.rs`: what was sent lately need not be sent again.
+//! 2. `levels.rs`: all executions, level by level; `buckets.rs`: bucket by bucket of preemptions ([MQ07]).
+//! 3. `cycles.rs`: accepting cycles (OWCTY, with maximal accepting predecessors for early ones).
+//! 4. `retrace.rs`: the way back from a state; `share.rs`: what each owner found, and what all of them found together.
+//! 5. `single.rs`: successors for searches that keep their states in files.
+//! 6. `alone.rs`: the driver for owners in one thread, which is also the twin that other drivers are tested against.
+//!
+//! Invariant: what is expanded at a time sends to the next time only, and nothing is expanded before everything
+//! that was sent to its time has arrived. So levels are exact, whoever is faster, and between two times nothing is
+//! under way: that is where a search can be saved.
+
+mod alone;
+mod batch;
+mod buckets;
+mod cycles;
+mod levels;
+mod retrace;
+mod sent;
+mod share;
+mod single;
+mod wire;
+
+pub use alone::{Saver, explore, trace_back};
+pub use batch::{Batches, Outbox, SendBatch};
+pub use buckets::Buckets;
+pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle};
+pub use levels::Levels;
+pub use retrace::{Goal, Way, along};
+pub use share::{Share, Site, combine};
+pub use single::Single;
+pub use wire::{Damaged, Reader, Writer};
+
+use crate::Preemptions;
+use crate::store::hash;
+use crate::{Budget, Options, Progress};
+use preempt_core::{Stop, System};
+
+/// When something is expanded: the bucket of preemptions, and the round inside it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Time {
+    /// Preemptions; 0 where they are not counted.
+    pub bucket: u32,
+    /// Steps since the bucket began.
+    pub round: u32,
+}
+
+impl Time {
+    /// The time as one number, in the same order.
+    pub fn number(self) -> u64 {
+        u64::from(self.bucket) << 32 | u64::from(self.round)
+    }
+
+    /// The time of a number.
+    pub fn from_number(number: u64) -> Self {
+        Time { bucket: (number >> 32) as u32, round: number as u32 }
+    }
+
+    /// When what is sent now arrives.
+    pub fn next(self) -> Self {
+        Time { round: self.round + 1, ..self }
+    }
+}
+
+/// Whose states these are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Owner {
+    /// The number of the owner,
+    pub me: usize,
+    /// and how many there are.
+    pub of: usize,
+}
+
+impl Owner {
+    /// The only one.
+    pub const ALONE: Owner = Owner { me: 0, of: 1 };
+
+    /// Who owns a state. The high bits of the hash choose the slot inside a store.
+    #[inline]
+    pub fn of_state(self, state: &[u8]) -> usize {
+        match self.of {
+            1 => 0,
+            of => (hash(state) & 0xffff_ffff) as usize % of,
+        }
+    }
+}
+
+/// One owner's part of a search.
+pub trait Partition {
+    /// Takes the initial state, if it is this owner's.
+    fn begin(&mut self);
+
+    /// Takes a batch that was sent by an expansion.
+    fn receive(&mut self, time: Time, batch: &[u8]) -> Result<(), Damaged>;
+
+    /// The time of what is to be expanded next.
+    fn waits(&self) -> Option<Time>;
+
+    /// Expands some of what waits, now that everything of its time has arrived.
+    fn expand(&mut self, outbox: &mut Outbox<'_>);
+
+    /// How many errors this owner has found.
+    fn errors(&self) -> u64;
+
+    /// Whether this owner alone has found as many errors as asked for, or cannot go on.
+    fn has_enough(&self) -> bool;
+
+    /// Nothing more is expanded.
+    fn stop(&mut self, stop: Option<Stop>);
+
+    /// How far it is.
+    fn progress(&self) -> Progress;
+
+    /// What this owner found.
+    fn share(&self) -> Share;
+
+    /// One of this owner's visits just before the goal, if it has one.
+    fn seek(&mut self, goal: &Goal) -> Option<Way>;
+
+    /// Gives everything, time by time, at a moment when nothing is under way. `each` says whether to go on.
+    fn save(&self, each: &mut dyn FnMut(Time, Vec<u8>) -> bool);
+
+    /// Takes what is this owner's of what some owner gave; of all owners, earlier times first.
+    fn restore(&mut self, time: Time, saved: &[u8]) -> Result<(), Damaged>;
+
+    /// Goes on from what all owners together had counted, after everything was restored. The first owner counts on
+    /// from there, the others from zero.
+    fn restore_counts(&mut self, all: &Share);
+}
+
+/// The part of an owner in a search for what finite executions can show.
+pub fn partition<'a>(
+    system: &'a dyn System,
+    options: &Options,
+    owner: Owner,
+    memory: usize,
+) -> Box<dyn Partition + 'a> {
+    match options.preemptions {
+        Preemptions::Any => Box::new(Levels::new(system, options, owner, memory)),
+        _ => Box::new(Buckets::new(system, options, owner, memory)),
+    }
+}
+
+/// Looks after a search that goes on somewhere else than in [`crate::Check`]: on several machines, in files.
+///
+/// With several processes, all of them make the same calls, and get the same findings.
+pub trait Elsewhere: Send + Sync + std::fmt::Debug {
+    /// Looks for what finite executions can show.
+    fn safety(
+        &self,
+        system: &dyn System,
+        options: &Options,
+        budget: &mut Budget<'_>,
+    ) -> crate::Finding;
+
+    /// Looks for accepting cycles.
+    fn cycles(
+        &self,
+        system: &dyn System,
+        options: crate::search::nested::NestedOptions,
+        budget: &mut Budget<'_>,
+    ) -> crate::Finding;
+
+    /// Whether this process looks for simpler counterexamples; the others need not.
+    fn simplifies(&self) -> bool;
+}

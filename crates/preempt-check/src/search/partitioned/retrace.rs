@@ -1,0 +1,79 @@
+//! The way back from a visit, found again by expanding what was visited just before.
+//!
+//! No predecessor is remembered. It would take memory for every state, and would mean nothing once a search goes on
+//! with other owners. Each owner is asked for a visit of the time before that leads to the goal; that costs at most the
+//! search once more, and only when there is something to report.
+
+use super::{Site, Time};
+use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
+use preempt_core::{Enabled, ProcessId, Step, Switch, System, classify};
+
+/// A visit whose predecessor is looked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Goal {
+    /// When it was made.
+    pub time: Time,
+    /// The state.
+    pub state: Vec<u8>,
+    /// Who moved last, where preemptions are counted.
+    pub mover: Option<ProcessId>,
+}
+
+/// A predecessor, and the steps from it to the goal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Way {
+    /// The predecessor.
+    pub from: Goal,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// The steps to a violation; `before` asks all owners for a predecessor. `None` if one of them has gone.
+pub fn along(site: &Site, mut before: impl FnMut(&Goal) -> Option<Way>) -> Option<Vec<Step>> {
+    let mut pieces = vec![site.path.clone()];
+    let mut goal = Goal { time: site.time, state: site.state.clone(), mover: site.mover };
+    while goal.time != Time::default() {
+        let way = before(&goal)?;
+        pieces.push(way.steps);
+        goal = way.from;
+    }
+    pieces.reverse();
+    Some(pieces.concat())
+}
+
+/// Steps from a visit to the goal that cost as many preemptions as lie between them, if there are any. `bounded`:
+/// who moves last matters as well.
+pub(super) fn steps_to(
+    system: &dyn System,
+    sequence: &mut AtomicSequence,
+    (state, last): (&[u8], Option<ProcessId>),
+    goal: &Goal,
+    cost: Option<u32>,
+    normalize: bool,
+) -> Option<Vec<Step>> {
+    let (mut copy, mut enabled, mut normal) = (state.to_vec(), Enabled::new(), Enabled::new());
+    system.enabled(&mut copy, &mut enabled);
+    let mut found = None;
+    for step in enabled.steps() {
+        let costs = u32::from(classify(last, &enabled, step) == Switch::Preemption);
+        if cost.is_some_and(|cost| cost != costs) {
+            continue;
+        }
+        sequence.run(system, &copy, *step, &mut |path, event| {
+            let Event::Arrived(arrived) = event else { return true };
+            if normalize && !system.is_normalized(arrived) {
+                normal.clear();
+                system.enabled(arrived, &mut normal);
+            }
+            let same_mover = cost.is_none() || last_mover(path, last) == goal.mover;
+            if same_mover && *arrived == goal.state {
+                found = Some(path.to_vec());
+            }
+            found.is_none()
+        });
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}

@@ -1,0 +1,341 @@
+//! Searches whose states are dealt out among owners, against the truth about small random systems, with any number of
+//! owners, and with owners that change on the way.
+
+mod cycles;
+mod guarded;
+mod tiny;
+mod triples;
+
+use cycles::{accepting_cycles, graph};
+use guarded::{Guarded, random_system};
+use preempt_check::property::{Buchi, Fair, Product, Stutter, Watched};
+use preempt_check::search::partitioned::{
+    Crew, Cycles, Owner, Partition, Pass, Saver, Share, Time, Totals, Walked, combine, explore,
+    find_cycle, partition, trace_back,
+};
+use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
+use preempt_core::{Enabled, Label, Stop, System, ViolationKind, replay};
+use preempt_ltl::{Formula, translate};
+use tiny::{Random, tiny};
+use triples::truth;
+
+/// `PREEMPT_TEST_SYSTEMS` asks for a longer campaign.
+fn cases(usual: u64) -> u64 {
+    let wanted = std::env::var("PREEMPT_TEST_SYSTEMS").ok().and_then(|n| n.parse().ok());
+    wanted.unwrap_or(usual)
+}
+
+const MEMORY: usize = 1 << 24;
+/// More steps inside indivisible sequences than a small system has.
+const ENDLESS: u64 = 10_000;
+
+fn options(preemptions: Preemptions, max_errors: u64) -> Options {
+    Options {
+        preemptions,
+        max_errors,
+        search: Search::Auto,
+        reduction: Reduction::None,
+        memory: Some(MEMORY),
+        first: true,
+        ..Options::default()
+    }
+}
+
+fn owners<'a>(system: &'a Guarded, options: &Options, of: usize) -> Vec<Box<dyn Partition + 'a>> {
+    let make = |me| partition(system, options, Owner { me, of }, MEMORY);
+    (0..of).map(make).collect()
+}
+
+fn conclude(
+    system: &Guarded,
+    options: &Options,
+    owners: &mut [Box<dyn Partition + '_>],
+    saver: &mut dyn Saver,
+) -> Finding {
+    let mut owners: Vec<&mut dyn Partition> =
+        owners.iter_mut().map(|one| &mut **one as _).collect();
+    explore(&mut owners, options.max_errors, &mut Budget::unlimited(), saver);
+    let (all, steps) = trace_back(&mut owners);
+    combine(system, options, all, steps)
+}
+
+fn run(system: &Guarded, options: &Options, of: usize) -> Finding {
+    let mut owners = owners(system, options, of);
+    owners.iter_mut().for_each(|owner| owner.begin());
+    conclude(system, options, &mut owners, &mut ())
+}
+
+fn check(system: &Guarded, options: &Options) -> preempt_check::Answer {
+    Check::new(system).options(options.clone()).run()
+}
+
+#[test]
+fn levels_are_those_of_one_search() {
+    let mut violated = 0;
+    for seed in 0..cases(100) {
+        let system = random_system(seed);
+        for max_errors in [1, 0] {
+            let options = options(Preemptions::Any, max_errors);
+            let expected = check(&system, &options);
+            let numbers = &expected.claim.statistics;
+            for of in 1..=3 {
+                let what = || format!("seed {seed}, {of} owners, {max_errors}\n{system:?}");
+                let found = run(&system, &options, of);
+                assert_eq!(found.counterexample.is_some(), numbers.errors > 0, "{}", what());
+                if numbers.errors == 0 || max_errors == 0 {
+                    let ours = &found.statistics;
+                    assert_eq!(ours.states, numbers.states, "{}", what());
+                    assert_eq!(ours.transitions, numbers.transitions, "{}", what());
+                    if numbers.atomic_steps < ENDLESS {
+                        assert_eq!(ours.atomic_steps, numbers.atomic_steps, "{}", what());
+                    }
+                    assert_eq!(ours.depth, numbers.depth, "{}", what());
+                    assert_eq!(ours.errors, numbers.errors, "{}", what());
+                    assert_eq!(found.unreached, expected.claim.unreached, "{}", what());
+                }
+                if let Some(example) = &found.counterexample {
+                    violated += 1;
+                    assert!(replay(&system, &example.steps).is_ok(), "{}", what());
+                    let shortest = expected.counterexample.as_ref().map(|one| one.steps.len());
+                    let sequences = system.processes.iter().flatten().any(|at| at.atomic);
+                    assert!(
+                        sequences || shortest == Some(example.steps.len()),
+                        "{shortest:?} {}",
+                        what()
+                    );
+                }
+            }
+        }
+    }
+    assert!(violated > 25, "{violated}");
+}
+
+#[test]
+fn buckets_are_exact() {
+    let mut violated = 0;
+    for seed in 0..cases(80) {
+        let system = random_system(seed);
+        let Some(truths) = (0..4).map(|b| truth(&system, b, 20_000)).collect::<Option<Vec<_>>>()
+        else {
+            continue;
+        };
+        for of in 1..=3 {
+            let what = || format!("seed {seed}, {of} owners\n{system:?}");
+            let all = run(&system, &options(Preemptions::AtMost(3), 0), of);
+            for row in &all.statistics.per_bound {
+                let expected = truths[row.bound as usize].reached.len() as u64;
+                assert_eq!(row.states, expected, "bound {} of {}", row.bound, what());
+            }
+            let beyond = all.bound.is_some();
+            assert!(!beyond || truths[3].cut, "{}", what());
+            assert_eq!(all.statistics.states, truths[3].reached.len() as u64, "{}", what());
+            let iterated = Preemptions::Iterate { last: Some(3), extra: 0 };
+            let found = run(&system, &options(iterated, 1), of);
+            let least = truths[3].simplest.map(|(preemptions, _)| preemptions);
+            let ours = found.counterexample.as_ref().map(|example| {
+                let (trace, ..) = replay(&system, &example.steps).expect("it replays");
+                trace.cost().preemptions
+            });
+            assert_eq!(ours, least, "{}", what());
+            violated += u64::from(ours.is_some());
+        }
+    }
+    assert!(violated > 25, "{violated}");
+}
+
+/// What was saved of one owner.
+type Saved = (Share, Vec<(Time, Vec<u8>)>);
+
+/// Saves once, at the so manieth opportunity, and ends the search.
+struct Once {
+    left: u32,
+    saved: Vec<Saved>,
+}
+
+impl Saver for Once {
+    fn between(&mut self, owners: &[&mut dyn Partition]) -> Option<Stop> {
+        self.left = self.left.checked_sub(1)?;
+        if self.left > 0 {
+            return None;
+        }
+        for owner in owners {
+            let mut sections = Vec::new();
+            owner.save(&mut |time, bytes| {
+                sections.push((time, bytes));
+                true
+            });
+            self.saved.push((owner.share(), sections));
+        }
+        Some(Stop::Interrupted)
+    }
+}
+
+#[test]
+fn a_search_goes_on_with_other_owners() {
+    let mut resumed = 0;
+    for seed in 0..cases(30) {
+        let system = random_system(seed);
+        for preemptions in [Preemptions::Any, Preemptions::AtMost(2)] {
+            let options = options(preemptions, 0);
+            let expected = run(&system, &options, 1);
+            for (before, after) in [(1, 1), (1, 3), (3, 2), (2, 1)] {
+                for left in [1, 2, 3, 5, 9] {
+                    let mut saver = Once { left, saved: Vec::new() };
+                    let mut first = owners(&system, &options, before);
+                    first.iter_mut().for_each(|owner| owner.begin());
+                    conclude(&system, &options, &mut first, &mut saver);
+                    if saver.saved.is_empty() {
+                        continue;
+                    }
+                    resumed += 1;
+                    let mut all = Share::default();
+                    saver.saved.iter().for_each(|(share, _)| all.add(share));
+                    let mut sections: Vec<_> =
+                        saver.saved.into_iter().flat_map(|(_, sections)| sections).collect();
+                    sections.sort_by_key(|(time, _)| *time);
+                    let mut second = owners(&system, &options, after);
+                    for owner in &mut second {
+                        for (time, bytes) in &sections {
+                            owner.restore(*time, bytes).expect("it is whole");
+                        }
+                        owner.restore_counts(&all);
+                    }
+                    let found = conclude(&system, &options, &mut second, &mut ());
+                    let what = || {
+                        format!(
+                            "seed {seed}, {preemptions:?}, {before} to {after}, {left}\n{system:?}"
+                        )
+                    };
+                    let (a, b) = (&found.statistics, &expected.statistics);
+                    assert_eq!(a.states, b.states, "{}", what());
+                    assert_eq!(a.errors, b.errors, "{}", what());
+                    assert_eq!(found.bound, expected.bound, "{}", what());
+                    assert_eq!(found.unreached, expected.unreached, "{}", what());
+                    let states = |rows: &Finding| -> Vec<(u32, u64)> {
+                        let rows = rows.statistics.per_bound.iter();
+                        rows.map(|row| (row.bound, row.states)).collect()
+                    };
+                    assert_eq!(states(&found), states(&expected), "{}", what());
+                    if preemptions == Preemptions::Any {
+                        assert_eq!(a.transitions, b.transitions, "{}", what());
+                        assert_eq!(a.depth, b.depth, "{}", what());
+                        // A sequence that never ends is left at some point, one owner or another.
+                        if b.atomic_steps < ENDLESS {
+                            assert_eq!(a.atomic_steps, b.atomic_steps, "{}", what());
+                        }
+                    }
+                    assert_eq!(
+                        found.counterexample.is_some(),
+                        expected.counterexample.is_some(),
+                        "{}",
+                        what()
+                    );
+                    if let Some(example) = &found.counterexample {
+                        assert!(replay(&system, &example.steps).is_ok(), "{}", what());
+                    }
+                }
+            }
+        }
+    }
+    assert!(resumed > 250, "{resumed}");
+}
+
+/// Owners in one thread.
+struct Together<'a, 'b> {
+    owners: Vec<Cycles<'a>>,
+    budget: Budget<'b>,
+}
+
+impl Crew for Together<'_, '_> {
+    fn run(&mut self, pass: Pass) -> Option<Totals> {
+        self.owners.iter_mut().for_each(|owner| owner.start(pass));
+        let mut owners: Vec<&mut dyn Partition> =
+            self.owners.iter_mut().map(|one| one as _).collect();
+        explore(&mut owners, 1, &mut self.budget, &mut ());
+        Some(self.owners.iter().map(Cycles::totals).fold(Totals::default(), Totals::and))
+    }
+
+    fn look(&mut self, number: u64) -> Option<Walked> {
+        self.owners[(number >> 40) as usize].look(number)
+    }
+}
+
+fn cycle(system: &dyn System, of: usize) -> (Option<preempt_check::Counterexample>, bool) {
+    let options = Options { deadlocks: false, ..options(Preemptions::Any, 1) };
+    let make = |me| Cycles::new(system, &options, Owner { me, of }, MEMORY);
+    let owners = (0..of).map(make).collect();
+    let mut crew = Together { owners, budget: Budget::unlimited() };
+    let reached = crew.run(Pass::Reach).expect("it runs to its end");
+    let early = reached.closing.0 != 0;
+    (find_cycle(system, ViolationKind::AcceptanceCycle, &mut crew, reached), early)
+}
+
+/// The cycle is one, and accepts.
+fn confirm(system: &dyn System, found: &preempt_check::Counterexample, what: &str) {
+    let start = found.cycle_start.expect("a cycle");
+    let state = |end: usize| {
+        let (_, mut state, _) = replay(system, &found.steps[..end]).expect("it replays");
+        system.enabled(&mut state, &mut Enabled::new());
+        state
+    };
+    assert!(start < found.steps.len(), "{what}");
+    assert_eq!(state(start), state(found.steps.len()), "the cycle is one: {what}");
+    let accepts = |end| system.has_label(&state(end), Label::Accept);
+    assert!((start..found.steps.len()).any(accepts), "the cycle is accepting: {what}");
+}
+
+fn random_formula(random: &mut Random, propositions: u64, size: u64) -> Formula {
+    if size <= 1 {
+        let atom = Formula::Prop(random.below(propositions) as u32);
+        return if random.below(2) == 0 { atom } else { atom.not() };
+    }
+    let left = 1 + random.below(size - 1);
+    match random.below(6) {
+        0 => random_formula(random, propositions, size - 1).always(),
+        1 => random_formula(random, propositions, size - 1).eventually(),
+        choice => {
+            let a = random_formula(random, propositions, left);
+            let b = random_formula(random, propositions, (size - left).max(1));
+            match choice {
+                2 => a.and(b),
+                3 => a.or(b),
+                4 => a.until(b),
+                _ => a.release(b),
+            }
+        }
+    }
+}
+
+#[test]
+fn cycles_are_found_if_there_are_any() {
+    let mut random = Random(31);
+    let (mut found, mut early, mut late) = (0, 0, 0);
+    for case in 0..cases(200) {
+        let system = tiny(&mut random);
+        let size = 1 + random.below(7);
+        let formula = random_formula(&mut random, system.bits as u64, size);
+        let automaton = translate(&formula).expect("it is small");
+        let property = Buchi::new(automaton, (0..system.bits).collect());
+        let product = Product::new(&system, &property, Stutter::Extend);
+        let truth = !accepting_cycles(&product, &graph(&product)).is_empty();
+        let fair = Watched::new(&product, Fair);
+        let fair_truth = !accepting_cycles(&fair, &graph(&fair)).is_empty();
+        for of in 1..=3 {
+            let what = format!("case {case}, {of} owners: {system:?} {formula:?}");
+            let (ours, at_once) = cycle(&product, of);
+            assert_eq!(ours.is_some(), truth, "{what}");
+            if let Some(ours) = ours {
+                confirm(&product, &ours, &what);
+                (early, late) = (early + u64::from(at_once), late + u64::from(!at_once));
+            }
+            let (ours, _) = cycle(&fair, of);
+            assert_eq!(ours.is_some(), fair_truth, "fair, {what}");
+            if let Some(ours) = ours {
+                confirm(&fair, &ours, &what);
+            }
+        }
+        found += u64::from(truth);
+    }
+    assert!(found > cases(200) / 10 && found < cases(200) * 9 / 10, "{found}");
+    assert!(early > 0 && late > 0, "{early} cycles showed early, {late} late");
+}

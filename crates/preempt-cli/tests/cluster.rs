@@ -1,0 +1,309 @@
+//! Searches on several processes over the loopback interface: the same numbers as one process, whoever dies or knocks.
+
+use serde_json::Value;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn preempt() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_preempt"));
+    command.env_remove("PREEMPT_SECRET").stdin(Stdio::null());
+    command
+}
+
+fn models() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error}: {output:?}");
+    })
+}
+
+/// One report for each property.
+fn check(model: &Path, options: &[&str]) -> Vec<Value> {
+    let output = preempt().arg("check").arg(model).args(options).arg("--json").output();
+    let report = json(&output.expect("it runs"));
+    match report["results"].as_array() {
+        Some(results) => results.clone(),
+        None => vec![report],
+    }
+}
+
+/// What has to be the same with any number of processes, unless a violation ends the search.
+fn compare(model: &Path, options: &[&str], processes: &str, keys: &[&str]) {
+    let with = |more: &[&str]| check(model, &[options, more].concat());
+    let alone = with(&["--search", "auto", "--por", "off"]);
+    let spread = with(&["--processes", processes, "--por", "off"]);
+    let what = format!("{} {options:?} with {processes} processes", model.display());
+    assert_eq!(alone.len(), spread.len(), "{what}");
+    for (one, many) in alone.iter().zip(&spread) {
+        assert_eq!(one["verdict"], many["verdict"], "{what}: {many}");
+        assert_eq!(one["property"], many["property"], "{what}");
+        if one["verdict"] != "violated" {
+            for key in keys {
+                assert_eq!(one[key], many[key], "{key} of {what}");
+            }
+        } else {
+            assert!(many["violation"]["trace"].is_array(), "{what}");
+        }
+    }
+}
+
+/// Small and middle-sized models of ours, and Spin's examples where they are installed.
+fn examples() -> Vec<PathBuf> {
+    let names = [
+        "alternating_bit",
+        "bluetooth",
+        "bounded_buffer",
+        "bounded_buffer_unlocked",
+        "filesystem",
+        "leader_election",
+        "lost_update",
+        "peterson",
+        "peterson_no_turn",
+        "philosophers",
+        "readers_writers",
+        "traffic_light",
+        "traffic_light_starving",
+        "transaction_manager",
+        "wsq",
+        "wsq_bug1",
+    ];
+    let ours = names.iter().map(|name| models().join(format!("{name}.pml")));
+    let spins = Path::new("/usr/share/doc/spin/examples/Examples");
+    let names = ["abp", "hajek", "loops", "pathfinder", "peterson", "snoopy", "sort", "leader0"];
+    let theirs = names.iter().map(|name| spins.join(format!("{name}.pml")));
+    ours.chain(theirs.filter(|path| path.exists())).collect()
+}
+
+const EXACT: [&str; 4] = ["states", "transitions", "depth", "complete"];
+
+#[test]
+fn examples_have_the_same_numbers() {
+    for (at, model) in examples().iter().enumerate() {
+        let processes = ["2", "3", "1", "2"][at % 4];
+        compare(model, &["--no-claim"], processes, &EXACT);
+    }
+}
+
+#[test]
+fn threads_of_processes_have_the_same_numbers() {
+    let model = models().join("bounded_buffer.pml");
+    compare(&model, &["--no-claim", "--threads", "2"], "2", &EXACT[..2]);
+    compare(&model, &["--no-claim", "--threads", "3"], "1", &EXACT[..2]);
+}
+
+#[test]
+fn bounds_are_exact() {
+    for (at, model) in examples().iter().enumerate().filter(|(at, _)| at % 2 == 0) {
+        let processes = ["2", "3"][at / 2 % 2];
+        compare(model, &["--no-claim", "--bound", "2"], processes, &["states", "bound"]);
+    }
+    // The fewest preemptions, found by iteration.
+    for name in ["lost_update", "wsq_bug1", "bluetooth", "peterson_no_turn"] {
+        let model = models().join(format!("{name}.pml"));
+        let cost = |more: &[&str]| {
+            let options = [&["--no-claim", "--iterate", "--por", "off"], more].concat();
+            check(&model, &options)[0]["violation"]["preemptions"].clone()
+        };
+        assert_eq!(cost(&[]), cost(&["--processes", "2"]), "{name}");
+    }
+}
+
+#[test]
+fn rows_of_bounds_are_the_same() {
+    let model = models().join("wsq.pml");
+    let rows = |more: &[&str]| {
+        let options = [&["--no-claim", "--iterate", "4", "--por", "off"], more].concat();
+        let report = check(&model, &options).remove(0);
+        let rows = report["per_bound"].as_array().expect("there are rows").clone();
+        rows.iter().map(|row| (row["bound"].clone(), row["states"].clone())).collect::<Vec<_>>()
+    };
+    let alone = rows(&[]);
+    assert!(alone.len() > 3, "{alone:?}");
+    for processes in ["1", "2", "3"] {
+        assert_eq!(rows(&["--processes", processes]), alone, "{processes}");
+    }
+}
+
+#[test]
+fn infinite_executions_are_judged_alike() {
+    let names = ["traffic_light", "traffic_light_starving", "leader_election"];
+    for (at, name) in names.iter().enumerate() {
+        let model = models().join(format!("{name}.pml"));
+        compare(&model, &[], ["2", "3", "2"][at], &[]);
+        compare(&model, &["--fair"], "2", &[]);
+    }
+    let model = models().join("readers_writers.pml");
+    compare(&model, &["--non-progress", "--no-deadlock"], "2", &[]);
+    let model = models().join("traffic_light_starving.pml");
+    compare(&model, &["--bound", "1"], "2", &[]);
+    let spins = Path::new("/usr/share/doc/spin/examples/Examples/LTL");
+    for name in ["diskhead.pml", "leader2.pml", "petersonN.pml"] {
+        let model = spins.join(name);
+        if model.exists() && name != "petersonN.pml" {
+            compare(&model, &[], "2", &[]);
+        }
+    }
+}
+
+/// A folder with a hosts file for so many processes on free ports, and a secret.
+struct Ground {
+    folder: tempfile::TempDir,
+    ports: Vec<u16>,
+}
+
+impl Ground {
+    fn new(processes: usize) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let listeners: Vec<_> =
+            (0..processes).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
+        let port = |listener: &TcpListener| listener.local_addr().expect("its address").port();
+        let ports: Vec<u16> = listeners.iter().map(port).collect();
+        let lines: String = ports.iter().map(|port| format!("127.0.0.1:{port}\n")).collect();
+        let ground = Ground { folder, ports };
+        ground.write("hosts", &lines);
+        ground.write("secret", "one that is long enough\n");
+        ground
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).expect("there is room");
+    }
+
+    fn command(&self, model: &str, process: usize, secret: &str) -> Command {
+        let mut command = preempt();
+        command.arg("check").arg(models().join(model)).args(["--por", "off", "--no-claim"]);
+        command.arg("--hosts").arg(self.path("hosts")).arg("--process").arg(process.to_string());
+        command.arg("--secret").arg(self.path(secret));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn start(&self, model: &str, process: usize) -> Child {
+        self.command(model, process, "secret").arg("--json").spawn().expect("it runs")
+    }
+}
+
+fn sentence(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn only_those_with_the_secret_take_part() {
+    let ground = Ground::new(2);
+    ground.write("guess", "another that is long enough");
+    let first = ground.start("bounded_buffer.pml", 0);
+    let address = format!("127.0.0.1:{}", ground.ports[0]);
+    // A port scanner, once the process listens.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        match TcpStream::connect(&address) {
+            Ok(mut stream) => {
+                stream.write_all(b"GET / HTTP/1.0\r\n\r\n").expect("it is taken");
+                break;
+            }
+            Err(error) if Instant::now() > deadline => panic!("{error}"),
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    // It listens on the address of the hosts file only.
+    #[cfg(target_os = "linux")]
+    assert!(TcpStream::connect(("127.0.0.2", ground.ports[0])).is_err());
+    let wrong = ground.command("bounded_buffer.pml", 1, "guess").output().expect("it runs");
+    assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
+    assert!(sentence(&wrong).contains("does not know the secret"), "{wrong:?}");
+    let other = ground.command("peterson.pml", 1, "secret").output().expect("it runs");
+    assert_eq!(other.status.code(), Some(2), "{other:?}");
+    assert!(sentence(&other).contains("checks another model"), "{other:?}");
+    let mut threads = ground.command("bounded_buffer.pml", 1, "secret");
+    let threads = threads.args(["--threads", "2"]).output().expect("it runs");
+    assert_eq!(threads.status.code(), Some(2), "{threads:?}");
+    assert!(sentence(&threads).contains("another number of threads"), "{threads:?}");
+    let second = ground.start("bounded_buffer.pml", 1).wait_with_output().expect("it runs");
+    let first = first.wait_with_output().expect("it runs");
+    assert_eq!((first.status.code(), second.status.code()), (Some(0), Some(0)), "{first:?}");
+    let report = json(&first);
+    assert_eq!(report["states"], 34_000);
+    assert!(second.stdout.is_empty(), "the first process reports");
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("speaks another protocol"), "{notes}");
+    assert!(notes.contains("does not know the secret"), "{notes}");
+}
+
+#[test]
+fn mistakes_are_refused_with_a_sentence() {
+    let ground = Ground::new(2);
+    ground.write("short", "abc");
+    let refused = |command: &mut Command, why: &str| {
+        let output = command.output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let said = sentence(&output);
+        assert!(said.contains(why), "{said}");
+        assert_eq!(said.trim().lines().count(), 1, "{said}");
+    };
+    refused(&mut ground.command("peterson.pml", 7, "secret"), "--process 7 is not there");
+    refused(&mut ground.command("peterson.pml", 0, "short"), "the secret is too short");
+    refused(&mut ground.command("peterson.pml", 0, "none"), "cannot read");
+    for (text, why) in [
+        ("", "it names no process"),
+        ("localhost", "line 1: `localhost` has no port"),
+        ("a:1\na:1\n", "line 2: `a:1` is there twice"),
+        ("[bad]:80", "process 0"),
+    ] {
+        ground.write("hosts", text);
+        refused(&mut ground.command("peterson.pml", 0, "secret"), why);
+    }
+    let mut command = preempt();
+    let model = models().join("peterson.pml");
+    command.arg("check").arg(model).arg("--hosts").arg(ground.path("hosts"));
+    refused(command.args(["--process", "0"]), "needs a secret");
+}
+
+/// A model that keeps two processes busy for a while.
+const LARGE: &str = "peterson_n.pml";
+
+/// A process that dies ends the search of all others, with what was covered.
+#[test]
+fn a_process_that_dies_ends_the_search() {
+    let kills = std::env::var("PREEMPT_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
+    for kill in 0..kills {
+        let ground = Ground::new(2);
+        let mut children = vec![ground.start(LARGE, 0), ground.start(LARGE, 1)];
+        std::thread::sleep(Duration::from_millis(400 + kill * 7919 % 1500));
+        let mut victim = children.remove((kill % 2) as usize);
+        victim.kill().expect("it can be killed");
+        let _ = victim.wait();
+        let start = Instant::now();
+        let left = children.remove(0).wait_with_output().expect("it runs");
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+        // Killed before it had met the other one, or in the middle.
+        let code = left.status.code();
+        assert!(code == Some(3) || code == Some(2), "kill {kill}: {left:?}");
+        if code == Some(3) && kill % 2 == 1 {
+            let report = json(&left);
+            assert_eq!(report["verdict"], "inconclusive", "{report}");
+            assert!(report["notes"].to_string().contains("was lost"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn limits_end_all_processes() {
+    let model = models().join(LARGE);
+    let start = Instant::now();
+    let report = check(&model, &["--no-claim", "--processes", "2", "--time", "1s"]).remove(0);
+    assert_eq!(report["verdict"], "inconclusive", "{report}");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    let report = check(&model, &["--no-claim", "--processes", "2", "--memory", "4M"]).remove(0);
+    assert_eq!(report["verdict"], "inconclusive", "{report}");
+    assert!(report["claim"].to_string().contains("memory"), "{report}");
+}

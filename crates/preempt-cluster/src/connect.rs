@@ -1,0 +1,136 @@
+//! Connections between all processes of a search.
+//!
+//! Process `i` calls those before it and is called by those behind it, on the address of its line in the hosts file and on
+//! no other.
+
+use crate::handshake::{Terms, answer, call};
+use crate::hosts::Hosts;
+use crate::refused::Refused;
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+/// How long a connection may take to introduce itself.
+const INTRODUCTION: Duration = Duration::from_secs(2);
+const NAP: Duration = Duration::from_millis(3);
+
+/// Listens where the hosts file says.
+pub(crate) fn listen(hosts: &Hosts, me: usize) -> Result<TcpListener, Refused> {
+    let addresses = hosts.addresses(me)?;
+    let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
+        Refused(format!("cannot listen on {} (process {me}): {error}", hosts.line(me)))
+    })?;
+    let nonblocking = listener.set_nonblocking(true);
+    nonblocking
+        .map_err(|error| Refused(format!("cannot listen on {}: {error}", hosts.line(me))))?;
+    Ok(listener)
+}
+
+/// Connects with all others. `refusals` gets a sentence for each connection that was turned away.
+pub(crate) fn connect(
+    hosts: &Hosts,
+    me: usize,
+    listener: &TcpListener,
+    terms: &Terms<'_>,
+    patience: Duration,
+    give_up: &dyn Fn() -> Option<String>,
+    refusals: &mut Vec<String>,
+) -> Result<Vec<Option<TcpStream>>, Refused> {
+    let deadline = Instant::now() + patience;
+    let mut streams: Vec<Option<TcpStream>> = hosts_of(hosts).map(|_| None).collect();
+    for (to, stream) in streams.iter_mut().enumerate().take(me) {
+        *stream = Some(reach(hosts, me, to, terms, deadline, give_up)?);
+    }
+    while let Some(missing) = (me + 1..hosts.len()).find(|other| streams[*other].is_none()) {
+        if let Some(why) = give_up() {
+            return Err(Refused(why));
+        }
+        match listener.accept() {
+            Ok((mut stream, address)) => {
+                let whom = format!("{address}");
+                let introduced = prepare(&stream)
+                    .map_err(|error| Refused(format!("{whom}: {error}")))
+                    .and_then(|()| {
+                        answer(&mut stream, terms, me, INTRODUCTION)
+                            .map_err(|refusal| refusal.sentence(&whom))
+                    });
+                match introduced {
+                    Ok(who) if who > me && streams.get(who).is_some_and(Option::is_none) => {
+                        streams[who] = Some(stream);
+                    }
+                    Ok(who) => refusals.push(format!("{whom} says that it is process {who}")),
+                    Err(Refused(why)) => refusals.push(why),
+                }
+                refusals.truncate(8);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if Instant::now() >= deadline {
+                    let more = refusals.last().map_or(String::new(), |why| format!(" ({why})"));
+                    return Err(Refused(format!(
+                        "process {missing} ({}) did not call within {} s{more}",
+                        hosts.line(missing),
+                        patience.as_secs()
+                    )));
+                }
+                std::thread::sleep(NAP);
+            }
+            Err(error) => return Err(Refused(format!("cannot take connections: {error}"))),
+        }
+    }
+    Ok(streams)
+}
+
+fn hosts_of(hosts: &Hosts) -> std::ops::Range<usize> {
+    0..hosts.len()
+}
+
+/// Calls a process until it answers.
+fn reach(
+    hosts: &Hosts,
+    me: usize,
+    to: usize,
+    terms: &Terms<'_>,
+    deadline: Instant,
+    give_up: &dyn Fn() -> Option<String>,
+) -> Result<TcpStream, Refused> {
+    let addresses = hosts.addresses(to)?;
+    let whom = format!("process {to} ({})", hosts.line(to));
+    loop {
+        if let Some(why) = give_up() {
+            return Err(Refused(why));
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let called = addresses
+            .iter()
+            .map(|address| TcpStream::connect_timeout(address, left.clamp(NAP, INTRODUCTION)));
+        let called = called.reduce(|one, other| one.or(other));
+        match called {
+            Some(Ok(mut stream)) => {
+                prepare(&stream).map_err(|error| Refused(format!("{whom}: {error}")))?;
+                let patience = left.max(INTRODUCTION);
+                return match call(&mut stream, terms, me, to, patience) {
+                    Ok(()) => Ok(stream),
+                    Err(refusal) => Err(refusal.sentence(&whom)),
+                };
+            }
+            _ if left > Duration::ZERO => std::thread::sleep(10 * NAP),
+            Some(Err(error)) => return Err(Refused(format!("{whom} cannot be reached: {error}"))),
+            None => return Err(Refused(format!("{whom} has no address"))),
+        }
+    }
+}
+
+/// Small messages go out at once, and a machine that has gone is noticed within seconds.
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_nodelay(true)?;
+    let keepalive = socket2::TcpKeepalive::new()
+        .with_time(Duration::from_secs(4))
+        .with_interval(Duration::from_secs(2))
+        .with_retries(2);
+    let socket = socket2::SockRef::from(stream);
+    socket.set_tcp_keepalive(&keepalive)?;
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(Duration::from_secs(8)))?;
+    Ok(())
+}

@@ -1,0 +1,324 @@
+//! Both ends of a connection prove that they know the secret, before anything else is read.
+//!
+//! Each end sends a greeting of fixed length with a random number. Then each proves that it knows the secret: a keyed
+//! hash (HMAC-SHA-256) over both random numbers, who it is, who it takes the other for, and what is searched. Nothing
+//! that an end reads until then decides about a length. The secret itself never travels; what follows is not encrypted.
+
+use crate::refused::Refused;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// How an end introduces itself: a word, the version, a random number.
+const GREETING: usize = 16 + 16 + 32;
+const WORD: &[u8; 16] = b"preempt-cluster\n";
+/// Who, how many threads, which search of the run, what is searched, and the proof.
+const PROOF: usize = 4 + 4 + 8 + 32 + 32;
+
+/// What both ends have to agree on.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) secret: &'a [u8],
+    /// A hash of the model and the options.
+    pub(crate) job: [u8; 32],
+    /// Which search of the run.
+    pub(crate) number: u64,
+    /// Workers per process.
+    pub(crate) threads: usize,
+}
+
+/// Why a connection was refused.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It does not speak this protocol, or stopped.
+    Stranger(String),
+    Version(String),
+    Secret,
+    Job,
+    Threads,
+    Search,
+}
+
+/// What the end that listens answers.
+const WELCOME: u8 = 0;
+
+impl Refusal {
+    fn code(&self) -> u8 {
+        match self {
+            Refusal::Stranger(_) | Refusal::Version(_) => 1,
+            Refusal::Secret => 2,
+            Refusal::Job => 3,
+            Refusal::Threads => 4,
+            Refusal::Search => 5,
+        }
+    }
+
+    fn of(code: u8) -> Self {
+        match code {
+            2 => Refusal::Secret,
+            3 => Refusal::Job,
+            4 => Refusal::Threads,
+            5 => Refusal::Search,
+            _ => Refusal::Stranger("it refused the connection".into()),
+        }
+    }
+
+    /// The sentence for a connection with `whom`.
+    pub(crate) fn sentence(&self, whom: &str) -> Refused {
+        Refused(match self {
+            Refusal::Stranger(why) => format!("{whom} is no process of this search: {why}"),
+            Refusal::Version(theirs) => format!(
+                "{whom} runs preempt {theirs}, this is {}: all processes need the same version",
+                version()
+            ),
+            Refusal::Secret => format!("{whom} does not know the secret"),
+            Refusal::Job => format!("{whom} checks another model, or with other options"),
+            Refusal::Threads => {
+                format!(
+                    "{whom} has another number of threads: give all processes the same --threads"
+                )
+            }
+            Refusal::Search => format!("{whom} is at another search of the run"),
+        })
+    }
+}
+
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+fn greeting(version: &str, random: &[u8; 32]) -> [u8; GREETING] {
+    let mut greeting = [0; GREETING];
+    greeting[..16].copy_from_slice(WORD);
+    let length = version.len().min(16);
+    greeting[16..16 + length].copy_from_slice(&version.as_bytes()[..length]);
+    greeting[32..].copy_from_slice(random);
+    greeting
+}
+
+/// Reads a greeting; gives the random number.
+fn read_greeting(stream: &mut TcpStream) -> Result<[u8; 32], Refusal> {
+    let mut greeting = [0; GREETING];
+    // The word comes first: whoever does not say it need not go on.
+    let stopped = |error: io::Error| Refusal::Stranger(format!("it said nothing ({error})"));
+    stream.read_exact(&mut greeting[..16]).map_err(stopped)?;
+    if greeting[..16] != *WORD {
+        return Err(Refusal::Stranger("it speaks another protocol".into()));
+    }
+    stream.read_exact(&mut greeting[16..]).map_err(stopped)?;
+    let theirs = greeting[16..32].split(|byte| *byte == 0).next().unwrap_or_default();
+    if theirs != version().as_bytes() {
+        let shown: String = theirs
+            .iter()
+            .filter(|byte| byte.is_ascii_graphic())
+            .map(|byte| *byte as char)
+            .collect();
+        return Err(Refusal::Version(shown));
+    }
+    let mut random = [0; 32];
+    random.copy_from_slice(&greeting[32..]);
+    Ok(random)
+}
+
+fn keyed(terms: &Terms<'_>, parts: &[&[u8]]) -> Hmac<Sha256> {
+    // A key may have any length.
+    #[allow(clippy::expect_used)]
+    let mut mac = Hmac::<Sha256>::new_from_slice(terms.secret).expect("any key will do");
+    parts.iter().for_each(|part| mac.update(part));
+    mac
+}
+
+/// The proof of process `from` to process `to`.
+fn proof(
+    terms: &Terms<'_>,
+    role: &[u8],
+    (from, to): (u32, u32),
+    randoms: [&[u8; 32]; 2],
+) -> [u8; PROOF] {
+    let mut message = [0; PROOF];
+    message[..4].copy_from_slice(&from.to_le_bytes());
+    message[4..8].copy_from_slice(&(terms.threads as u32).to_le_bytes());
+    message[8..16].copy_from_slice(&terms.number.to_le_bytes());
+    message[16..48].copy_from_slice(&terms.job);
+    let parts = [role, &to.to_le_bytes(), randoms[0], randoms[1], &message[..48]];
+    let mac = keyed(terms, &parts).finalize().into_bytes();
+    message[48..].copy_from_slice(&mac);
+    message
+}
+
+/// Checks a proof; says who gave it.
+fn check(
+    terms: &Terms<'_>,
+    role: &[u8],
+    to: u32,
+    randoms: [&[u8; 32]; 2],
+    message: &[u8; PROOF],
+) -> Result<u32, Refusal> {
+    let parts = [role, &to.to_le_bytes(), randoms[0], randoms[1], &message[..48]];
+    keyed(terms, &parts).verify_slice(&message[48..]).map_err(|_| Refusal::Secret)?;
+    let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| message[at + byte]));
+    if number(4) != terms.threads as u32 {
+        return Err(Refusal::Threads);
+    }
+    if message[16..48] != terms.job {
+        return Err(Refusal::Job);
+    }
+    if message[8..16] != terms.number.to_le_bytes() {
+        return Err(Refusal::Search);
+    }
+    Ok(number(0))
+}
+
+fn random() -> Result<[u8; 32], Refusal> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random)
+        .map_err(|error| Refusal::Stranger(format!("no random numbers here: {error}")))?;
+    Ok(random)
+}
+
+fn broken(error: io::Error) -> Refusal {
+    Refusal::Stranger(format!("it went away ({error})"))
+}
+
+/// Introduces process `me` to process `to`, which listens.
+pub(crate) fn call(
+    stream: &mut TcpStream,
+    terms: &Terms<'_>,
+    me: usize,
+    to: usize,
+    patience: Duration,
+) -> Result<(), Refusal> {
+    stream.set_read_timeout(Some(patience)).map_err(broken)?;
+    let mine = random()?;
+    stream.write_all(&greeting(version(), &mine)).map_err(broken)?;
+    let theirs = read_greeting(stream)?;
+    let randoms = [&mine, &theirs];
+    let proof = proof(terms, b"call", (me as u32, to as u32), randoms);
+    stream.write_all(&proof).map_err(broken)?;
+    let mut answer = [0; 1];
+    stream.read_exact(&mut answer).map_err(broken)?;
+    if answer[0] != WELCOME {
+        return Err(Refusal::of(answer[0]));
+    }
+    let mut message = [0; PROOF];
+    stream.read_exact(&mut message).map_err(broken)?;
+    let who = check(terms, b"answer", me as u32, randoms, &message)?;
+    stream.set_read_timeout(None).map_err(broken)?;
+    if who as usize == to { Ok(()) } else { Err(Refusal::Search) }
+}
+
+/// Answers a connection; says which process it is from.
+pub(crate) fn answer(
+    stream: &mut TcpStream,
+    terms: &Terms<'_>,
+    me: usize,
+    patience: Duration,
+) -> Result<usize, Refusal> {
+    stream.set_read_timeout(Some(patience)).map_err(broken)?;
+    stream.set_write_timeout(Some(patience)).map_err(broken)?;
+    let mine = random()?;
+    let theirs = read_greeting(stream);
+    if !matches!(theirs, Err(Refusal::Stranger(_))) {
+        // A peer of another version learns which one this is.
+        stream.write_all(&greeting(version(), &mine)).map_err(broken)?;
+    }
+    let theirs = theirs?;
+    let mut message = [0; PROOF];
+    stream.read_exact(&mut message).map_err(broken)?;
+    let randoms = [&theirs, &mine];
+    match check(terms, b"call", me as u32, randoms, &message) {
+        Ok(who) => {
+            let proof = proof(terms, b"answer", (me as u32, who), randoms);
+            stream.write_all(&[WELCOME]).map_err(broken)?;
+            stream.write_all(&proof).map_err(broken)?;
+            stream.set_read_timeout(None).map_err(broken)?;
+            stream.set_write_timeout(None).map_err(broken)?;
+            Ok(who as usize)
+        }
+        Err(refusal) => {
+            let _ = stream.write_all(&[refusal.code()]);
+            Err(refusal)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    fn terms(secret: &[u8]) -> Terms<'_> {
+        Terms { secret, job: [7; 32], number: 3, threads: 2 }
+    }
+
+    /// What both ends say when the caller does this.
+    fn meet<R: Send>(caller: impl FnOnce(TcpStream) -> R + Send) -> (R, Result<usize, Refusal>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("its address");
+        std::thread::scope(|scope| {
+            let caller =
+                scope.spawn(move || caller(TcpStream::connect(address).expect("it listens")));
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let answered = answer(&mut stream, &terms(b"a good secret"), 0, PATIENCE);
+            drop(stream);
+            (caller.join().expect("no panic"), answered)
+        })
+    }
+
+    #[test]
+    fn those_who_know_the_secret_meet() {
+        let both = meet(|mut stream| call(&mut stream, &terms(b"a good secret"), 2, 0, PATIENCE));
+        assert_eq!(both, (Ok(()), Ok(2)));
+    }
+
+    #[test]
+    fn others_are_refused() {
+        let with = |terms: Terms<'static>| {
+            meet(move |mut stream| call(&mut stream, &terms, 1, 0, PATIENCE))
+        };
+        let right = terms(b"a good secret");
+        assert_eq!(with(terms(b"guess")), (Err(Refusal::Secret), Err(Refusal::Secret)));
+        let other = Terms { job: [8; 32], ..right };
+        assert_eq!(with(other), (Err(Refusal::Job), Err(Refusal::Job)));
+        let other = Terms { threads: 3, ..right };
+        assert_eq!(with(other), (Err(Refusal::Threads), Err(Refusal::Threads)));
+        let other = Terms { number: 4, ..right };
+        assert_eq!(with(other), (Err(Refusal::Search), Err(Refusal::Search)));
+        // Meant for another process.
+        let both = meet(|mut stream| call(&mut stream, &right, 1, 5, PATIENCE));
+        assert_eq!(both, (Err(Refusal::Secret), Err(Refusal::Secret)));
+    }
+
+    #[test]
+    fn strangers_and_other_versions_are_told_apart() {
+        let (_, answered) = meet(|mut stream| stream.write_all(b"GET / HTTP/1.1\r\n\r\n"));
+        assert_eq!(answered, Err(Refusal::Stranger("it speaks another protocol".into())));
+        let (_, answered) = meet(drop);
+        assert!(matches!(answered, Err(Refusal::Stranger(_))), "{answered:?}");
+        let (theirs, answered) = meet(|mut stream| {
+            stream.write_all(&greeting("0.0.1-old", &[1; 32])).expect("it is read");
+            let mut reply = [0; GREETING];
+            stream.read_exact(&mut reply).map(|()| reply[16..21].to_vec())
+        });
+        assert_eq!(answered, Err(Refusal::Version("0.0.1-old".into())));
+        assert_eq!(theirs.expect("it was answered"), version().as_bytes()[..5]);
+    }
+
+    #[test]
+    fn a_proof_cannot_be_used_again() {
+        let (first, second) = ([1; 32], [2; 32]);
+        let message = proof(&terms(b"s"), b"call", (1, 0), [&first, &second]);
+        assert_eq!(check(&terms(b"s"), b"call", 0, [&first, &second], &message), Ok(1));
+        let other = [3; 32];
+        for randoms in [[&first, &other], [&second, &first]] {
+            let checked = check(&terms(b"s"), b"call", 0, randoms, &message);
+            assert_eq!(checked, Err(Refusal::Secret));
+        }
+        let checked = check(&terms(b"s"), b"answer", 0, [&first, &second], &message);
+        assert_eq!(checked, Err(Refusal::Secret), "nor in the other role");
+    }
+}

@@ -1,0 +1,257 @@
+//! What a worker does in a search: passes over its states, then questions of the first worker and answers.
+
+use crate::mailbox::About;
+use crate::saving::Saving;
+use crate::team::{Lost, Team, read_goal, read_way, write_goal, write_way};
+use preempt_check::search::partitioned::{
+    Crew, Cycles, Damaged, Goal, Partition, Pass, Reader, Share, Totals, Walked, Way, Writer,
+    along, find_cycle,
+};
+use preempt_check::{Budget, Counterexample};
+use preempt_core::{Step, System, ViolationKind};
+
+/// What all workers together found; every worker gets the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) all: Share,
+    /// The steps to the first violation, or of the first cycle.
+    pub(crate) steps: Option<Vec<Step>>,
+    /// Where the cycle begins, if it is one.
+    pub(crate) cycle_start: Option<u64>,
+}
+
+/// What the first worker may ask for.
+const FINISH: u64 = 0;
+const SEEK: u64 = 1;
+const RUN: u64 = 2;
+const LOOK: u64 = 3;
+
+impl Outcome {
+    fn order(&self) -> Vec<u8> {
+        let mut writer = Writer::default();
+        writer.number(FINISH);
+        self.all.write(&mut writer);
+        writer.number(self.steps.is_some().into());
+        writer.steps(self.steps.as_deref().unwrap_or_default());
+        writer.option(self.cycle_start);
+        writer.bytes
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
+        let all = Share::read(reader)?;
+        let is_there = reader.number()? == 1;
+        let steps = reader.steps()?;
+        Ok(Outcome { all, steps: is_there.then_some(steps), cycle_start: reader.option()? })
+    }
+}
+
+/// A search for what finite executions can show.
+pub(crate) fn safety(
+    team: &mut Team<'_>,
+    part: &mut dyn Partition,
+    budget: &mut Budget<'_>,
+    saving: Option<&mut Saving<'_>>,
+) -> Result<Outcome, Lost> {
+    team.pass(part, budget, saving)?;
+    if !team.leads() {
+        send_share(team, part);
+        return obey(team, &mut Follower::Finite(part), budget);
+    }
+    let all = gather_shares(team, part)?;
+    let steps = seek_all(team, part, &all)?;
+    let result = Outcome { all, steps, cycle_start: None };
+    team.order(&result.order());
+    Ok(result)
+}
+
+/// A search for accepting cycles.
+pub(crate) fn cycles(
+    team: &mut Team<'_>,
+    part: &mut Cycles<'_>,
+    system: &dyn System,
+    kind: ViolationKind,
+    budget: &mut Budget<'_>,
+) -> Result<Outcome, Lost> {
+    team.pass(part, budget, None)?;
+    if !team.leads() {
+        send_share(team, part);
+        let mut writer = Writer::default();
+        part.totals().write(&mut writer);
+        team.send(0, About::Answer, writer.bytes);
+        return obey(team, &mut Follower::Infinite(part), budget);
+    }
+    let mut all = gather_shares(team, part)?;
+    let totals = gather_totals(team, part)?;
+    let mut result = Outcome { all: Share::default(), steps: None, cycle_start: None };
+    if all.site.is_some() {
+        result.steps = seek_all(team, part, &all)?;
+    } else if all.stop.is_none() {
+        let mut leader = Leader { team, part, budget, lost: false, stop: None };
+        let found = find_cycle(system, kind, &mut leader, totals);
+        if leader.lost {
+            return Err(Lost);
+        }
+        all.stop = leader.stop;
+        if let Some(Counterexample { steps, cycle_start, .. }) = found {
+            all.errors += 1;
+            result.steps = Some(steps);
+            result.cycle_start = cycle_start.map(|start| start as u64);
+        }
+    }
+    result.all = all;
+    team.order(&result.order());
+    Ok(result)
+}
+
+fn send_share(team: &mut Team<'_>, part: &dyn Partition) {
+    let mut writer = Writer::default();
+    part.share().write(&mut writer);
+    team.send(0, About::Found, writer.bytes);
+}
+
+fn gather_shares(team: &mut Team<'_>, part: &dyn Partition) -> Result<Share, Lost> {
+    let mut all = Share::default();
+    all.add(&part.share());
+    for bytes in team.gather(About::Found)? {
+        all.add(&Share::read(&mut Reader::new(&bytes)).map_err(|Damaged| Lost)?);
+    }
+    Ok(all)
+}
+
+fn gather_totals(team: &mut Team<'_>, part: &Cycles<'_>) -> Result<Totals, Lost> {
+    let mut all = part.totals();
+    for bytes in team.gather(About::Answer)? {
+        all = all.and(Totals::read(&mut Reader::new(&bytes)).map_err(|Damaged| Lost)?);
+    }
+    Ok(all)
+}
+
+/// The steps to the first violation: everybody looks for predecessors among his own states.
+fn seek_all(
+    team: &mut Team<'_>,
+    part: &mut dyn Partition,
+    all: &Share,
+) -> Result<Option<Vec<Step>>, Lost> {
+    let Some(site) = &all.site else { return Ok(None) };
+    let mut failed = false;
+    let steps = along(site, |goal: &Goal| {
+        let mut writer = Writer::default();
+        writer.number(SEEK);
+        write_goal(&mut writer, goal);
+        team.order(&writer.bytes);
+        let own = part.seek(goal);
+        let Ok(answers) = team.gather(About::Answer) else {
+            failed = true;
+            return None;
+        };
+        let others = answers.iter().find_map(|bytes| read_way(bytes).ok().flatten());
+        own.or(others)
+    });
+    if failed { Err(Lost) } else { Ok(steps) }
+}
+
+/// The first worker, while it looks for a cycle.
+struct Leader<'a, 'b, 'c, 'd> {
+    team: &'a mut Team<'b>,
+    part: &'a mut Cycles<'c>,
+    budget: &'a mut Budget<'d>,
+    lost: bool,
+    stop: Option<preempt_core::Stop>,
+}
+
+impl Crew for Leader<'_, '_, '_, '_> {
+    fn run(&mut self, pass: Pass) -> Option<Totals> {
+        let mut writer = Writer::default();
+        writer.number(RUN);
+        writer.number(u64::from(pass == Pass::Trim));
+        self.team.order(&writer.bytes);
+        self.part.start(pass);
+        let totals = self.team.pass(self.part, self.budget, None).and_then(|()| {
+            let shares = gather_shares(self.team, self.part)?;
+            self.stop = shares.stop;
+            gather_totals(self.team, self.part)
+        });
+        match totals {
+            Ok(totals) => Some(totals).filter(|_| self.stop.is_none()),
+            Err(Lost) => {
+                self.lost = true;
+                None
+            }
+        }
+    }
+
+    fn look(&mut self, number: u64) -> Option<Walked> {
+        let owner = (number >> 40) as usize;
+        if owner == 0 {
+            return self.part.look(number);
+        }
+        let mut writer = Writer::default();
+        writer.number(LOOK);
+        writer.number(number);
+        self.team.send(owner, About::Order, writer.bytes);
+        let Ok((_, bytes)) = self.team.wait_for(About::Answer) else {
+            self.lost = true;
+            return None;
+        };
+        let mut reader = Reader::new(&bytes);
+        let mut read = || -> Result<Walked, Damaged> {
+            Ok(Walked {
+                parent: reader.number()?,
+                before: reader.number()?,
+                accepting: reader.number()? == 1,
+                state: reader.bytes()?.to_vec(),
+            })
+        };
+        read().ok()
+    }
+}
+
+/// Another worker's part.
+enum Follower<'a, 'b> {
+    Finite(&'a mut dyn Partition),
+    Infinite(&'a mut Cycles<'b>),
+}
+
+/// Answers orders until the first worker has what it needs.
+fn obey(
+    team: &mut Team<'_>,
+    part: &mut Follower<'_, '_>,
+    budget: &mut Budget<'_>,
+) -> Result<Outcome, Lost> {
+    loop {
+        let (_, bytes) = team.wait_for(About::Order)?;
+        let mut reader = Reader::new(&bytes);
+        let answer = match (reader.number().map_err(|Damaged| Lost)?, &mut *part) {
+            (FINISH, _) => return Outcome::read(&mut reader).map_err(|Damaged| Lost),
+            (SEEK, part) => {
+                let goal = read_goal(&mut reader).map_err(|Damaged| Lost)?;
+                let way: Option<Way> = match part {
+                    Follower::Finite(part) => part.seek(&goal),
+                    Follower::Infinite(part) => part.seek(&goal),
+                };
+                write_way(way.as_ref())
+            }
+            (RUN, Follower::Infinite(part)) => {
+                let trim = reader.number().map_err(|Damaged| Lost)? == 1;
+                part.start(if trim { Pass::Trim } else { Pass::Forward });
+                team.pass(&mut **part, budget, None)?;
+                send_share(team, &**part);
+                let mut writer = Writer::default();
+                part.totals().write(&mut writer);
+                writer.bytes
+            }
+            (LOOK, Follower::Infinite(part)) => {
+                let walked = part.look(reader.number().map_err(|Damaged| Lost)?);
+                let walked = walked.unwrap_or_default();
+                let mut writer = Writer::default();
+                writer.number(walked.parent);
+                writer.number(walked.before);
+                writer.number(walked.accepting.into());
+                writer.bytes(&walked.state);
+                writer.bytes
+            }
+            _ => return Err(Lost),
+        };
+        team.send(0, About::Answer, answer);
+    }
+}
