@@ -190,6 +190,10 @@ impl Statistics {
     }
 }
 
+/// Gets a complete graph, and its stale choices and preemptions.
+#[cfg(test)]
+pub(crate) type OnTerminal = fn(&crate::ExecutionState, (u32, u32));
+
 /// A program being explored.
 pub struct Session<'p, P> {
     /// The program.
@@ -202,7 +206,7 @@ pub struct Session<'p, P> {
     pub statistics: Statistics,
     /// Called by the default strategy with every complete graph, and its stale choices and preemptions.
     #[cfg(test)]
-    pub(crate) on_terminal: Option<fn(&crate::ExecutionState, (u32, u32))>,
+    pub(crate) on_terminal: Option<OnTerminal>,
     /// When an execution was stopped to try out a loop, the default strategy makes it again instead of beginning
     /// the whole search again.
     pub repeats_after_loops: bool,
