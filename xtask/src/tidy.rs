@@ -13,15 +13,6 @@ use std::path::{Path, PathBuf};
 
 const LONGEST_FILE: usize = 600;
 
-/// No file whatever may be longer than this.
-const LONGEST_KNOWN: usize = 800;
-
-/// Files that are longer than [`LONGEST_FILE`], or were nearly so, and have yet to be taken apart.
-const LONG_FILES: &[&str] = &["crates/preempt-cli/src/arguments.rs"];
-
-/// From here on down a file leaves that list.
-const SHORT_AGAIN: usize = 500;
-
 /// What the manifest of a crate that others can use has to say.
 const PACKAGE: [&str; 8] = [
     "description",
@@ -137,13 +128,8 @@ fn check_file(name: &str, text: &str, complaints: &mut Vec<String>) {
         complaints.push(format!("{name}: does not open with a //! header"));
     }
     let lines = text.lines().count();
-    let known = LONG_FILES.contains(&name);
-    let most = if known { LONGEST_KNOWN } else { LONGEST_FILE };
-    if lines > most && !is_test {
-        complaints.push(format!("{name}: {lines} lines, more than {most}"));
-    }
-    if known && lines <= SHORT_AGAIN {
-        complaints.push(format!("{name}: short enough to leave tidy's LONG_FILES"));
+    if lines > LONGEST_FILE && !is_test {
+        complaints.push(format!("{name}: {lines} lines, more than {LONGEST_FILE}"));
     }
     let is_old = FOR_OLD_COMPILERS.iter().any(|folder| name.starts_with(folder)) && !is_test;
     for (at, line) in text.lines().enumerate() {

@@ -1,0 +1,334 @@
+//! The command line: one table from which help, man page and completions come.
+
+mod check;
+mod given;
+mod run;
+mod values;
+
+pub(crate) use check::{CheckArguments, ModelArguments};
+pub(crate) use given::Given;
+pub(crate) use run::{RunArguments, RunBackend, RunMemory, RunSearch};
+pub(crate) use values::{
+    Backend, Compat, Method, Part, ReportForm, SearchOrder, StoreKind, Switch, Translation,
+};
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Finds concurrency bugs by searching executions in the order of the preemptions they need.
+#[derive(Parser, Debug)]
+#[command(name = "preempt", version, propagate_version = true, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  preempt check models/peterson.pml                 prove or refute a Promela model
+  preempt check models/peterson.pml --bound 2       … with at most 2 preemptions
+  preempt check models/wsq_bug1.pml --iterate       … with 0, 1, 2, … preemptions
+  preempt check model.pml --ltl p1 --html bug.html  an LTL property, the trace as a page
+  preempt check driver.bp --switches 4              a concurrent recursive Boolean program
+  preempt cc a.c -o a && preempt run -- ./a         a C or C++ program, as it is
+  preempt simulate model.pml --interactive          walk through a model by hand
+  preempt serve model.pml                           … in the browser
+
+Exit codes: 0 holds, 1 violated, 2 bad input or usage, 3 inconclusive, 101 a bug in preempt.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  preempt check models/peterson.pml
+  preempt check models/philosophers.pml -D N=5 --bound 1
+  preempt check models/traffic_light.pml --ltl never_both --json
+  preempt check models/philosophers.pml -D N=9 --store tree --memory 8G --time 10m
+  preempt check models/boolean/bluetooth-2-1.bp --switches 4 --method lazy";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  preempt cc account.c -o account && preempt run -- ./account
+  preempt run --bound 2 --json -- ./queue 3 2
+  preempt run --races off --html bug.html -- ./legacy
+  preempt run --replay p1.0x3.1.0x2 --output -- ./account
+  CC='preempt cc' make && preempt run --time 60s -- ./tests/pool";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  preempt check model.pml --por off --checkpoint saved --every 10m
+  preempt resume saved                     after a kill, a full disk, a reboot
+  preempt resume saved --memory 16G        … with more memory";
+
+#[cfg(feature = "serve")]
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  preempt serve models/peterson.pml
+  preempt serve models/*.pml --port 8080 --no-open
+  preempt serve models/peterson_no_turn.pml --at 01";
+
+/// Options whose value may be left out.
+const OPTIONAL_VALUES: [&str; 2] = ["--json", "--iterate"];
+
+/// `check --json model.pml` means the model, not a file for the report: an option whose value may be
+/// left out moves behind a model that follows it.
+pub(crate) fn with_model_first(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    let is_model = |word: &OsString| {
+        let extension = Path::new(word).extension();
+        extension.is_some_and(|e| e == "pml" || e == "bp" || e == "pds")
+    };
+    for at in (1..words.len().saturating_sub(1)).rev() {
+        let optional = OPTIONAL_VALUES.iter().any(|option| words[at] == *option);
+        if optional && is_model(&words[at + 1]) {
+            words.swap(at, at + 1);
+        }
+    }
+    words
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Check a model or program and say what holds
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Box<CheckArguments>),
+    /// Run a Promela model at random or step by step
+    Simulate(SimulateArguments),
+    /// Step through a saved trace
+    Replay(ReplayArguments),
+    /// Walk through models in the browser: every possible step, branches, watches, checks
+    #[cfg(feature = "serve")]
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArguments),
+    /// Print the sequential program that simulates a concurrent Boolean program
+    Sequentialize(SequentializeArguments),
+    /// Translate an LTL formula to an automaton, or examine it
+    Ltl(LtlArguments),
+    /// Serve an editor: diagnostics, names, colours, formatting (standard input and output)
+    #[cfg(feature = "lsp")]
+    Lsp,
+    /// Indent Promela models by their nesting
+    #[cfg(feature = "lsp")]
+    Fmt(FormatArguments),
+    /// Compile C as the system's compiler does, for `preempt run`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Cc {
+        /// The compiler's arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Compile C++ as the system's compiler does, for `preempt run`
+    #[command(name = "c++", disable_help_flag = true, disable_version_flag = true)]
+    CPlusPlus {
+        /// The compiler's arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Search the schedules of a C or C++ program
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArguments>),
+    /// Go on with a search that `check --checkpoint` has written down
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume {
+        /// The folder of the checkpoint
+        folder: PathBuf,
+        /// Options of `check` that take the place of those the search was begun with
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<OsString>,
+    },
+    /// Put the JSON reports of the parts of a swarm together
+    Merge {
+        /// The reports, as `check --swarm --part I/N --json FILE` writes them
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Accept a Spin command line, run the equivalent, print Spin's report
+    #[command(disable_help_flag = true)]
+    Spin {
+        /// Spin's arguments, e.g. `-run -a -ltl p1 model.pml`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Explain a diagnostic code (P0012) or a verdict (holds_within_bound)
+    Explain {
+        /// The code; without it, all codes are listed
+        code: Option<String>,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    Man,
+}
+
+#[cfg(feature = "lsp")]
+#[derive(Args, Debug)]
+pub(crate) struct FormatArguments {
+    /// Models (.pml); `-` is the standard input, whose formatted text is printed
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Change nothing; print the files that would change, with exit code 1 if there are any
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Change nothing; print the formatted text
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) print: bool,
+}
+
+#[cfg(feature = "serve")]
+#[derive(Args, Debug)]
+pub(crate) struct ServeArguments {
+    /// Models (.pml) and programs (.bp)
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Define a macro, as for a C preprocessor
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub(crate) define: Vec<String>,
+    /// No statement merging: every statement is a step
+    #[arg(long)]
+    pub(crate) no_merge: bool,
+    /// Listen on this port of 127.0.0.1; 0 takes any
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Do not open the browser, only print the address
+    #[arg(long)]
+    pub(crate) no_open: bool,
+    /// Begin at the end of this path, as the page's address shows it behind `path=`
+    #[arg(long, value_name = "PATH", value_parser = path_through_states)]
+    pub(crate) at: Option<String>,
+}
+
+/// Letters, digits and brackets only: it becomes part of an address.
+#[cfg(feature = "serve")]
+fn path_through_states(text: &str) -> Result<String, String> {
+    match text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "()".contains(c)) {
+        true => Ok(text.to_string()),
+        false => Err("a path consists of digits, small letters and brackets".into()),
+    }
+}
+
+/// Reads a command line.
+pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let start = Instant::now();
+    let kept: Vec<OsString> = words.iter().skip(1).cloned().collect();
+    let matches = Cli::command().try_get_matches_from(words)?;
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if let (Command::Check(arguments), Some((_, matches))) =
+        (&mut cli.command, matches.subcommand())
+    {
+        let is_given = |id: &&clap::Id| {
+            matches.value_source(id.as_str()) == Some(clap::parser::ValueSource::CommandLine)
+        };
+        // The groups that clap makes of flattened structs are no options.
+        let options = matches.ids().filter(|id| id.as_str() != "file").filter(is_given);
+        let options = options.map(|id| id.to_string()).filter(|id| !id.ends_with("Arguments"));
+        arguments.given = Given { options: options.collect(), words: kept, start };
+    }
+    Ok(cli)
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SimulateArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// Choose each step by hand
+    #[arg(long, short, conflicts_with_all = ["steps", "json"])]
+    pub(crate) interactive: bool,
+    /// With --interactive: line by line, also on a terminal that has a screen
+    #[arg(long, requires = "interactive")]
+    pub(crate) plain: bool,
+    /// Seed of the random choices; without it a fresh one, printed first
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Stop after N steps
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) steps: usize,
+    /// Print the trace as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReplayArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// A trace written by `check --trace`
+    pub(crate) trace: PathBuf,
+    /// Step through by hand
+    #[arg(long, short, conflicts_with_all = ["html", "json"])]
+    pub(crate) interactive: bool,
+    /// With --interactive: line by line, also on a terminal that has a screen
+    #[arg(long, requires = "interactive")]
+    pub(crate) plain: bool,
+    /// Write the trace as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the trace as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SequentializeArguments {
+    /// The Boolean program
+    pub(crate) file: PathBuf,
+    /// The translation
+    #[arg(long, value_enum, default_value = "lazy")]
+    pub(crate) method: Translation,
+    /// Number of context switches
+    #[arg(long, value_name = "K", default_value_t = 2)]
+    pub(crate) switches: u32,
+    /// Which dialect of Boolean programs
+    #[arg(long, value_name = "slam|boppo|bopp")]
+    pub(crate) dialect: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LtlArguments {
+    /// The formula, in Spin's syntax
+    pub(crate) formula: String,
+    /// Print a never claim for it
+    #[arg(long, group = "form")]
+    pub(crate) never: bool,
+    /// Print the automaton in the Hanoi format
+    #[arg(long, group = "form")]
+    pub(crate) hoa: bool,
+    /// Print the automaton as a graph
+    #[arg(long, group = "form")]
+    pub(crate) dot: bool,
+    /// Print the automaton in stutter-invariant normal form
+    #[arg(long, conflicts_with = "stutter")]
+    pub(crate) normal_form: bool,
+    /// Say whether the formula is stutter invariant
+    #[arg(long, group = "form")]
+    pub(crate) stutter: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_options_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_model_is_never_the_value_of_an_option() {
+        let ordered = |line: &str| {
+            let words = with_model_first(line.split(' ').map(OsString::from));
+            words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            ordered("preempt check --json --iterate m.pml"),
+            "preempt check m.pml --json --iterate"
+        );
+        let usual = "preempt check m.pml --json out.json --iterate 3";
+        assert_eq!(ordered(usual), usual);
+    }
+}

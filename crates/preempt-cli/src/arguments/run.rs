@@ -1,0 +1,123 @@
+//! The options of `preempt run`.
+
+use super::values::{Switch, parse_threads, parse_time};
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArguments {
+    /// The program, compiled and linked by `preempt cc` or `preempt c++`, and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<OsString>,
+
+    /// At most N preemptions
+    #[arg(long, value_name = "N", conflicts_with = "iterate", help_heading = "Bounds")]
+    pub(crate) bound: Option<u32>,
+    /// 0, 1, 2, … preemptions until violated, exhausted or MAX (the default, without MAX)
+    #[arg(long, value_name = "MAX", num_args = 0..=1, help_heading = "Bounds")]
+    pub(crate) iterate: Option<Option<u32>>,
+    /// At most N stale choices: reads of older values and the like, which memory orders allow and no
+    /// interleaving has. Without this: none first, then one, and so on
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub(crate) stale: Option<u32>,
+    /// Time limit, e.g. 90s, 10m or 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Bounds")]
+    pub(crate) time: Option<Duration>,
+    /// At most N executions
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub(crate) executions: Option<u64>,
+    /// Give up on executions of more than N steps
+    #[arg(long, value_name = "N", help_heading = "Bounds")]
+    pub(crate) depth: Option<u64>,
+
+    /// Whether data races are violations; otherwise accesses that race are scheduling points
+    #[arg(
+        long,
+        value_enum,
+        value_name = "on|off",
+        default_value = "on",
+        help_heading = "Properties"
+    )]
+    pub(crate) races: Switch,
+    /// Memory that is never freed is a violation
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) leaks: bool,
+    /// An exit code other than 0 is a violation
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) exit_code: bool,
+    /// Threads that still run when the program ends are a violation
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) unjoined: bool,
+
+    /// What atomic operations do that are not sequentially consistent: what C11 and C++20 allow, as the
+    /// model RC11 has it, or the same as if they were
+    #[arg(long, value_enum, default_value = "rc11", help_heading = "Search")]
+    pub(crate) memory: RunMemory,
+    /// Which executions: one per partial order, every schedule, or schedules at random
+    #[arg(long, value_enum, default_value = "orders", help_heading = "Search")]
+    pub(crate) search: RunSearch,
+    /// With --search random: the seed
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    pub(crate) seed: Option<u64>,
+    /// How executions are repeated: in the process where possible, in a forked process each, or there
+    /// on real threads
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Search")]
+    pub(crate) backend: RunBackend,
+    /// Processes that search together, with --search orders; `auto`: one per processor
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_threads, help_heading = "Search")]
+    pub(crate) threads: usize,
+    /// Seconds without a scheduling point after which a thread is taken to compute without end
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Search")]
+    pub(crate) patience: u64,
+
+    /// Execute one schedule, as a report names it
+    #[arg(
+        long,
+        value_name = "SCHEDULE",
+        conflicts_with_all = ["bound", "iterate", "stale", "executions", "search", "seed", "threads"],
+        help_heading = "Replay"
+    )]
+    pub(crate) replay: Option<String>,
+    /// With --replay: in this debugger
+    #[arg(long, value_name = "COMMAND", requires = "replay", help_heading = "Replay")]
+    pub(crate) debugger: Option<String>,
+    /// Show what the program prints
+    #[arg(long, help_heading = "Replay")]
+    pub(crate) output: bool,
+
+    /// Save the failing execution for `preempt replay`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Write the failing execution as one self-contained page
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print the report as JSON, or write it to FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = "Output")]
+    pub(crate) json: Option<Option<PathBuf>>,
+    /// Only the verdict
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunMemory {
+    Rc11,
+    Sc,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunSearch {
+    Orders,
+    Schedules,
+    Random,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunBackend {
+    Auto,
+    Restart,
+    Fork,
+    Threads,
+}

@@ -1,0 +1,138 @@
+//! The values that options take, and how they are written.
+
+use clap::ValueEnum;
+use std::time::Duration;
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportForm {
+    /// The counterexample in lanes, the verdict, the numbers
+    Plain,
+    /// As Spin's verifier prints it
+    Spin,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compat {
+    Spin,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SearchOrder {
+    Auto,
+    Dfs,
+    Bfs,
+    Idfs,
+    Random,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Backend {
+    Native,
+    Interp,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoreKind {
+    Exact,
+    Tree,
+    Compact,
+    Bitstate,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Lazy,
+    Eager,
+    Direct,
+    Explicit,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Translation {
+    Lazy,
+    Eager,
+}
+
+/// `4`, or `auto` for as many as the machine runs at once.
+pub(super) fn parse_threads(text: &str) -> Result<usize, String> {
+    if text == "auto" {
+        return Ok(std::thread::available_parallelism().map_or(1, usize::from));
+    }
+    match text.parse::<usize>() {
+        Ok(0) | Err(_) => Err("a number of threads from 1 on, or `auto`".into()),
+        Ok(threads) => Ok(threads),
+    }
+}
+
+/// `512M`, `8G`, `1000000`.
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
+    let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 1 << 30),
+        Some((at, 't' | 'T')) => (&text[..at], 1_u64 << 40),
+        _ => (text, 1),
+    };
+    let number: f64 = digits.parse().map_err(|_| format!("`{text}` is not a size such as 512M"))?;
+    if !number.is_finite() || number <= 0.0 {
+        return Err("a size must be larger than 0".into());
+    }
+    Ok((number * factor as f64) as u64)
+}
+
+/// `90s`, `1.5m`, `1h`, `250ms`; a bare number counts seconds.
+pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
+    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let seconds = match &text[at..] {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        unit => return Err(format!("`{unit}` is not a unit of time (ms, s, m, h)")),
+    };
+    let number: f64 =
+        text[..at].parse().map_err(|_| format!("`{text}` is not a time such as 90s"))?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("`{text}` is out of range"))
+}
+
+/// One of several jobs, counted from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    pub(crate) number: u32,
+    pub(crate) of: u32,
+}
+
+pub(super) fn parse_part(text: &str) -> Result<Part, String> {
+    let numbers = text
+        .split_once('/')
+        .and_then(|(number, of)| Some(Part { number: number.parse().ok()?, of: of.parse().ok()? }));
+    match numbers {
+        Some(part) if (1..=part.of).contains(&part.number) => Ok(part),
+        _ => Err("a part is I/N, with I between 1 and N".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times() {
+        assert_eq!(parse_size("512M"), Ok(512 << 20));
+        assert_eq!(parse_size("1.5GiB"), Ok(3 << 29));
+        assert!(parse_size("many").is_err());
+        assert!(parse_size("-1").is_err());
+        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
+        assert!(parse_time("3 fortnights").is_err());
+        assert!(parse_time("-3s").is_err());
+    }
+}
