@@ -199,7 +199,11 @@ impl<'a> Check<'a> {
             Some(elsewhere) => elsewhere.safety(system, &self.options, &mut budget),
             None => {
                 if self.options.storage == Storage::Auto {
-                    let longest = longest_of_a_few(system);
+                    // Within a bound no state beyond it is looked at.
+                    let longest = match is_bounded(&self.options) {
+                        true => initial_length(system),
+                        false => longest_of_a_few(system),
+                    };
                     if longest >= LONG_STATE {
                         self.options.storage = Storage::Tree;
                         notes.push(format!("states of {longest} bytes are kept compressed (tree)"));
@@ -260,6 +264,13 @@ const AT_LEAST_USEFUL: usize = 16;
 /// States of so many bytes are compressed from the start: most of them is the same in all, and in full a few million would
 /// fill any memory.
 const LONG_STATE: usize = 1 << 12;
+
+/// How long the first state is.
+fn initial_length(system: &dyn System) -> usize {
+    let mut state = Vec::new();
+    system.initial(&mut state);
+    state.len()
+}
 
 /// Said of a reduction that left nothing out.
 const IN_VAIN: &str =

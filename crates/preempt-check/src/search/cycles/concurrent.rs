@@ -14,10 +14,10 @@
 //!
 //! Invariant: which successors a state has here is a function of the state alone, so all searches walk the same graph.
 
+use super::expansion_log::{Events, Taken};
 use super::nested::{NestedOptions, Scheme};
 use super::place_set::PlaceSet;
-use crate::search::shared::expansion::{Expander, Watch};
-use crate::search::shared::taken::mark_taken;
+use crate::search::shared::expansion::Expander;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::concurrent::exact::{Local, SharedExact};
 use crate::store::concurrent::{ConcurrentStore, Place};
@@ -586,67 +586,6 @@ impl<'a, S: System + ?Sized> Worker<'a, S> {
         match expanded {
             Ok(()) => paths.into_iter().nth(followed).unwrap_or_default(),
             Err(_) => Vec::new(),
-        }
-    }
-}
-
-/// One step of the state that is expanded.
-struct Taken {
-    process: ProcessId,
-    /// Where it led.
-    arrivals: Range<usize>,
-    /// It failed, or led into an indivisible sequence.
-    is_special: bool,
-}
-
-/// What happens during an expansion.
-struct Events<'a, S: ?Sized> {
-    system: &'a S,
-    taken: Vec<bool>,
-    steps: Vec<Taken>,
-    faults: Vec<(Vec<Step>, u32)>,
-    /// How each arrival was reached, if wanted.
-    paths: Option<Vec<Vec<Step>>>,
-    arrivals: usize,
-    atomic_steps: u64,
-}
-
-impl<S: ?Sized> Events<'_, S> {
-    fn begin(&mut self) {
-        self.steps.clear();
-        self.faults.clear();
-        self.arrivals = 0;
-    }
-}
-
-impl<S: System + ?Sized> Watch for Events<'_, S> {
-    fn begin_step(&mut self, step: Step) {
-        let arrivals = self.arrivals..self.arrivals;
-        self.steps.push(Taken { process: step.process, arrivals, is_special: false });
-    }
-
-    fn step(&mut self, step: Step, transient: bool) {
-        mark_taken(self.system, &mut self.taken, step);
-        self.atomic_steps += u64::from(transient);
-        if let Some(last) = self.steps.last_mut() {
-            last.is_special |= transient;
-        }
-    }
-
-    fn fault(&mut self, path: &[Step], fault: u32) {
-        self.faults.push((path.to_vec(), fault));
-        if let Some(last) = self.steps.last_mut() {
-            last.is_special = true;
-        }
-    }
-
-    fn arrive(&mut self, path: &[Step], _state: &[u8]) {
-        self.arrivals += 1;
-        if let Some(last) = self.steps.last_mut() {
-            last.arrivals.end = self.arrivals;
-        }
-        if let Some(paths) = &mut self.paths {
-            paths.push(path.to_vec());
         }
     }
 }

@@ -4,7 +4,8 @@
 //!    [S19]'s schemes of reduction.
 //! 2. `nested_shared.rs`: the same where product states share their system states, which `graph.rs` stores
 //!    and expands once; `letters.rs` numbers the moves of the property automaton, `unnoticed.rs` passes over steps that nobody can notice.
-//! 3. `concurrent.rs`: nested searches of several threads over one store, with the sets of `place_set.rs`.
+//! 3. `concurrent.rs`: nested searches of several threads over one store, with the sets of `place_set.rs` and the
+//!    records of `expansion_log.rs`.
 //! 4. `components.rs`: strongly connected components, for whole graphs.
 //! 5. `lasso.rs`: a shorter way into a cycle that was found, and a shorter cycle.
 //!
@@ -14,6 +15,7 @@
 pub(crate) mod colours;
 pub(crate) mod components;
 pub mod concurrent;
+pub(crate) mod expansion_log;
 pub(crate) mod graph;
 pub mod lasso;
 pub(crate) mod letters;
