@@ -19,7 +19,12 @@ const CASES: &[Case] = &[
     ("exact", "philosophers_ordered.pml", &["-DN=12", "--por", "off", "--store", "exact"], 1.7),
     ("tree", "philosophers_ordered.pml", &["-DN=12", "--por", "off", "--store", "tree"], 1.7),
     ("compact", "philosophers_ordered.pml", &["-DN=12", "--por", "off", "--store", "compact"], 1.7),
-    ("bitstate", "philosophers_ordered.pml", &["-DN=12", "--por", "off", "--store", "bitstate"], 1.7),
+    (
+        "bitstate",
+        "philosophers_ordered.pml",
+        &["-DN=12", "--por", "off", "--store", "bitstate"],
+        1.7,
+    ),
     ("exact, Peterson", "peterson_n.pml", &["-DN=5", "--por", "off", "--store", "exact"], 1.7),
     ("tree, Peterson", "peterson_n.pml", &["-DN=5", "--por", "off", "--store", "tree"], 1.7),
     ("bounded", "philosophers_ordered.pml", &["-DN=12", "--por", "off", "--bound", "6"], 1.6),
@@ -149,13 +154,7 @@ fn best(runs: Vec<Told>) -> Result<Told> {
     runs.into_iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds)).context("no runs")
 }
 
-fn run(
-    binary: &Path,
-    root: &Path,
-    model: &str,
-    options: &[&str],
-    threads: usize,
-) -> Result<Told> {
+fn run(binary: &Path, root: &Path, model: &str, options: &[&str], threads: usize) -> Result<Told> {
     let output = Command::new(binary)
         .args(["check", "--json", "--first"])
         .args(options)
