@@ -113,7 +113,7 @@ impl Patient<'_> {
         let symbols = self.names.symbols.iter();
         let body = symbols
             .filter(|s| matches!(s.class, Class::Proctype) && s.extent.contains(&place.start))
-            .last();
+            .next_back();
         if let Some(body) = body
             && let Some(brace) = self
                 .tokens
