@@ -108,7 +108,9 @@ fn hash(bytes: &[u8], seed: u64) -> u64 {
 
 /// Meets the other processes, if there are any.
 #[cfg(not(feature = "cluster"))]
-fn over_processes(_arguments: &CheckArguments, _model: &Model) -> Result<Spread, Failure> {
+fn over_processes(arguments: &CheckArguments, _model: &Model) -> Result<Spread, Failure> {
+    // The table of options has refused them.
+    let _ = (&arguments.process, &arguments.secret, &arguments.resume_options);
     Ok(Spread::default())
 }
 
@@ -144,7 +146,7 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
         process,
         secret,
         job: job(arguments, model),
-        threads: arguments.threads.max(1),
+        threads: arguments.threads.clamp(1, most_threads()),
         on_this_machine,
         patience: match children {
             Some(_) => Duration::from_secs(20),
@@ -159,6 +161,13 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
         elsewhere: Some(Arc::new(cluster)),
         _children: children,
     })
+}
+
+/// More threads than this only wait for each other.
+#[cfg(feature = "cluster")]
+fn most_threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    (2 * cores).max(8)
 }
 
 /// The command of the other processes.

@@ -218,7 +218,8 @@ impl Cluster {
             let saving = plan.map(|plan| Saving::new(plan, owner.me, search, &self.notes));
             let place = (owner, memory);
             let result = work.run(&mut team, system, options, place, &mut budget, saving);
-            let outcome = result.unwrap_or_else(|(share, progress)| {
+            let outcome = result.unwrap_or_else(|partial| {
+                let (share, progress) = *partial;
                 // What the others had, as far as they have said.
                 let mut all = Share { stop: Some(Stop::PeerLost), site: None, ..share };
                 if owner.me == 0 {
@@ -289,7 +290,7 @@ impl Work<'_> {
         (owner, memory): (Owner, usize),
         budget: &mut Budget<'_>,
         mut saving: Option<Saving<'_>>,
-    ) -> Result<Outcome, (Share, preempt_check::Progress)> {
+    ) -> Result<Outcome, Box<(Share, preempt_check::Progress)>> {
         match self {
             Work::Finite => {
                 let mut part = partition(system, options, owner, memory);
@@ -306,13 +307,13 @@ impl Work<'_> {
                 if let Some(saving) = saving {
                     saving.end();
                 }
-                result.map_err(|_| (part.share(), team.progress()))
+                result.map_err(|_| Box::new((part.share(), team.progress())))
             }
             Work::Infinite(nested) => {
                 let mut part = Cycles::new(system, options, owner, memory);
                 part.begin();
                 let result = job::cycles(team, &mut part, system, nested.kind, budget);
-                result.map_err(|_| (part.share(), team.progress()))
+                result.map_err(|_| Box::new((part.share(), team.progress())))
             }
         }
     }

@@ -65,8 +65,8 @@ impl<'a> Question<'a> {
             control,
             endless: None,
         };
-        if request.elsewhere.is_some() && matches!(question.scheme, Scheme::SourceState(_)) {
-            question.scheme = Scheme::Full;
+        if request.elsewhere.is_some() {
+            question.reduce_not("whether steps may wait is not known where states belong to many");
         }
         question
     }

@@ -37,8 +37,8 @@ pub fn explore(
             return owners.iter_mut().for_each(|owner| owner.stop(Some(stop)));
         }
         time = Some(now);
-        for at in 0..owners.len() {
-            expand_at(owners, at, now, &mut batches[at]);
+        for (at, batches) in batches.iter_mut().enumerate() {
+            expand_at(owners, at, now, batches);
             let errors: u64 = owners.iter().map(|owner| owner.errors()).sum();
             let enough = max_errors != 0 && errors >= max_errors;
             if enough || owners.iter().any(|owner| owner.has_enough()) {
