@@ -9,7 +9,7 @@ pub(crate) use check::{CheckArguments, ModelArguments};
 pub(crate) use given::Given;
 pub(crate) use run::{RunArguments, RunBackend, RunMemory, RunSearch};
 pub(crate) use values::{
-    Backend, Compat, Method, Part, ReportForm, SearchOrder, StoreKind, Switch, Translation,
+    Backend, Compat, Method, ReportForm, SearchOrder, StoreKind, Switch, Translation,
 };
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
