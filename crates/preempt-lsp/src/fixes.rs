@@ -110,10 +110,9 @@ impl Patient<'_> {
             return fixes;
         }
         let line = |at: usize| self.document.text[..at].rfind('\n').map_or(0, |end| end + 1);
-        let symbols = self.names.symbols.iter();
+        let mut symbols = self.names.symbols.iter();
         let body = symbols
-            .filter(|s| matches!(s.class, Class::Proctype) && s.extent.contains(&place.start))
-            .next_back();
+            .rfind(|s| matches!(s.class, Class::Proctype) && s.extent.contains(&place.start));
         if let Some(body) = body
             && let Some(brace) = self
                 .tokens
