@@ -223,7 +223,7 @@ fn only_those_with_the_secret_take_part() {
     assert!(sentence(&wrong).contains("does not know the secret"), "{wrong:?}");
     let other = ground.command("peterson.pml", 1, "secret").output().expect("it runs");
     assert_eq!(other.status.code(), Some(2), "{other:?}");
-    assert!(sentence(&other).contains("checks another model"), "{other:?}");
+    assert!(sentence(&other).contains("checks a different model"), "{other:?}");
     let mut threads = ground.command("bounded_buffer.pml", 1, "secret");
     let threads = threads.args(["--threads", "2"]).output().expect("it runs");
     assert_eq!(threads.status.code(), Some(2), "{threads:?}");
@@ -235,7 +235,7 @@ fn only_those_with_the_secret_take_part() {
     assert_eq!(report["states"], 34_000);
     assert!(second.stdout.is_empty(), "the first process reports");
     let notes = report["notes"].to_string();
-    assert!(notes.contains("speaks another protocol"), "{notes}");
+    assert!(notes.contains("uses a different protocol"), "{notes}");
     assert!(notes.contains("does not know the secret"), "{notes}");
 }
 

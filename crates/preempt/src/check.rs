@@ -244,7 +244,9 @@ impl Check {
             return Some("a check cannot be unbounded and have a bound on preemptions".into());
         }
         if self.bound.is_some() && (samples || unbounded) {
-            return Some(format!("the strategy {strategy} knows no bound on preemptions"));
+            return Some(format!(
+                "the strategy {strategy} does not support a bound on preemptions"
+            ));
         }
         let stale = self.stale.is_some_and(|most| most > 0);
         if stale && self.memory == Memory::Sc {
@@ -254,7 +256,9 @@ impl Check {
             return Some(format!("the strategy {strategy} makes no stale choices"));
         }
         if self.min_preemptions.is_some() && samples {
-            return Some(format!("the strategy {strategy} completes no bound on preemptions"));
+            return Some(format!(
+                "the strategy {strategy} does not complete bounds on preemptions"
+            ));
         }
         if self.strict && samples {
             return Some(format!(

@@ -37,7 +37,7 @@ impl Checker<'_> {
         match property {
             Property::Safety if self.request.deadlocks && !has_assertions(program) => {
                 vec![format!(
-                    "the model has no assertion: {} and runtime errors are all that was looked for",
+                    "the model has no assertion: {} and runtime errors are all that was checked",
                     if self.settings.empty_channels {
                         "invalid end states, messages left behind"
                     } else {
