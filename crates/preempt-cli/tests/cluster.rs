@@ -250,7 +250,7 @@ fn mistakes_are_refused_with_a_sentence() {
         assert!(said.contains(why), "{said}");
         assert_eq!(said.trim().lines().count(), 1, "{said}");
     };
-    refused(&mut ground.command("peterson.pml", 7, "secret"), "--process 7 is not there");
+    refused(&mut ground.command("peterson.pml", 7, "secret"), "--process 7 does not exist");
     refused(&mut ground.command("peterson.pml", 0, "short"), "the secret is too short");
     refused(&mut ground.command("peterson.pml", 0, "none"), "cannot read");
     for (text, why) in [
