@@ -1,4 +1,4 @@
-//! Warnings about properties that hold for a reason that nobody meant.
+//! Warnings about properties that hold for an unintended reason.
 //!
 //! `[] (p -> <> q)` holds if `p` is never true; a never claim without an `accept` label accepts nothing; a model without an
 //! assertion cannot violate one. Whether `p` can be true is a question of its own: all states are
