@@ -97,6 +97,24 @@ fn threads_of_processes_have_the_same_numbers() {
     compare(&model, &["--no-claim", "--threads", "3"], "1", &EXACT[..2]);
 }
 
+/// Memory that suffices for a tree only: a process changes its store in the middle of the search.
+#[test]
+fn trees_of_processes_have_the_same_numbers() {
+    let cases: [(&str, &[&str]); 3] = [
+        ("bench_channels.pml", &["-D", "SIZE=3", "--memory", "16M"]),
+        ("bench_atomic.pml", &["--memory", "4M"]),
+        ("peterson_n.pml", &["-D", "N=4", "--no-claim", "--memory", "4M"]),
+    ];
+    for (name, options) in cases {
+        let model = models().join(name);
+        let alone = check(&model, &[options, &["--por", "off"]].concat());
+        assert_eq!(alone[0]["verdict"], "holds", "it fits: {name}");
+        for processes in ["2", "3"] {
+            compare(&model, options, processes, &EXACT);
+        }
+    }
+}
+
 #[test]
 fn bounds_are_exact() {
     for (at, model) in examples().iter().enumerate().filter(|(at, _)| at % 2 == 0) {

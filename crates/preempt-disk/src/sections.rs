@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 const WORD: &[u8; 16] = b"preempt sections";
 /// The version of everything that is written this way.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Kind, time, length, checksum.
 const HEADER: usize = 4 + 8 + 8 + 8;
 /// No section is longer.

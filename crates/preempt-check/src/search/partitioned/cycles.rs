@@ -11,7 +11,7 @@
 //! these links, every state leads to an accepting one and every accepting one has a link: an accepting state must come
 //! a second time, and what lies between is a cycle.
 
-use super::batch::{Outbox, read_batch};
+use super::batch::{BatchReader, Outbox, read_batch};
 use super::levels::{Levels, global};
 use super::retrace::{Goal, Way, steps_to};
 use super::wire::{Damaged, Reader, Writer};
@@ -102,7 +102,7 @@ pub struct Cycles<'a> {
     round: u32,
     next: Vec<u32>,
     state: Vec<u8>,
-    scratch: Vec<u8>,
+    received: BatchReader,
 }
 
 /// States that are expanded before the driver looks after what has arrived.
@@ -131,7 +131,7 @@ impl<'a> Cycles<'a> {
             round: 0,
             next: Vec::new(),
             state: Vec::new(),
-            scratch: Vec::new(),
+            received: BatchReader::default(),
         }
     }
 
@@ -256,12 +256,12 @@ impl Partition for Cycles<'_> {
             return self.levels.receive(time, batch);
         }
         let was_empty = self.next.is_empty();
-        let mut state = std::mem::take(&mut self.scratch);
-        let result = read_batch(batch, &mut state, |(from, _), state| {
+        let mut states = std::mem::take(&mut self.received);
+        let result = read_batch(batch, &mut states, |(from, _), state| {
             self.touch(state, from);
             Ok(())
         });
-        self.scratch = state;
+        self.received = states;
         if was_empty && self.queue.is_empty() {
             self.round = time.round.wrapping_sub(1);
         }

@@ -38,7 +38,7 @@ pub use single::Single;
 pub use wire::{Damaged, Reader, Writer};
 
 use crate::Preemptions;
-use crate::store::hash;
+use crate::store::hash_for_all;
 use crate::{Budget, Options, Progress};
 use preempt_core::{Stop, System};
 
@@ -81,13 +81,20 @@ impl Owner {
     /// The only one.
     pub const ALONE: Owner = Owner { me: 0, of: 1 };
 
-    /// Who owns a state. The high bits of the hash choose the slot inside a store.
+    /// Who owns a state.
     #[inline]
     pub fn of_state(self, state: &[u8]) -> usize {
         match self.of {
             1 => 0,
-            of => (hash(state) & 0xffff_ffff) as usize % of,
+            _ => self.of_hash(hash_for_all(state)),
         }
+    }
+
+    /// Who owns a state with this [hash](hash_for_all). The high half of it chooses the slot inside a store, and the
+    /// lowest bit is the store's.
+    #[inline]
+    fn of_hash(self, hash: u64) -> usize {
+        ((hash & 0xffff_fffe) * self.of as u64 >> 32) as usize
     }
 }
 
