@@ -3,7 +3,7 @@
 use crate::budget::{available_memory_beside, threads_that_fit};
 use crate::search::partitioned::Elsewhere;
 use crate::search::{
-    SAMPLERS, bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
+    bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
     needs_stack, parallel, parallel_adaptive, simplify, swarm,
 };
 use crate::store::concurrent::ConcurrentStore;
@@ -335,8 +335,7 @@ fn search(system: &dyn System, options: &Options, budget: &mut Budget) -> Findin
 
 /// What about the options does not go together with several threads.
 fn why_not_parallel(options: &Options) -> Option<&'static str> {
-    let samples = matches!(options.search, Search::Random { .. } | Search::Sample { .. });
-    if samples || matches!(options.search, Search::IterativeDepth { .. }) {
+    if matches!(options.search, Search::Sample { .. } | Search::IterativeDepth { .. }) {
         return Some("several threads explore everything, in no particular order");
     }
     if options.compatibility != Compatibility::None {
@@ -523,12 +522,8 @@ fn search_with<T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    match options.search {
-        Search::Random { seed } => return (SAMPLERS[0].run)(system, store, seed, options, budget),
-        Search::Sample { sampler, seed } => {
-            return (sampler.run)(system, store, seed, options, budget);
-        }
-        _ => {}
+    if let Search::Sample { sampler, seed } = options.search {
+        return (sampler.run)(system, store, seed, options, budget);
     }
     if is_bounded(options) {
         return bounded(system, store, options, budget);
@@ -545,10 +540,7 @@ fn unbounded<S: System + ?Sized, T: Store>(
 ) -> Finding {
     let depth = match options.search {
         Search::Depth => true,
-        Search::Breadth
-        | Search::Random { .. }
-        | Search::Sample { .. }
-        | Search::IterativeDepth { .. } => false,
+        Search::Breadth | Search::Sample { .. } | Search::IterativeDepth { .. } => false,
         // A stack lets reduction skip more than a queue does, and remembers the way back where
         // the store does not keep the states.
         Search::Auto => options.reduction != Reduction::None || !store.is_exact(),

@@ -60,6 +60,11 @@ impl Request<'_> {
         self.arguments.search == order
     }
 
+    /// Whether executions are drawn at random.
+    fn samples(&self) -> bool {
+        matches!(self.arguments.search, SearchOrder::Sample(_))
+    }
+
     fn store(&self, store: StoreKind) -> bool {
         self.arguments.store == Some(store)
     }
@@ -114,7 +119,7 @@ const BOOLEAN_ONLY: &str = "is for Boolean programs (.bp), not for Promela model
 const FINITE_ONLY: &str = "cannot be combined with properties of infinite executions, which a nested depth-first search checks";
 const SWARM_CHOOSES: &str =
     "cannot be combined with --swarm, which makes that choice for each search";
-const WALKS: &str = "cannot be combined with --search random, which takes random steps";
+const WALKS: &str = "cannot be combined with a search that draws executions at random";
 const DEEPENS: &str =
     "cannot be combined with --search idfs, which explores every interleaving with an exact store";
 
@@ -266,8 +271,8 @@ const TABLE: &[Row] = &[
     row("search", |r| r.has("swarm"), SWARM_CHOOSES),
     row(
         "search",
-        |r| r.bounded() && (r.search(SearchOrder::Random) || r.search(SearchOrder::Idfs)),
-        "random and idfs cannot be combined with a bound on preemptions",
+        |r| r.bounded() && (r.samples() || r.search(SearchOrder::Idfs)),
+        "idfs and random searches cannot be combined with a bound on preemptions",
     ),
     row(
         "search",
@@ -283,7 +288,7 @@ const TABLE: &[Row] = &[
                     SearchOrder::Auto | SearchOrder::Dfs | SearchOrder::Bfs
                 )
         },
-        "random and idfs cannot be combined with --compat spin",
+        "idfs and random searches cannot be combined with --compat spin",
     ),
     row(
         "search",
@@ -292,13 +297,13 @@ const TABLE: &[Row] = &[
     ),
     row(
         "seed",
-        |r| !r.has("swarm") && !r.search(SearchOrder::Random),
-        "needs --search random or --swarm: nothing else is random",
+        |r| !r.has("swarm") && !r.samples(),
+        "needs a random search (--search random or restarts) or --swarm",
     ),
     row("swarm", |r| r.infinite(), FINITE_ONLY),
     row("swarm", |r| r.has("compat"), "cannot be combined with --compat spin"),
     row("por", |r| r.wants_reduction() && r.finite() && r.has("swarm"), SWARM_CHOOSES),
-    row("por", |r| r.wants_reduction() && r.search(SearchOrder::Random), WALKS),
+    row("por", |r| r.wants_reduction() && r.samples(), WALKS),
     row("por", |r| r.wants_reduction() && r.search(SearchOrder::Idfs), DEEPENS),
     row("bound", |r| r.has("swarm"), SWARM_CHOOSES),
     row("iterate", |r| r.has("swarm"), SWARM_CHOOSES),

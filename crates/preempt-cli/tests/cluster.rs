@@ -283,7 +283,7 @@ fn mistakes_are_refused_with_a_sentence() {
     let mut command = preempt();
     let model = models().join("peterson.pml");
     command.arg("check").arg(model).arg("--hosts").arg(ground.path("hosts"));
-    refused(command.args(["--process", "0"]), "needs a secret");
+    refused(command.args(["--process", "0"]), "needs a shared secret");
 }
 
 /// A model that keeps two processes busy for a while.

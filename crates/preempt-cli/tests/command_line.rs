@@ -426,3 +426,16 @@ fn fmt_prints_on_request_and_as_spin_does() {
         .unwrap();
     assert_eq!((code(&piped), stdout(&piped).as_str()), (0, straight));
 }
+
+/// The command line offers every search that draws executions at random, by its name.
+#[test]
+fn every_sampler_is_offered_by_its_name() {
+    assert!(preempt_check::search::SAMPLERS.len() > 1);
+    for sampler in preempt_check::search::SAMPLERS {
+        let found =
+            preempt(&["check", "lost_update.pml", "--search", sampler.name, "--seed", "3", "-q"]);
+        assert_eq!(code(&found), 1, "{}: {}", sampler.name, stderr(&found));
+        let nothing = preempt(&["check", "peterson.pml", "--search", sampler.name, "-q"]);
+        assert_eq!(code(&nothing), 3, "{}: {}", sampler.name, stderr(&nothing));
+    }
+}
