@@ -118,8 +118,11 @@ const WALKS: &str = "does not go with --search random: a random execution is tak
 const DEEPENS: &str =
     "does not go with --search idfs, which explores every interleaving with an exact store";
 
-const FILES: &str = "does not go with --disk or --checkpoint, which explore breadth-first, keep states exactly and take every step";
-const SPREAD: &str = "does not go with --processes or --hosts, which explore breadth-first, keep states exactly and take every step";
+const FILES: &str =
+    "does not go with --disk or --checkpoint, which explore breadth-first and keep states exactly";
+const EVERY_STEP: &str = "does not go with a bound or infinite executions where states are in files or belong to many processes: every step is taken there";
+const SPREAD: &str =
+    "does not go with --processes or --hosts, which explore breadth-first and keep states exactly";
 
 /// The table.
 const TABLE: &[Row] = &[
@@ -176,7 +179,7 @@ const TABLE: &[Row] = &[
     row("iterate", |r| r.has("disk"), "does not go with --disk, which counts no preemptions"),
     row("search", |r| r.in_files() && !r.search(SearchOrder::Bfs), FILES),
     row("store", |r| r.in_files(), FILES),
-    row("por", |r| r.in_files() && r.wants_reduction(), FILES),
+    row("por", |r| r.in_files() && r.wants_reduction() && r.bounded(), EVERY_STEP),
     row("compat", |r| r.in_files(), FILES),
     row("swarm", |r| r.in_files(), FILES),
     row("free_cycles", |r| r.in_files(), FILES),
@@ -196,7 +199,7 @@ const TABLE: &[Row] = &[
     row("secret", |r| !r.has("hosts"), "needs --hosts: nobody else has to know it"),
     row("search", |r| r.spreads() && !r.search(SearchOrder::Bfs), SPREAD),
     row("store", |r| r.spreads(), SPREAD),
-    row("por", |r| r.spreads() && r.wants_reduction(), SPREAD),
+    row("por", |r| r.spreads() && r.wants_reduction() && (r.bounded() || r.infinite()), EVERY_STEP),
     row("compat", |r| r.spreads(), SPREAD),
     row("swarm", |r| r.spreads(), SPREAD),
     row("free_cycles", |r| r.spreads(), SPREAD),
