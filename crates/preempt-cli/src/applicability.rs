@@ -123,8 +123,9 @@ const WALKS: &str = "cannot be combined with a search that draws executions at r
 const DEEPENS: &str =
     "cannot be combined with --search idfs, which explores every interleaving with an exact store";
 
-const FILES: &str = "cannot be combined with --disk or --checkpoint, which explore breadth-first, keep states exactly and take every step";
-const SPREAD: &str = "cannot be combined with --processes or --hosts, which explore breadth-first, keep states exactly and take every step";
+const FILES: &str = "cannot be combined with --disk or --checkpoint, which explore breadth-first and keep states exactly";
+const EVERY_STEP: &str = "cannot be combined with a bound or infinite executions where states are in files or belong to many processes: every step is taken there";
+const SPREAD: &str = "cannot be combined with --processes or --hosts, which explore breadth-first and keep states exactly";
 
 /// The table.
 const TABLE: &[Row] = &[
@@ -185,7 +186,7 @@ const TABLE: &[Row] = &[
     ),
     row("search", |r| r.in_files() && !r.search(SearchOrder::Bfs), FILES),
     row("store", |r| r.in_files(), FILES),
-    row("por", |r| r.in_files() && r.wants_reduction(), FILES),
+    row("por", |r| r.in_files() && r.wants_reduction() && r.bounded(), EVERY_STEP),
     row("compat", |r| r.in_files(), FILES),
     row("swarm", |r| r.in_files(), FILES),
     row("free_cycles", |r| r.in_files(), FILES),
@@ -209,7 +210,7 @@ const TABLE: &[Row] = &[
     ),
     row("search", |r| r.spreads() && !r.search(SearchOrder::Bfs), SPREAD),
     row("store", |r| r.spreads(), SPREAD),
-    row("por", |r| r.spreads() && r.wants_reduction(), SPREAD),
+    row("por", |r| r.spreads() && r.wants_reduction() && (r.bounded() || r.infinite()), EVERY_STEP),
     row("compat", |r| r.spreads(), SPREAD),
     row("swarm", |r| r.spreads(), SPREAD),
     row("free_cycles", |r| r.spreads(), SPREAD),

@@ -115,6 +115,29 @@ fn trees_of_processes_have_the_same_numbers() {
     }
 }
 
+/// With reduction verdicts are those without, and the numbers those of any number of processes.
+#[test]
+fn reduction_is_the_same_for_all() {
+    let mut smaller = 0;
+    for (at, model) in examples().iter().enumerate() {
+        let full = check(model, &["--no-claim", "--por", "off"]);
+        let with = |processes: &str| {
+            check(model, &["--no-claim", "--por", "on", "--processes", processes]).remove(0)
+        };
+        let (one, many) = (with("1"), with(["2", "3"][at % 2]));
+        let what = model.display();
+        assert_eq!(one["verdict"], full[0]["verdict"], "{what}");
+        assert_eq!(many["verdict"], full[0]["verdict"], "{what}");
+        if one["verdict"] != "violated" {
+            EXACT.iter().for_each(|key| assert_eq!(one[key], many[key], "{key} of {what}"));
+            let states = |report: &Value| report["states"].as_u64();
+            assert!(states(&one) <= states(&full[0]), "{what}");
+            smaller += u64::from(states(&one) < states(&full[0]));
+        }
+    }
+    assert!(smaller > 3, "{smaller}");
+}
+
 #[test]
 fn bounds_are_exact() {
     for (at, model) in examples().iter().enumerate().filter(|(at, _)| at % 2 == 0) {

@@ -34,7 +34,7 @@ use handshake::Terms;
 use job::Outcome;
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Owner, Partition, Share, combine, partition,
+    Cycles, Elsewhere, Owner, Partition, Share, combine, partition, why_unreduced,
 };
 use preempt_check::{Budget, Counterexample, Finding, Options};
 use preempt_core::{Stop, System};
@@ -319,16 +319,13 @@ impl Work<'_> {
     }
 }
 
-const UNREDUCED: &str =
-    "no partial-order reduction: it is not supported where several processes share the states";
-
 impl Elsewhere for Cluster {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
         let (outcome, notes) = self.search(system, options, budget, &Work::Finite);
         let mut finding = combine(system, options, outcome.all, outcome.steps);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
-        if options.reduction != preempt_check::Reduction::None {
-            finding.notes.push(UNREDUCED.into());
+        if let Some(why) = why_unreduced(system, options) {
+            finding.notes.push(format!("no partial-order reduction: {why}"));
         }
         finding.notes.extend(notes);
         finding

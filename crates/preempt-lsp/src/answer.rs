@@ -5,7 +5,7 @@ use crate::checks::Answer;
 use crate::document::Document;
 use crate::fixes::{Fix, Patient};
 use crate::format::format;
-use crate::names::{Class, KEYWORDS, Names, Symbol, names};
+use crate::names::{Class, Names, Symbol, names};
 use crate::results::{Results, State};
 use crate::scan::{Kind, Token, scan};
 use crate::words::{WORDS, meaning};
@@ -15,6 +15,7 @@ use lsp_types::{
     MarkupContent, MarkupKind, NumberOrString, Position, SemanticToken, SemanticTokenType,
     SymbolKind, TextEdit, Uri, WorkspaceEdit,
 };
+use preempt_promela::syntax::KEYWORDS;
 use std::ops::Range;
 
 /// A text with what is known about it.
@@ -40,7 +41,8 @@ impl Known {
     fn is_keyword(&self, word: &str) -> bool {
         match self.is_boolean {
             true => boolean_names::KEYWORDS.contains(&word),
-            false => KEYWORDS.contains(&word) || meaning(word).is_some(),
+            // `in` is a word of `for` loops only.
+            false => KEYWORDS.contains(&word) || word == "in" || meaning(word).is_some(),
         }
     }
 
@@ -153,7 +155,9 @@ impl Known {
 
     /// The name that a rename would change.
     pub(crate) fn renamed(&self, position: Position) -> Option<lsp_types::Range> {
-        self.symbol_at(position).map(|(range, _)| self.document.range(range))
+        let found = self.symbol_at(position).map(|(range, _)| range);
+        let found = found.filter(|place| !self.is_keyword(&self.document.text[place.clone()]));
+        found.map(|place| self.document.range(place))
     }
 
     /// The edits of a rename, or why there are none.
@@ -166,9 +170,18 @@ impl Known {
         if self.is_keyword(to) {
             return Err(format!("`{to}` is a keyword"));
         }
-        let (_, symbol) = self.symbol_at(position).ok_or("there is no name here")?;
+        let (place, symbol) = self.symbol_at(position).ok_or("there is no name here")?;
+        // `init` and a `never` without a name are listed among the names.
+        if self.is_keyword(&self.document.text[place]) {
+            return Err("this is a word of the language".into());
+        }
         if self.names.symbols.iter().any(|other| other.name == to) {
             return Err(format!("`{to}` is another name of this model"));
+        }
+        let Symbol { name, class, .. } = &self.names.symbols[symbol];
+        if *class == Class::Label && !self.is_boolean && special(name) != special(to) {
+            let both = special(name).or(special(to)).unwrap_or_default();
+            return Err(format!("labels that begin with `{both}` have a meaning"));
         }
         let edit = |place| TextEdit::new(self.document.range(place), to.to_string());
         Ok(self.names.of(symbol).map(edit).collect())
@@ -391,9 +404,15 @@ fn range_of(detail: &str) -> Option<&'static str> {
     })
 }
 
+/// The beginning that gives a label its meaning.
+fn special(label: &str) -> Option<&'static str> {
+    ["accept", "end", "progress"].into_iter().find(|prefix| label.starts_with(prefix))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use preempt_promela::syntax::KEYWORDS;
     use preempt_promela::syntax::{ParseOptions, parse};
     use std::path::Path;
 

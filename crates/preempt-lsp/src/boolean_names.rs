@@ -66,8 +66,8 @@ pub(crate) fn names(text: &str, tokens: &[Token]) -> Names {
     reader.procedures();
     reader.variables();
     reader.labels();
-    let uses = reader.uses();
-    Names { symbols: reader.symbols, uses }
+    let uses = reader.uses().into_iter().map(|(range, meant)| (range, vec![meant])).collect();
+    Names::new(reader.symbols, uses)
 }
 
 impl Reader<'_> {

@@ -15,6 +15,7 @@ mod diagnose;
 mod document;
 mod fixes;
 mod format;
+mod meaning;
 mod names;
 mod results;
 mod scan;

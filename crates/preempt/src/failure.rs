@@ -93,8 +93,7 @@ impl Failure {
 
     pub(crate) fn from_evidence(evidence: Evidence) -> Self {
         let (kind, message, file, line) = describe(&evidence);
-        let (trace, objects) =
-            lanes::trace(&evidence.events, &evidence.racy, &evidence.threads, &evidence.origins);
+        let (trace, objects) = lanes::trace(&evidence);
         Failure {
             kind,
             message,

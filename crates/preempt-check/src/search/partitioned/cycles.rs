@@ -12,15 +12,15 @@
 //! a second time, and what lies between is a cycle.
 
 use super::batch::{BatchReader, Outbox, read_batch};
+use super::forward::Uncounted;
 use super::levels::{Levels, global};
 use super::retrace::{Goal, Way, steps_to};
 use super::wire::{Damaged, Reader, Writer};
 use super::{Owner, Partition, Share, Time};
 use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::search::shared::expansion::Watch;
 use crate::store::{StateId, Store};
 use crate::{Counterexample, Options, Progress};
-use preempt_core::{Step, Stop, System, ViolationKind};
+use preempt_core::{Stop, System, ViolationKind};
 use std::collections::HashMap;
 
 /// What is done with the states.
@@ -107,15 +107,6 @@ pub struct Cycles<'a> {
 
 /// States that are expanded before the driver looks after what has arrived.
 const PORTION: usize = 2048;
-
-/// Nothing is counted a second time.
-struct Nothing;
-
-impl Watch for Nothing {
-    fn step(&mut self, _step: Step, _transient: bool) {}
-
-    fn fault(&mut self, _path: &[Step], _fault: u32) {}
-}
 
 impl<'a> Cycles<'a> {
     /// An owner that has no state yet.
@@ -226,7 +217,7 @@ impl<'a> Cycles<'a> {
         let levels = &mut self.levels;
         levels.store.load(StateId(number), &mut self.state);
         levels.expander.clear();
-        let result = levels.expander.expand(levels.system, &mut self.state, &mut Nothing);
+        let result = levels.expander.expand(levels.system, &mut self.state, &mut Uncounted);
         result.map_err(|_| Stop::Memory)?;
         levels.normalize(0);
         let arrivals = std::mem::take(&mut levels.expander.arrivals);

@@ -3,10 +3,10 @@
 //! As `breadth_first.rs`, in batches and with sleep sets that travel with the states. States are numbered in the
 //! order of their arrival, so the states of a level have consecutive numbers and the queue is the store itself.
 //!
-//! A selection of steps (partial-order reduction) would have to be checked against states of other owners before it is
-//! accepted; every step is explored here.
+//! With partial-order reduction steps are chosen as `forward.rs` says, and none sleep.
 
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
+use super::forward::Forward;
 use super::retrace::{Goal, Way, steps_to};
 use super::wire::{Damaged, Reader};
 use super::{Owner, Partition, Share, Site, Time};
@@ -44,6 +44,8 @@ pub struct Levels<'a> {
     sleepers: VecDeque<SleepSet>,
     /// Where states came from, in a search for cycles.
     pub(super) lineage: Option<Lineage>,
+    /// Chooses steps, if not all are taken.
+    forward: Option<Forward>,
     pub(super) events: Events<'a>,
     depth_limit: u64,
     pub(super) expander: Expander,
@@ -160,6 +162,7 @@ impl<'a> Levels<'a> {
             head: 0,
             sleepers: VecDeque::new(),
             lineage: None,
+            forward: None,
             events: Events::new(system, options),
             depth_limit: options.depth.unwrap_or(u64::MAX),
             expander: Expander::new().run_sequences(),
@@ -173,6 +176,12 @@ impl<'a> Levels<'a> {
             earlier: None,
             stopped: false,
         }
+    }
+
+    /// Leaves out steps that may wait, if the options say so and it pays.
+    pub(super) fn with_reduction(mut self, options: &Options) -> Self {
+        self.forward = Forward::new(self.system, options);
+        self
     }
 
     /// Remembers where states came from, and looks for cycles on the way.
@@ -246,6 +255,22 @@ impl<'a> Levels<'a> {
                 lineage.accepting[parent] = accepting;
                 let most = lineage.maxima[parent].max(if accepting { me } else { 0 });
                 self.tags.resize(self.expander.arrivals.len(), (most, me));
+                steps
+            }
+            None if self.forward.is_some() => {
+                self.sleepers.pop_front();
+                let (system, events) = (self.system, &mut self.events);
+                let selected = match &mut self.forward {
+                    Some(forward) => forward.select(system, &mut self.state)?,
+                    None => None,
+                };
+                let steps = match selected {
+                    Some(some) => {
+                        self.expander.expand_selected(system, &self.state, some, events)?
+                    }
+                    None => self.expander.expand(system, &mut self.state, events)?,
+                };
+                self.expander.sleep_sets.resize(self.expander.arrivals.len(), SleepSet::EMPTY);
                 steps
             }
             None => {
