@@ -147,7 +147,7 @@ fn a_trace_is_saved_and_replayed() {
     assert_eq!(code(&replayed), 1, "{}", stderr(&replayed));
     let other = preempt(&["replay", "peterson.pml", trace]);
     assert_eq!(code(&other), 2);
-    assert!(stderr(&other).contains("no execution"), "{}", stderr(&other));
+    assert!(stderr(&other).contains("not an execution"), "{}", stderr(&other));
     std::fs::write(&path, "{ not json").unwrap();
     assert_eq!(code(&preempt(&["replay", "lost_update.pml", trace])), 2);
 }

@@ -176,10 +176,10 @@ impl Known {
         let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if to.is_empty() || !to.chars().all(letters) || to.starts_with(|c: char| c.is_ascii_digit())
         {
-            return Err(format!("`{to}` is no name"));
+            return Err(format!("`{to}` is not a name"));
         }
         if self.is_keyword(to) {
-            return Err(format!("`{to}` is a word of the language"));
+            return Err(format!("`{to}` is a keyword"));
         }
         let (place, symbol) = self.symbol_at(position).ok_or("there is no name here")?;
         // `init` and a `never` without a name are listed among the names.

@@ -248,7 +248,7 @@ const reload = (event) => act(async () => {
   showProperties();
   if (!info.kind) {
     showSource();
-    say("The file changed, and has mistakes now. The path waits for them to be mended.", "bad");
+    say("The file changed and has errors now. The path is replayed when they are fixed.", "bad");
     // The version that the path belongs to is the last one that could be read.
     session.info.version = before.version;
     return;

@@ -59,7 +59,7 @@ pub(crate) fn answer(
             let Cancel { check } = read(body)?;
             Ok(json!({ "was_running": explorer.cancel(check) }))
         }
-        _ => Err(Refusal { status: 404, message: "there is no such question".into() }),
+        _ => Err(Refusal { status: 404, message: "unknown request".into() }),
     }
 }
 
@@ -197,7 +197,7 @@ struct Compare {
 /// Two branches: where they part, their steps since then, and in what their states differ.
 fn compare(explorer: &Explorer, asked: &Compare) -> Result<Value, Refusal> {
     let mut loaded = explorer.model(asked.model)?;
-    let read = |text: &String| path::read(text).ok_or_else(|| Refusal::bad("this is no path"));
+    let read = |text: &String| path::read(text).ok_or_else(|| Refusal::bad("this is not a path"));
     let (a, b) = (read(&asked.paths[0])?, read(&asked.paths[1])?);
     let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let mut sides = Vec::new();
@@ -248,7 +248,7 @@ fn run(explorer: &Explorer, asked: &Run) -> Result<Value, Refusal> {
     };
     let goal = Goal { condition: condition.map_err(Refusal::bad)?, lines: asked.lines.clone() };
     if asked.mode == "nearest" && goal.condition.is_none() && goal.lines.is_empty() {
-        return Err(Refusal::bad("say where to go: a condition, or a breakpoint"));
+        return Err(Refusal::bad("a condition or a breakpoint is needed"));
     }
     let steps = asked.steps.unwrap_or(10_000).min(MOST_STEPS);
     loaded.at(&asked.route, |system, walk, _| {
@@ -266,7 +266,7 @@ fn run(explorer: &Explorer, asked: &Run) -> Result<Value, Refusal> {
                 };
                 find::run(system, walk, &goal, Some(pid), steps, asked.seed)
             }
-            _ => return Err(Refusal::bad("there is no such way to run")),
+            _ => return Err(Refusal::bad("unknown way to run")),
         };
         let path = path::write(&walk.choices()[asked.route.kept().min(walk.len())..]);
         Ok(json!({ "path": path, "end": end.name(), "states": seen, "trail": walk.trail() }))

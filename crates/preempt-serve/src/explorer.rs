@@ -216,7 +216,7 @@ impl Loaded {
     pub(crate) fn subject(&self) -> Result<Arc<dyn Subject>, Refusal> {
         self.subject.clone().map_err(|mistakes| {
             let first = mistakes.first().map_or("it cannot be read", |m| m.message.as_str());
-            Refusal { status: 409, message: format!("the model has mistakes: {first}") }
+            Refusal { status: 409, message: format!("the model has errors: {first}") }
         })
     }
 
@@ -226,7 +226,7 @@ impl Loaded {
         route: &Route,
         visit: impl FnOnce(&dyn System, &mut Walk, usize) -> Result<R, Refusal>,
     ) -> Result<R, Refusal> {
-        let more = path::read(&route.path).ok_or_else(|| Refusal::bad("this is no path"))?;
+        let more = path::read(&route.path).ok_or_else(|| Refusal::bad("this is not a path"))?;
         let subject = self.subject()?;
         let (best, keep) = self.beginning(route, &more)?;
         // A walk that goes on much further stays as it is, for whoever is there.
@@ -289,7 +289,7 @@ impl Loaded {
     /// Carries a path over from an earlier version: the same processes take the same statements, as far
     /// as that goes. Says how many steps of how many.
     pub(crate) fn carry_over(&mut self, text: &str, version: u64) -> Result<Carried, Refusal> {
-        let choices = path::read(text).ok_or_else(|| Refusal::bad("this is no path"))?;
+        let choices = path::read(text).ok_or_else(|| Refusal::bad("this is not a path"))?;
         let old = match &self.previous {
             _ if version == self.version => Some(self.subject()?),
             Some((known, subject)) if *known == version => Some(subject.clone()),

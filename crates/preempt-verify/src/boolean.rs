@@ -76,7 +76,9 @@ fn within_switches(
     let mut claim = report.claim;
     claim.notes.insert(0, format!("method {}: {}", report.method.name(), report.why));
     if request.threads > 1 {
-        claim.notes.push("one thread was used: only --bound uses several here".into());
+        claim
+            .notes
+            .push("one thread was used: for Boolean programs only --bound uses several".into());
     }
     Ok(claim)
 }

@@ -191,7 +191,7 @@ async function reloads() {
   assert.equal(await text(page, "#position"), "4 of 4");
   assert.match(await text(page, "#source"), /byte more/);
   writeFileSync(file, before.replace("inside++;", "inside + ;"));
-  await page.locator("#notice", { hasText: "has mistakes now" }).waitFor();
+  await page.locator("#notice", { hasText: "has errors now" }).waitFor();
   assert.match(await text(page, ".mistakes"), /error P\d+/);
   writeFileSync(file, before.replace("inside++;", "inside = inside + 1;"));
   await page.locator("#notice", { hasText: "of 4 steps" }).waitFor();

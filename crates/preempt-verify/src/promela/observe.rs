@@ -1,5 +1,5 @@
-//! Remarks for the reader of a counterexample: what each step looked at, why the last one fails, which parts of
-//! the property hold where, from where on nothing can mend it, and who waits for whom.
+//! Remarks for the reader of a counterexample: what each step read, why the last one fails, which parts of
+//! the property hold where, from which step on every continuation violates it, and which process waits for which.
 //!
 //! The execution was found and confirmed before; it is walked once more, with all variables at their values
 //! (a search leaves out what is never read and resets what is dead). Where that is not possible, the
