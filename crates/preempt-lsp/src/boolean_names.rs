@@ -3,8 +3,9 @@
 //! Found in the text itself, as those of Promela, so that they are known while the program does not compile. A
 //! variable that is declared outside of all procedures is visible from there on, all others in their procedure.
 
-use crate::names::{Class, Names, Symbol};
+use crate::names::Names;
 use crate::scan::{Kind, Token};
+use crate::symbol::{Class, Symbol};
 use std::ops::Range;
 
 /// Words that name nothing.

@@ -4,8 +4,9 @@
 //! applying it in the tests and asking the compiler again.
 
 use crate::document::Document;
-use crate::names::{Class, Names};
+use crate::names::Names;
 use crate::scan::{Kind, Token};
+use crate::symbol::Class;
 use std::ops::Range;
 
 /// A change of the text, with a title.

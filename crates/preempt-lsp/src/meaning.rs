@@ -7,8 +7,8 @@
 //! Fields are looked up in the type of what stands before the dot, labels behind `@` and variables behind `:` in the
 //! process type that is named before. Where that is not known, all of that name are meant.
 
-use crate::names::{Class, Symbol};
 use crate::scan::{Kind, Token};
+use crate::symbol::{Class, Symbol};
 use std::collections::HashMap;
 use std::ops::Range;
 

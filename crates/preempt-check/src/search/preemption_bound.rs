@@ -17,6 +17,8 @@ use crate::search::iterative::reduced::{
     Order, Reduced, iterative_reduced, iterative_reduced_parallel, pilot,
 };
 use crate::search::shared::end::End;
+use crate::store::concurrent::exact::SharedExact;
+use crate::store::concurrent::tree::SharedTree;
 use crate::store::{Adaptive, Exact, Store, Tree};
 use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage};
 use preempt_core::{Stop, System, cost};
@@ -107,11 +109,11 @@ fn exactly<S: System + ?Sized, T: Store>(
     let limit = budget.memory_limit();
     match options.storage {
         Storage::Tree => {
-            let make = |workers| Tree::new(limit / workers);
+            let make = |threads| SharedTree::with_records(limit, threads);
             iterative_parallel(system, make, options, reduce, budget)
         }
         _ => {
-            let make = |workers| Exact::new(limit / workers);
+            let make = |threads| SharedExact::with_records(limit, threads);
             iterative_parallel(system, make, options, reduce, budget)
         }
     }
