@@ -98,7 +98,7 @@ export function showSource() {
     row.classList.add("at");
     if (!target || processes.some(({ pid }) => pid === last?.pid)) target = row;
     const marks = row.querySelector(".mark");
-    for (const { pid, name, can_move } of processes) {
+    for (const { pid, name, can_move } of [...processes].sort((a, b) => a.pid - b.pid)) {
       const mark = make("b", laneClass(pid) + (can_move ? "" : " waits"), String(pid));
       mark.title = `${name} ${can_move ? "is here" : "waits here"}`;
       marks.append(mark);

@@ -1,15 +1,17 @@
 // Uses the page as people do: walks Peterson by the keyboard, finds the bug of the version without turn,
 // checks, cancels, reloads, in the dark, on a narrow screen; takes pictures.
 //
-//   node test.mjs CHROMIUM URL FOLDER      FOLDER holds the models that are served; pictures go there too
+//   node test.mjs CHROMIUM URL FOLDER PAGE
+//
+// FOLDER holds the models that are served; pictures go there too. PAGE is what a failing Rust test left behind.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "../../../preempt-report/tests/browser/node_modules/playwright-core/index.mjs";
 
-const [executablePath, url, folder] = process.argv.slice(2);
-const [PETERSON, NO_TURN, PROTOCOL, TRAFFIC, SLOW, EVIL, CROWD, BLUETOOTH] = [0, 1, 2, 3, 4, 5, 6, 7];
+const [executablePath, url, folder, failed] = process.argv.slice(2);
+const [PETERSON, NO_TURN, PROTOCOL, TRAFFIC, SLOW, EVIL, CROWD, BLUETOOTH, FAILED] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const profile = mkdtempSync(join(tmpdir(), "preempt-browser-"));
 const context = await chromium.launchPersistentContext(profile, {
   executablePath,
@@ -229,6 +231,39 @@ async function otherReaders() {
   await narrow.close();
 }
 
+/** The execution of a Rust test that failed: its page, and the same execution walked through. */
+async function failingTest() {
+  const report = await context.newPage();
+  report.on("pageerror", (error) => problems.push(`page of a test: ${error.stack}`));
+  await report.goto("file://" + failed);
+  await report.keyboard.press("G");
+  const waiting = report.locator("#waiting li");
+  await waiting.first().waitFor();
+  assert.equal(await waiting.count(), 2);
+  for (const text of await waiting.allInnerTexts()) assert.match(text, /waits for[\s\S]*\.lock at [\s\S]*failing\.rs:\d+:\d+: held by .*, who took it at .*failing\.rs:\d+/);
+  await picture(report, "test-deadlock");
+  await report.close();
+  const page = await open(FAILED);
+  assert.equal(await text(page, "#kind"), "saved execution");
+  assert.match(await text(page, "#source"), /Two transfers take the locks/);
+  // Where the recorded step interrupts a thread there are two: to go on, and the recorded one.
+  let steps = 0, preempted = 0;
+  for (; steps < 60; steps++) {
+    const choices = await page.locator(".step-choice").count();
+    if (!choices) break;
+    if (choices > 1) preempted++;
+    await press(page, [String(choices)], `${steps + 1} of ${steps + 1}`);
+  }
+  assert.ok(steps === 2 && preempted === 1, `${steps} steps, ${preempted} preemptions`);
+  assert.match(await text(page, "#cost"), /1 preemption /);
+  await page.locator(".verdict-line.bad").first().waitFor();
+  assert.match(await text(page, ".verdict-line.bad"), /deadlock/i);
+  assert.match(await text(page, ".row.here"), /lock/);
+  // Back to the preemption, and the way that was not recorded.
+  await press(page, ["g"], `0 of ${steps}`);
+  await page.close();
+}
+
 /** Names, values and statements that try to be markup. */
 async function hostile() {
   const page = await open(EVIL);
@@ -305,7 +340,7 @@ async function crowd() {
 }
 
 try {
-  for (const scenario of [keyboardOnly, byHand, checks, pictures, reloads, otherReaders, hostile, crowd]) {
+  for (const scenario of [keyboardOnly, byHand, checks, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }

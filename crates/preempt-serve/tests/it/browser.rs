@@ -3,6 +3,8 @@
 //! With `PREEMPT_SCREENSHOTS` set, the pictures of the book are made anew.
 
 use crate::client::{Served, file, folder, models};
+use crate::failing::page_of_a_failing_test;
+use preempt_serve::RecordedFile;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,12 +71,15 @@ fn the_page_in_a_real_browser() {
     ];
     let mut origins: Vec<_> = names.iter().map(|name| file(folder.join(name))).collect();
     origins.push(file(models().join("boolean/bluetooth-2-1.bp")));
+    let page = page_of_a_failing_test();
+    origins.push(Box::new(RecordedFile::new(page.clone())));
     let served = Served::new(origins);
     let output = Command::new(node)
         .arg("test.mjs")
         .arg(&browser)
         .arg(served.url())
         .arg(&folder)
+        .arg(&page)
         .current_dir(manifest.join("tests/browser"))
         .output()
         .unwrap();
@@ -84,7 +89,7 @@ fn the_page_in_a_real_browser() {
     if std::env::var_os("PREEMPT_SCREENSHOTS").is_some() {
         let images = manifest.join("../../docs/src/images");
         std::fs::create_dir_all(&images).unwrap();
-        for name in ["serve-counterexample.png", "serve-graph.png"] {
+        for name in ["serve-counterexample.png", "serve-graph.png", "test-deadlock.png"] {
             std::fs::copy(folder.join(name), images.join(name)).unwrap();
         }
     }
