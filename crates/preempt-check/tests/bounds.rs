@@ -329,17 +329,16 @@ fn searches_agree_with_the_truth() {
 fn numbers_of_processes_do_not_matter() {
     for seed in 0..200 {
         let system = random_system(seed);
-        let told = |system: &dyn System, preemptions, threads| {
-            let way = Way {
-                search: Search::Auto,
-                reduction: Reduction::None,
-                storage: Storage::Exact,
-                threads,
-            };
+        let told_with = |system: &dyn System, preemptions, threads, storage| {
+            let (search, reduction) = (Search::Auto, Reduction::None);
+            let way = Way { search, reduction, storage, threads };
             let answer = Check::new(system).options(options(way, preemptions, 0)).run();
             let counts = &answer.claim.statistics;
             let rows = counts.per_bound.iter().map(|row| (row.states, row.transitions, row.errors));
             (answer.verdict(), counts.states, counts.transitions, rows.collect::<Vec<_>>())
+        };
+        let told = |system: &dyn System, preemptions, threads| {
+            told_with(system, preemptions, threads, Storage::Exact)
         };
         for preemptions in [
             Preemptions::AtMost(1),
@@ -352,8 +351,19 @@ fn numbers_of_processes_do_not_matter() {
                 let found = told(&shifted, preemptions, 1);
                 assert_eq!(found, expected, "seed {seed}, {preemptions:?}, {by}\n{system:?}");
             }
-            let found = told(&system, preemptions, 2);
-            assert_eq!(found, expected, "seed {seed}, {preemptions:?}, 2 threads\n{system:?}");
+            // Stores for several threads take a while to make.
+            let (threads, storage, by) = [
+                (2, Storage::Exact, 0),
+                (3, Storage::Exact, 41),
+                (2, Storage::Tree, 0),
+                (2, Storage::Tree, 300),
+            ][seed as usize % 4];
+            {
+                let shifted = Shifted { system: &system, by };
+                let found = told_with(&shifted, preemptions, threads, storage);
+                let who = format!("seed {seed}, {preemptions:?}, {threads} threads, {storage:?}");
+                assert_eq!(found, expected, "{who}, {by}\n{system:?}");
+            }
         }
         // A given bound is searched in another order than one bound after the other.
         let given = told(&system, Preemptions::AtMost(2), 1);

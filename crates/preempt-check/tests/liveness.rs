@@ -10,7 +10,7 @@ use preempt_check::property::{
 use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::Exact;
-use preempt_check::{Budget, Finding};
+use preempt_check::{Budget, Finding, Storage};
 use preempt_core::{
     Enabled, Fault, FaultKind, Label, ProcessId, Step, System, ViolationKind, replay,
 };
@@ -93,8 +93,9 @@ fn search<S: System>(system: &S, scheme: Scheme) -> Finding {
     if let Some(found) = &finding.counterexample {
         check_lasso(system, &found.steps, found.cycle_start.expect("a cycle"));
     }
-    for threads in [1, 3] {
-        let together = nested_concurrent(system, threads, &mut Budget::unlimited(), options)
+    for (threads, storage) in [(1, Storage::Exact), (3, Storage::Exact), (3, Storage::Tree)] {
+        let mut budget = Budget::unlimited();
+        let together = nested_concurrent(system, threads, storage, &mut budget, options)
             .expect("the search knows such questions");
         assert_eq!(together.stop, None);
         assert_eq!(together.counterexample.is_some(), finding.counterexample.is_some());

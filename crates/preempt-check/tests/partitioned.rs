@@ -2,11 +2,13 @@
 //! owners, and with owners that change on the way.
 
 mod cycles;
+mod formulas;
 mod guarded;
 mod tiny;
 mod triples;
 
-use cycles::{accepting_cycles, graph};
+use cycles::{accepting_cycles, confirm, graph};
+use formulas::random_formula;
 use guarded::{Guarded, random_system};
 use preempt_check::property::{Buchi, Fair, Product, Stutter, Watched};
 use preempt_check::search::partitioned::{
@@ -14,8 +16,8 @@ use preempt_check::search::partitioned::{
     find_cycle, partition, trace_back,
 };
 use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
-use preempt_core::{Enabled, Label, Stop, System, ViolationKind, replay};
-use preempt_ltl::{Formula, translate};
+use preempt_core::{Stop, System, ViolationKind, replay};
+use preempt_ltl::translate;
 use tiny::{Random, tiny};
 use triples::truth;
 
@@ -309,42 +311,6 @@ fn cycle(system: &dyn System, of: usize) -> (Option<preempt_check::Counterexampl
     let reached = crew.run(Pass::Reach).expect("it runs to its end");
     let early = reached.closing.0 != 0;
     (find_cycle(system, ViolationKind::AcceptanceCycle, &mut crew, reached), early)
-}
-
-/// The cycle is one, and accepts.
-fn confirm(system: &dyn System, found: &preempt_check::Counterexample, what: &str) {
-    let start = found.cycle_start.expect("a cycle");
-    let state = |end: usize| {
-        let (_, mut state, _) = replay(system, &found.steps[..end]).expect("it replays");
-        system.enabled(&mut state, &mut Enabled::new());
-        state
-    };
-    assert!(start < found.steps.len(), "{what}");
-    assert_eq!(state(start), state(found.steps.len()), "the cycle is one: {what}");
-    let accepts = |end| system.has_label(&state(end), Label::Accept);
-    assert!((start..found.steps.len()).any(accepts), "the cycle is accepting: {what}");
-}
-
-fn random_formula(random: &mut Random, propositions: u64, size: u64) -> Formula {
-    if size <= 1 {
-        let atom = Formula::Prop(random.below(propositions) as u32);
-        return if random.below(2) == 0 { atom } else { atom.not() };
-    }
-    let left = 1 + random.below(size - 1);
-    match random.below(6) {
-        0 => random_formula(random, propositions, size - 1).always(),
-        1 => random_formula(random, propositions, size - 1).eventually(),
-        choice => {
-            let a = random_formula(random, propositions, left);
-            let b = random_formula(random, propositions, (size - left).max(1));
-            match choice {
-                2 => a.and(b),
-                3 => a.or(b),
-                4 => a.until(b),
-                _ => a.release(b),
-            }
-        }
-    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Reduction with liveness: what is lost without the SI normal form, and that nothing is with it.
 
-use cycles::{accepting_cycles, graph};
+use cycles::{accepting_cycles, confirm, graph};
+use formulas::random_formula;
 use preempt_check::property::{
     Buchi, Fair, Product, Property, Stutter, StutterInvariant, Watched, WithinBound,
 };
@@ -8,15 +9,15 @@ use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::store::Exact;
-use preempt_check::{Budget, Finding};
+use preempt_check::{Budget, Finding, Storage};
 use preempt_core::{
-    Describe, Enabled, Independence, Label, Locality, Outcome, ProcessId, Step, System,
-    ViolationKind, replay,
+    Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, System, ViolationKind,
 };
 use preempt_ltl::{Automaton, Cube, Edge, Formula, parse, translate};
 use tiny::{Move, Random, Tiny, tiny};
 
 mod cycles;
+mod formulas;
 mod tiny;
 
 const V1: Scheme = Scheme::SourceState(Locality::Local);
@@ -45,23 +46,24 @@ fn run<S: System>(system: &S, scheme: Scheme, target: fn(preempt_core::Step) -> 
 
 /// Whether two threads find a cycle, which then is one; and how many states they stored.
 fn concurrent<S: System + ?Sized>(system: &S, scheme: Scheme) -> (bool, u64) {
-    let mut budget = Budget::unlimited();
-    let finding = nested_concurrent(system, 2, &mut budget, options(scheme))
-        .expect("the search knows such questions");
-    assert_eq!(finding.stop, None);
-    if let Some(found) = &finding.counterexample {
-        let start = found.cycle_start.expect("a cycle");
-        let state = |end: usize| {
-            let (_, mut state, _) = replay(system, &found.steps[..end]).unwrap();
-            system.enabled(&mut state, &mut Enabled::new());
-            state
-        };
-        assert!(start < found.steps.len());
-        assert_eq!(state(start), state(found.steps.len()), "the cycle is one");
-        let accepts = |end| system.has_label(&state(end), Label::Accept);
-        assert!((start..found.steps.len()).any(accepts), "the cycle is accepting");
+    let found: Vec<Finding> = [Storage::Exact, Storage::Tree]
+        .into_iter()
+        .map(|storage| {
+            let mut budget = Budget::unlimited();
+            let finding = nested_concurrent(system, 2, storage, &mut budget, options(scheme))
+                .expect("the search knows such questions");
+            assert_eq!(finding.stop, None);
+            if let Some(found) = &finding.counterexample {
+                confirm(system, found, "two threads");
+            }
+            finding
+        })
+        .collect();
+    assert_eq!(found[0].counterexample.is_some(), found[1].counterexample.is_some());
+    if found[0].counterexample.is_none() {
+        assert_eq!(found[0].statistics.states, found[1].statistics.states);
     }
-    (finding.counterexample.is_some(), finding.statistics.states)
+    (found[0].counterexample.is_some(), found[0].statistics.states)
 }
 
 /// The search whose product states share their system states.
@@ -77,16 +79,7 @@ fn shared<S: System, P: Property>(
     assert_eq!(finding.stop, None);
     if let Some(found) = &finding.counterexample {
         let product = Product::new(system, property, stutter);
-        let start = found.cycle_start.expect("a cycle");
-        let state = |end: usize| {
-            let (_, mut state, _) = replay(&product, &found.steps[..end]).unwrap();
-            product.enabled(&mut state, &mut Enabled::new());
-            state
-        };
-        assert!(start < found.steps.len());
-        assert_eq!(state(start), state(found.steps.len()), "the cycle is one");
-        let accepts = |end| product.has_label(&state(end), Label::Accept);
-        assert!((start..found.steps.len()).any(accepts), "the cycle is accepting");
+        confirm(&product, found, "one thread");
     }
     finding
 }
@@ -126,29 +119,6 @@ fn b2() -> Automaton {
         ],
         vec![false, false, false, true],
     )
-}
-
-fn random_formula(random: &mut Random, propositions: u64, size: u64) -> Formula {
-    if size <= 1 {
-        let atom = Formula::Prop(random.below(propositions) as u32);
-        return if random.below(2) == 0 { atom } else { atom.not() };
-    }
-    let left = 1 + random.below(size - 1);
-    match random.below(7) {
-        0 => random_formula(random, propositions, size - 1).always(),
-        1 => random_formula(random, propositions, size - 1).eventually(),
-        choice => {
-            let a = random_formula(random, propositions, left);
-            let b = random_formula(random, propositions, (size - left).max(1));
-            match choice {
-                2 => a.and(b),
-                3 => a.or(b),
-                4 => a.until(b),
-                5 => a.weak_until(b),
-                _ => a.release(b),
-            }
-        }
-    }
 }
 
 #[test]

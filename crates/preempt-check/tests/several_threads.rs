@@ -3,7 +3,7 @@
 //!
 //! `PREEMPT_THREADS_ROUNDS` repeats everything with other sizes.
 
-use preempt_check::{Answer, Check, Options, Reduction, Search, Storage};
+use preempt_check::{Answer, Check, Options, Preemptions, Reduction, Search, Storage};
 use preempt_core::{
     Describe, Enabled, Independence, Outcome, ProcessId, Step, Stop, System, Verdict,
 };
@@ -272,7 +272,7 @@ fn reduction_that_gains_nothing_is_given_up() {
         let numbers = &answer.claim.statistics;
         assert_eq!((numbers.states, numbers.transitions), (system.states(), system.transitions()));
         let given_up = |answer: &Answer| {
-            answer.claim.notes.iter().any(|note| note.starts_with("reduction was given up"))
+            answer.claim.notes.iter().any(|note| note.starts_with("reduction was switched off"))
         };
         assert!(given_up(&answer), "{:?}", answer.claim.notes);
         // Whoever asks for an order gets it, and small searches are left alone.
@@ -280,6 +280,91 @@ fn reduction_that_gains_nothing_is_given_up() {
         assert!(!given_up(&Check::new(&system).options(depth).run()));
         let small = Counters::new(&[20, 14, 13, 6], 3);
         assert!(!given_up(&Check::new(&small).options(options).run()));
+    }
+}
+
+/// Within a bound every row has the states and transitions that one thread counts, however the threads share the work.
+#[test]
+fn rows_of_bounds_are_those_of_one_thread() {
+    for round in 0..rounds() {
+        let sizes = [9 + round % 5, 8, 6, 5];
+        let wide = [vec![1; 41], sizes.to_vec()].concat();
+        for (limits, filler) in [(sizes.to_vec(), 0), (sizes.to_vec(), 150), (wide, 0)] {
+            let system = Counters::new(&limits, filler);
+            for preemptions in [
+                Preemptions::AtMost(2),
+                Preemptions::AtMost(40),
+                Preemptions::Iterate { last: None, extra: 0 },
+                Preemptions::Iterate { last: Some(5), extra: 1 },
+            ] {
+                let told = |threads: usize, storage| {
+                    let options = Options { preemptions, ..options(threads, storage) };
+                    let answer = Check::new(&system).options(options).run();
+                    let numbers = &answer.claim.statistics;
+                    let rows = numbers.per_bound.iter();
+                    let rows: Vec<_> =
+                        rows.map(|row| (row.bound, row.states, row.transitions)).collect();
+                    (answer.verdict(), numbers.states, numbers.transitions, rows)
+                };
+                let alone = told(1, Storage::Exact);
+                for threads in [2, 4] {
+                    for storage in [Storage::Auto, Storage::Exact, Storage::Tree] {
+                        let who =
+                            format!("{limits:?} {filler} {preemptions:?} {threads} {storage:?}");
+                        assert_eq!(told(threads, storage), alone, "{who}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Four processes that turn the same switch; the last one fails each time.
+struct Switch;
+
+impl System for Switch {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        state.push(0);
+        Outcome::Done
+    }
+
+    fn process_count(&self, _state: &[u8]) -> usize {
+        4
+    }
+
+    fn enabled(&self, _state: &mut Vec<u8>, enabled: &mut Enabled) {
+        for process in 0..4 {
+            enabled.push(Step::new(ProcessId(process), 0));
+        }
+    }
+
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        state[0] ^= 1;
+        if step.process.0 == 3 { Outcome::Violated(1) } else { Outcome::Done }
+    }
+}
+
+impl Independence for Switch {
+    fn is_ample(&self, _state: &[u8], _process: ProcessId, _observed: bool) -> bool {
+        true
+    }
+}
+
+impl Describe for Switch {}
+
+/// Where a selection leads to nothing new and all steps are taken after all, those that were taken are not taken again: no
+/// more transitions and errors are counted than there are.
+#[test]
+fn steps_of_a_selection_that_was_given_up_are_counted_once() {
+    for threads in [2, 4] {
+        for reduction in [Reduction::Spin, Reduction::Full] {
+            let options = Options { reduction, max_errors: 0, ..options(threads, Storage::Exact) };
+            let answer = Check::new(&Switch).options(options).run();
+            let numbers = answer.claim.statistics;
+            // One step leads on to the other state; there all four are tried, one after the other.
+            let counted = (numbers.states, numbers.transitions, numbers.errors);
+            assert_eq!(counted, (2, 1 + 1 + 4, 1), "{threads} threads, {reduction:?}");
+        }
     }
 }
 

@@ -307,7 +307,7 @@ fn only_those_with_the_secret_take_part() {
     assert!(sentence(&wrong).contains("does not know the secret"), "{wrong:?}");
     let other = ground.command("peterson.pml", 1, "secret").output().expect("it runs");
     assert_eq!(other.status.code(), Some(2), "{other:?}");
-    assert!(sentence(&other).contains("checks another model"), "{other:?}");
+    assert!(sentence(&other).contains("checks a different model"), "{other:?}");
     let mut threads = ground.command("bounded_buffer.pml", 1, "secret");
     let threads = threads.args(["--threads", "2"]).output().expect("it runs");
     assert_eq!(threads.status.code(), Some(2), "{threads:?}");
@@ -319,7 +319,7 @@ fn only_those_with_the_secret_take_part() {
     assert_eq!(report["states"], 34_000);
     assert!(second.stdout.is_empty(), "the first process reports");
     let notes = report["notes"].to_string();
-    assert!(notes.contains("speaks another protocol"), "{notes}");
+    assert!(notes.contains("uses a different protocol"), "{notes}");
     assert!(notes.contains("does not know the secret"), "{notes}");
 }
 
@@ -334,7 +334,7 @@ fn mistakes_are_refused_with_a_sentence() {
         assert!(said.contains(why), "{said}");
         assert_eq!(said.trim().lines().count(), 1, "{said}");
     };
-    refused(&mut ground.command("peterson.pml", 7, "secret"), "--process 7 is not there");
+    refused(&mut ground.command("peterson.pml", 7, "secret"), "--process 7 does not exist");
     refused(&mut ground.command("peterson.pml", 0, "short"), "the secret is too short");
     refused(&mut ground.command("peterson.pml", 0, "none"), "cannot read");
     for (text, why) in [
@@ -349,7 +349,7 @@ fn mistakes_are_refused_with_a_sentence() {
     let mut command = preempt();
     let model = models().join("peterson.pml");
     command.arg("check").arg(model).arg("--hosts").arg(ground.path("hosts"));
-    refused(command.args(["--process", "0"]), "needs a secret");
+    refused(command.args(["--process", "0"]), "needs a shared secret");
 }
 
 /// A model that keeps two processes busy for a while.

@@ -100,7 +100,7 @@ pub const SHORTEST_SECRET: usize = 8;
 pub fn random_secret() -> Result<String, Refused> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Refused(format!("there are no random numbers: {error}")))?;
+        .map_err(|error| Refused(format!("no random numbers are available: {error}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -113,7 +113,7 @@ impl Cluster {
         let processes = membership.hosts.len();
         if membership.process >= processes {
             return Err(Refused(format!(
-                "--process {} is not there: the hosts file names processes 0 to {}",
+                "--process {} does not exist: the hosts file lists processes 0 to {}",
                 membership.process,
                 processes - 1
             )));

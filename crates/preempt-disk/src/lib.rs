@@ -111,7 +111,7 @@ impl Elsewhere for Saved {
         note_reduction(system, options, &mut finding);
         if let Some(manifest) = resumed {
             finding.notes.push(format!(
-                "went on from a checkpoint with {} states after {:.1} s",
+                "resumed from a checkpoint with {} states after {:.1} s",
                 manifest.share.states,
                 before as f64 / 1000.0
             ));

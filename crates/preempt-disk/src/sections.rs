@@ -35,7 +35,7 @@ impl std::fmt::Display for Unreadable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Unreadable::Io(error) => error.fmt(f),
-            Unreadable::Foreign => f.write_str("it is no file of a checkpoint"),
+            Unreadable::Foreign => f.write_str("it is not a checkpoint file"),
             Unreadable::Version(theirs) => {
                 write!(f, "it was written by another version of preempt ({theirs}, not {VERSION})")
             }

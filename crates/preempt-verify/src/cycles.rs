@@ -20,7 +20,7 @@ const LOCAL_ONLY: &str =
     "reduction: strictly local steps are taken alone (a property observes the others)";
 
 /// Why several threads were of no use.
-const ALONE: &str = "one thread was used: several look for infinite executions over an exact store only, up to the first violation, without a limit of depth, and where all expressions have values";
+const ALONE: &str = "one thread was used: several look for infinite executions over exact stores only, up to the first violation, without a limit of depth, and where all expressions have values";
 
 const SHARING: &str = "one thread was used: it expands each state of the system once for all states of the property, which is faster than several that cannot";
 
@@ -167,7 +167,9 @@ impl Job<'_> {
             rows.push(row(bound, &finding));
             let late = self.question.control.is_late();
             if late && finding.counterexample.is_none() && finding.stop.is_none() {
-                finding.notes.push("higher bounds were not explored: the time is over".into());
+                finding
+                    .notes
+                    .push("higher bounds were not explored: the time limit was reached".into());
             }
             let over = late || finding.counterexample.is_some() || finding.stop.is_some();
             if over || Some(bound) == last {
@@ -216,15 +218,15 @@ impl Job<'_> {
         let exact = matches!(request.storage, Storage::Auto | Storage::Exact);
         // Expanding system states once is worth more than a few threads, and there reduction leaves more out.
         let sharing_is_faster =
-            shared.is_some() && (scheme != Scheme::Full || threads < ENOUGH_THREADS);
-        if threads > 1 && exact && !sharing_is_faster {
+            exact && shared.is_some() && (scheme != Scheme::Full || threads < ENOUGH_THREADS);
+        if threads > 1 && !sharing_is_faster {
             let found = self.with_budget(memory, scheme, |budget, options| {
-                nested_concurrent(system, threads, budget, options)
+                nested_concurrent(system, threads, request.storage, budget, options)
             });
             if let Some(mut finding) = found {
                 if threads < request.threads {
                     finding.notes.push(format!(
-                        "{threads} of {} threads were used: more are of no use on this machine",
+                        "{threads} of {} threads were used: more would not help on this machine",
                         request.threads
                     ));
                 }
@@ -233,8 +235,7 @@ impl Job<'_> {
         }
         let mut finding = self.find_alone(system, scheme, shared, memory);
         if request.threads > 1 {
-            let faster = exact && sharing_is_faster;
-            finding.notes.push(if faster { SHARING } else { ALONE }.into());
+            finding.notes.push(if sharing_is_faster { SHARING } else { ALONE }.into());
         }
         finding
     }
@@ -253,7 +254,7 @@ impl Job<'_> {
                 let mut store = Compact::new(memory, true);
                 let mut finding = self.nested(system, scheme, &mut store);
                 finding.coverage = Some(format!(
-                    "about {:.1e} states are expected to have been taken for others",
+                    "about {:.1e} states are expected to be confused with others",
                     store.expected_omissions()
                 ));
                 finding

@@ -84,6 +84,11 @@ impl Selector {
         EVERYTHING
     }
 
+    /// Leaves steps out of the present selection.
+    pub(crate) fn leave_out(&mut self, is_out: impl Fn(&Step) -> bool) {
+        self.steps.retain(|step| !is_out(step));
+    }
+
     /// The steps of the present selection.
     pub(crate) fn selected(&self) -> &[Step] {
         &self.steps

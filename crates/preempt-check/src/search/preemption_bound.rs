@@ -17,6 +17,8 @@ use crate::search::iterative::reduced::{
     Order, Reduced, iterative_reduced, iterative_reduced_parallel, pilot,
 };
 use crate::search::shared::end::End;
+use crate::store::concurrent::exact::SharedExact;
+use crate::store::concurrent::tree::SharedTree;
 use crate::store::{Adaptive, Exact, Store, Tree};
 use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage};
 use preempt_core::{Stop, System, cost};
@@ -107,11 +109,11 @@ fn exactly<S: System + ?Sized, T: Store>(
     let limit = budget.memory_limit();
     match options.storage {
         Storage::Tree => {
-            let make = |workers| Tree::new(limit / workers);
+            let make = |threads| SharedTree::with_records(limit, threads);
             iterative_parallel(system, make, options, reduce, budget)
         }
         _ => {
-            let make = |workers| Exact::new(limit / workers);
+            let make = |threads| SharedExact::with_records(limit, threads);
             iterative_parallel(system, make, options, reduce, budget)
         }
     }
@@ -191,7 +193,7 @@ fn choose<S: System + ?Sized>(
             break;
         }
     }
-    Ok(Rule::Local("in a first look that reached fewer states"))
+    Ok(Rule::Local("in a pilot search that reached fewer states"))
 }
 
 /// Of a hundred states by strictly local steps, how many running ahead may reach at most: one of these takes longer.
@@ -285,7 +287,7 @@ fn with_stack<S: System + ?Sized, V: Visited>(
         return depth_first(system, visited, bound, options.free_cycles, options, budget);
     }
     let why = match options.storage {
-        Storage::Bitstate { .. } => Some("a field of bits keeps no last movers"),
+        Storage::Bitstate { .. } => Some("a bitstate table stores no last movers"),
         _ if options.shorten => Some("ever shorter executions are looked for"),
         _ => only_local(options, bound),
     };

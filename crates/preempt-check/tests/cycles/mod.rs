@@ -3,7 +3,8 @@
 
 #![allow(dead_code)] // Each test binary uses its own part.
 
-use preempt_core::{Enabled, Label, ProcessId, System};
+use preempt_check::Counterexample;
+use preempt_core::{Enabled, Label, ProcessId, System, replay};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All states, and for each its successors with the process that moves.
@@ -60,4 +61,18 @@ pub(crate) fn accepting_cycles<'g, S: System>(
         }
     }
     found
+}
+
+/// The cycle is one, and accepts.
+pub(crate) fn confirm<S: System + ?Sized>(system: &S, found: &Counterexample, what: &str) {
+    let start = found.cycle_start.expect("a cycle");
+    let state = |end: usize| {
+        let (_, mut state, _) = replay(system, &found.steps[..end]).expect("it replays");
+        system.enabled(&mut state, &mut Enabled::new());
+        state
+    };
+    assert!(start < found.steps.len(), "{what}");
+    assert_eq!(state(start), state(found.steps.len()), "the cycle is one: {what}");
+    let accepts = |end| system.has_label(&state(end), Label::Accept);
+    assert!((start..found.steps.len()).any(accepts), "the cycle is accepting: {what}");
 }

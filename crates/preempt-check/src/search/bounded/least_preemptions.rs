@@ -31,18 +31,21 @@ pub(crate) struct LeastPreemptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StateRecord(u64);
 
-/// The record of a state that was never visited.
-const UNKNOWN: StateRecord = StateRecord(u64::MAX);
-const MOVERS: u32 = 42;
+/// The record of a state that was never visited: fresh memory is that.
+const UNKNOWN: StateRecord = StateRecord(0);
+/// Last movers with numbers below this fit into a record.
+pub(crate) const MOVERS: u32 = 42;
 const WIDE: u64 = 1 << 42;
 const FREE: u64 = 1 << 43;
 const EXPANDED: u64 = 1 << 44;
 const DEFERRED: u64 = 1 << 45;
 const ON_PATH: u64 = 1 << 46;
+/// From here on the lowest count, subtracted from what no count reaches.
 const LOW_SHIFT: u32 = 48;
+const NO_COUNT: u32 = (1 << (64 - LOW_SHIFT)) - 1;
 
 /// The largest bound that a record can hold.
-pub(crate) const LARGEST_BOUND: u32 = (1 << (64 - LOW_SHIFT)) - 2;
+pub(crate) const LARGEST_BOUND: u32 = NO_COUNT - 1;
 
 /// Whether a record can hold the number of a process.
 #[inline(always)]
@@ -62,10 +65,62 @@ pub(crate) enum Visit {
 }
 
 impl StateRecord {
+    /// The record of a state as a word, for those who keep records of their own; zero if it was never visited.
+    pub(crate) fn from_word(word: u64) -> Self {
+        StateRecord(word)
+    }
+
+    pub(crate) fn word(self) -> u64 {
+        self.0
+    }
+
     /// The lowest count.
     #[inline]
     pub(crate) fn low(self) -> u32 {
-        (self.0 >> LOW_SHIFT) as u32
+        NO_COUNT - (self.0 >> LOW_SHIFT) as u32
+    }
+
+    /// What a visit with `count` preemptions after a step by `mover` makes of the record, and what it is for; `None`
+    /// if it is covered. `is_known` says whether a last mover that does not fit into a record was seen at the lowest count.
+    /// Without a last mover the visit is free.
+    #[inline(always)]
+    pub(crate) fn visited(
+        self,
+        count: u32,
+        mover: Option<ProcessId>,
+        is_known: impl FnOnce() -> bool,
+    ) -> Option<(StateRecord, Visit)> {
+        let bits = match mover {
+            None => FREE,
+            Some(mover) if fits_record(mover) => 1 << mover.0,
+            Some(_) => WIDE,
+        };
+        if count < self.low() {
+            let low = u64::from(NO_COUNT - count) << LOW_SHIFT;
+            return Some((StateRecord(low | self.0 & (EXPANDED | ON_PATH) | bits), Visit::First));
+        }
+        let is_covered = count > self.low()
+            || self.is_free()
+            || self.0 & bits != 0 && (bits != WIDE || is_known());
+        (!is_covered).then_some((StateRecord(self.0 | bits), Visit::Again))
+    }
+
+    /// With every process run at the lowest count.
+    #[inline]
+    pub(crate) fn freed(self) -> Self {
+        StateRecord(self.0 | FREE)
+    }
+
+    /// With some visit that has begun to be expanded.
+    #[inline]
+    pub(crate) fn expanded(self) -> Self {
+        StateRecord(self.0 | EXPANDED)
+    }
+
+    /// With somebody who has to wait for the next count.
+    #[inline]
+    pub(crate) fn deferred(self) -> Self {
+        StateRecord(self.0 | DEFERRED)
     }
 
     /// Every process was run at the lowest count.
@@ -84,6 +139,17 @@ impl StateRecord {
     #[inline]
     pub(crate) fn is_deferred(self) -> bool {
         self.0 & DEFERRED != 0
+    }
+
+    /// Whether a process that fits into a record is among the last movers at the lowest count; `None` for others, if
+    /// such are among them.
+    #[inline]
+    pub(crate) fn has_mover(self, mover: ProcessId) -> Option<bool> {
+        match fits_record(mover) {
+            true => Some(self.0 & (1 << mover.0) != 0),
+            false if self.0 & WIDE == 0 => Some(false),
+            false => None,
+        }
     }
 
     /// Whether these are all last movers at the lowest count.
@@ -121,20 +187,21 @@ impl LeastPreemptions {
             self.grow(at);
         }
         let record = self.least[at];
-        if count > record.low() || (count == record.low() && record.is_free()) {
+        let is_known = || self.is_wide_mover(id, mover);
+        let Some((after, visit)) = record.visited(count, mover, is_known) else {
             return Visit::Covered;
+        };
+        self.least[at] = after;
+        if let Some(mover) = mover.filter(|mover| !fits_record(*mover)) {
+            self.wide.insert((id, count, mover));
         }
-        if count < record.low() {
-            let kept = if record == UNKNOWN { 0 } else { record.0 & (EXPANDED | ON_PATH) };
-            self.least[at] = StateRecord(u64::from(count) << LOW_SHIFT | kept);
-            self.add_mover(id, mover);
-            return Visit::First;
-        }
-        if mover.is_some_and(|mover| self.has_mover(id, mover)) {
-            return Visit::Covered;
-        }
-        self.add_mover(id, mover);
-        Visit::Again
+        visit
+    }
+
+    #[cold]
+    fn is_wide_mover(&self, id: StateId, mover: Option<ProcessId>) -> bool {
+        let low = self.get(id).low();
+        mover.is_some_and(|mover| self.wide.contains(&(id, low, mover)))
     }
 
     #[cold]
@@ -148,24 +215,14 @@ impl LeastPreemptions {
     /// Whether `mover` is among the last movers at the lowest count.
     #[inline]
     pub(crate) fn has_mover(&self, id: StateId, mover: ProcessId) -> bool {
-        let record = self.least[id.index()];
-        match u32::from(mover.0) {
-            small if small < MOVERS => record.0 & (1 << small) != 0,
-            _ => record.0 & WIDE != 0 && self.wide.contains(&(id, record.low(), mover)),
-        }
+        let known = self.least[id.index()].has_mover(mover);
+        known.unwrap_or_else(|| self.is_wide_mover(id, Some(mover)))
     }
 
+    /// Replaces the record of a state that was visited before.
     #[inline]
-    fn add_mover(&mut self, id: StateId, mover: Option<ProcessId>) {
-        let record = &mut self.least[id.index()];
-        match mover {
-            None => record.0 |= FREE,
-            Some(mover) if u32::from(mover.0) < MOVERS => record.0 |= 1 << mover.0,
-            Some(mover) => {
-                record.0 |= WIDE;
-                self.wide.insert((id, record.low(), mover));
-            }
-        }
+    pub(crate) fn set(&mut self, id: StateId, record: StateRecord) {
+        self.least[id.index()] = record;
     }
 
     /// Notes that every process is run at the lowest count.

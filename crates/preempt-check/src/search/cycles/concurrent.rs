@@ -15,14 +15,15 @@
 //! Invariant: which successors a state has here is a function of the state alone, so all searches walk the same graph.
 
 use super::expansion_log::{Events, Taken};
-use super::nested::{NestedOptions, Scheme};
+use super::nested::NestedOptions;
 use super::place_set::PlaceSet;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
-use crate::store::concurrent::exact::{Local, SharedExact};
-use crate::store::concurrent::{ConcurrentStore, Place};
+use crate::store::concurrent::exact::SharedExact;
+use crate::store::concurrent::tree::SharedTree;
+use crate::store::concurrent::{Notes, Place};
 use crate::store::{Pending, StoreFull};
-use crate::{Budget, Counterexample, Finding, Progress};
+use crate::{Budget, Counterexample, Finding, Progress, Storage};
 use preempt_core::{
     Contention, Enabled, Label, Locality, Outcome, ProcessId, Statistics, Step, Stop, System,
     ViolationKind,
@@ -40,27 +41,43 @@ const CYAN: u32 = 3;
 /// So many threads have a bit.
 const MOST_THREADS: usize = 29;
 
-/// Searches for an accepting cycle with so many threads, over an exact store; `None` when
-/// [`nested`](super::nested::nested) must be asked: for a count of all errors, limits of depth, invalid ends, and Spin's scheme
-/// of reduction.
+/// Searches for an accepting cycle with so many threads, over an exact store or a tree; `None` when
+/// [`nested`](super::nested::nested) must be asked: for other stores, a count of all errors, limits of depth, invalid ends, and
+/// Spin's scheme of reduction.
 pub fn nested_concurrent<S: System + ?Sized>(
     system: &S,
     threads: usize,
+    storage: Storage,
     budget: &mut Budget,
     options: NestedOptions,
 ) -> Option<Finding> {
-    let least = match options.scheme {
-        Scheme::Full => None,
-        Scheme::SourceState(least) => Some(least),
-        Scheme::IntermediateState => return None,
-    };
-    if options.max_errors != 1 || options.depth.is_some() || options.deadlocks {
-        return None;
+    let least = options.least_locality()?;
+    let limit = budget.memory_limit();
+    match storage {
+        Storage::Auto | Storage::Exact => {
+            let make = |threads| SharedExact::new(limit, threads);
+            Some(search_over(system, threads, make, least, budget, options))
+        }
+        Storage::Tree => {
+            let make = |threads| SharedTree::with_records(limit, threads);
+            Some(search_over(system, threads, make, least, budget, options))
+        }
+        Storage::Compact | Storage::Bitstate { .. } => None,
     }
-    let finding = with_as_many_as_possible(threads.min(MOST_THREADS), |threads| {
+}
+
+fn search_over<S: System + ?Sized, T: Notes>(
+    system: &S,
+    threads: usize,
+    make: impl Fn(usize) -> T,
+    least: Option<Locality>,
+    budget: &mut Budget,
+    options: NestedOptions,
+) -> Finding {
+    with_as_many_as_possible(threads.min(MOST_THREADS), |threads| {
         let team = Team {
             system,
-            store: SharedExact::new(budget.memory_limit(), threads),
+            store: make(threads),
             least,
             options,
             ended: AtomicBool::new(false),
@@ -68,14 +85,13 @@ pub fn nested_concurrent<S: System + ?Sized>(
             found: Mutex::new(None),
         };
         team.search(threads, budget)
-    });
-    Some(finding)
+    })
 }
 
 /// What all threads share.
-struct Team<'a, S: ?Sized> {
+struct Team<'a, S: ?Sized, T> {
     system: &'a S,
-    store: SharedExact,
+    store: T,
     /// How local a step must be to be explored alone; `None` without reduction.
     least: Option<Locality>,
     options: NestedOptions,
@@ -97,7 +113,7 @@ impl From<StoreFull> for Halt {
     }
 }
 
-impl<S: System + ?Sized> Team<'_, S> {
+impl<S: System + ?Sized, T: Notes> Team<'_, S, T> {
     fn search(&self, threads: usize, budget: &mut Budget) -> Result<Finding, Fewer> {
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
@@ -235,10 +251,10 @@ impl Path {
     }
 }
 
-struct Worker<'a, S: System + ?Sized> {
-    team: &'a Team<'a, S>,
+struct Worker<'a, S: System + ?Sized, T: Notes> {
+    team: &'a Team<'a, S, T>,
     number: usize,
-    local: Local,
+    local: T::Local,
     path: Path,
     red_path: Path,
     /// What the present second search has visited, and whether it is accepting.
@@ -255,8 +271,8 @@ struct Worker<'a, S: System + ?Sized> {
     state_bytes: usize,
 }
 
-impl<'a, S: System + ?Sized> Worker<'a, S> {
-    fn new(team: &'a Team<'a, S>, number: usize) -> Self {
+impl<'a, S: System + ?Sized, T: Notes> Worker<'a, S, T> {
+    fn new(team: &'a Team<'a, S, T>, number: usize) -> Self {
         Worker {
             team,
             number,
@@ -298,7 +314,7 @@ impl<'a, S: System + ?Sized> Worker<'a, S> {
             depth: self.depth,
             state_bytes: self.state_bytes as u64,
             stack_bytes: self.path.bytes() + self.red_path.bytes() + self.pink.bytes(),
-            contention: SharedExact::contention(&self.local),
+            contention: T::contention(&self.local),
         }
     }
 

@@ -55,6 +55,20 @@ pub struct NestedOptions {
     pub depth: Option<u64>,
 }
 
+impl NestedOptions {
+    /// How local a step must be to be explored alone, `None` without reduction; nothing at all where only [`nested`] does
+    /// what is asked for.
+    pub(super) fn least_locality(&self) -> Option<Option<Locality>> {
+        let least = match self.scheme {
+            Scheme::Full => None,
+            Scheme::SourceState(least) => Some(least),
+            Scheme::IntermediateState => return None,
+        };
+        let is_usual = self.max_errors == 1 && self.depth.is_none() && !self.deadlocks;
+        is_usual.then_some(least)
+    }
+}
+
 /// From this bit on: which automaton moves keep their ample set. V1 decides for all alike.
 const AMPLE_SHIFT: u32 = FREE;
 const AMPLE_BITS: u32 = 5;

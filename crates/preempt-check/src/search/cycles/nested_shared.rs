@@ -54,14 +54,7 @@ pub fn nested_shared<S: System + ?Sized>(
     budget: &mut Budget,
     options: NestedOptions,
 ) -> Option<Finding> {
-    let least = match options.scheme {
-        Scheme::Full => None,
-        Scheme::SourceState(least) => Some(least),
-        Scheme::IntermediateState => return None,
-    };
-    if options.max_errors != 1 || options.depth.is_some() || options.deadlocks {
-        return None;
-    }
+    let least = options.least_locality()?;
     let mut search = Shared {
         letters: Letters::new(property)?,
         graph: Graph::new(system, stutter, least, budget.memory_limit()),

@@ -25,13 +25,15 @@ mod transparent;
 
 use super::conclusion::Conclusion;
 use super::outgoing::{Outgoing, When};
-use super::visit_log::{Entry, LATE, MERGED, NO_PARENT, NOBODY, UNKNOWN_PROCESS};
-use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions};
+use super::visit_log::{Entry, LATE, MERGED, NO_PARENT, NOBODY, Past, UNKNOWN_PROCESS, packed};
+use super::visited_set::{Private, VisitedSet};
+use crate::search::bounded::least_preemptions::{LARGEST_BOUND, StateRecord};
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
-use crate::store::{Pending, StateId, Store};
-use crate::{Budget, Finding, Options, Preemptions, Progress};
+use crate::store::{Pending, Store};
+use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, System};
+use std::ops::Range;
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
 /// steps alone. The store must give states back.
@@ -43,68 +45,76 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
     reduce: bool,
     budget: &mut Budget,
 ) -> Finding {
+    let mut search = Bucketed::new(system, Private::new(store), options, reduce);
+    let (mut rows, mut bound) = (Vec::new(), None);
     let extra = options.preemptions.extra();
-    let last = options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND);
-    let mut search = Bucketed {
-        system,
-        store,
-        reduce,
-        observed: options.observed,
-        last,
-        goes_to_last: matches!(options.preemptions, Preemptions::AtMost(_)),
-        least: LeastPreemptions::default(),
-        log: Vec::new(),
-        bucket: 0,
-        outgoing: Outgoing::new(system, options),
-        states: 0,
-        transitions: 1,
-        revisits: 0,
-        expander: Expander::new(),
-        state: Vec::new(),
-        enabled: Enabled::new(),
-        selected: Vec::new(),
-        looked_at: 0,
-        next: Next::default(),
-        tasks: Vec::new(),
-        pending: Vec::new(),
-    };
-    let mut rows = Vec::new();
-    let mut bound = None;
-    let stop = search.run(extra, &mut rows, &mut bound, budget).err();
-    search.finish(rows, bound, stop, budget)
+    let end = search.run(extra, &mut rows, &mut bound, budget).err();
+    search.finish(rows, bound, end, budget)
 }
 
-/// How many successors are stored together, so that their cache misses overlap.
-const BATCH: usize = 160;
+/// The last bucket that may be searched.
+pub(super) fn last_bound(options: &Options) -> u32 {
+    options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND)
+}
 
-struct Bucketed<'a, S: ?Sized, T> {
+/// A search bucket by bucket, or what one of several threads does of it.
+pub(super) struct Bucketed<'a, S: ?Sized, V> {
     system: &'a S,
-    store: &'a mut T,
+    pub(super) visited: V,
     reduce: bool,
     /// Steps that a property can see must not be reordered.
     observed: bool,
     last: u32,
     /// Whether the last bound is what was asked for, not the bounds one by one.
     goes_to_last: bool,
-    least: LeastPreemptions,
-    /// Every visit, in the order of its bucket; at the same time the queue of the present bucket.
-    log: Vec<Entry>,
+    max_errors: u64,
     /// The count of the present bucket.
-    bucket: u32,
-    outgoing: Outgoing<'a, S>,
+    pub(super) bucket: u32,
+    pub(super) outgoing: Outgoing<'a, S>,
     /// Distinct states visited.
-    states: u64,
-    transitions: u64,
-    revisits: u64,
+    pub(super) states: u64,
+    pub(super) transitions: u64,
+    pub(super) revisits: u64,
+    /// The first violation.
+    pub(super) first: Option<Met>,
     expander: Expander,
     state: Vec<u8>,
     enabled: Enabled,
     selected: Vec<Step>,
     /// How many visits the batch has.
     looked_at: usize,
-    next: Next,
+    pub(super) next: Next,
     tasks: Vec<Task>,
     pending: Vec<Pending>,
+}
+
+/// A violation.
+pub(super) struct Met {
+    /// The count of the bucket it was met in.
+    pub(super) bucket: u32,
+    /// The visit before it, if any.
+    visit: Option<u32>,
+    /// The steps from there.
+    path: Vec<Step>,
+    /// The fault, or else an invalid end.
+    fault: Option<u32>,
+}
+
+impl Met {
+    /// The whole execution.
+    pub(super) fn retrace<S: System + ?Sized>(
+        self,
+        system: &S,
+        visited: &mut impl Past,
+    ) -> Counterexample {
+        let by = packed(self.path.first().map(|step| step.process));
+        let mut steps = self.visit.map_or(Vec::new(), |at| visited.steps_to(system, at, by));
+        steps.extend(self.path);
+        match self.fault {
+            Some(fault) => Counterexample::from_fault(system, steps, fault),
+            None => Counterexample::invalid_end(steps),
+        }
+    }
 }
 
 /// Whose turn it is at a visit.
@@ -129,7 +139,7 @@ enum Who {
 
 /// What is known of the processes that have to wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Others {
+pub(super) enum Others {
     /// None has a step.
     Rest,
     /// Some has one.
@@ -147,22 +157,23 @@ impl Turn {
 
 /// What was found out for the next bucket.
 #[derive(Default)]
-struct Next {
+pub(super) struct Next {
     /// Visits after which others have to wait.
-    kept: Vec<Kept>,
-    /// Where the steps were taken of those who have to wait: how many states these are,
-    ahead: u64,
+    pub(super) kept: Vec<Kept>,
+    /// Where the steps were taken of those who have to wait: how many states these are (of several threads one may put
+    /// off what another takes back),
+    pub(super) ahead: i64,
     /// the visits that these steps lead to,
-    visits: Vec<Entry>,
+    pub(super) visits: Vec<Entry>,
     /// their number,
-    transitions: u64,
+    pub(super) transitions: i64,
     /// and the faults they make: a visit, the process that goes on from it, and the fault.
     faults: Vec<(u32, ProcessId, u32)>,
 }
 
 /// A visit after which others have to wait.
 #[derive(Clone, Copy)]
-struct Kept {
+pub(super) struct Kept {
     visit: u32,
     others: Others,
 }
@@ -177,7 +188,8 @@ struct Task {
     invalid_end: bool,
 }
 
-impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
+/// The search by one thread.
+impl<S: System + ?Sized, T: Store> Bucketed<'_, S, Private<'_, T>> {
     /// Fills `rows` with finished phases and `bound` with the last bound searched, if more is left.
     fn run(
         &mut self,
@@ -191,22 +203,6 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             rows.push(self.row());
         }
         result
-    }
-
-    fn start(&mut self) -> Result<(), End> {
-        let mut initial = Vec::new();
-        let outcome = self.system.initial(&mut initial);
-        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-            self.fault(fault, None, &[])?;
-        }
-        if let Outcome::Broken(_) = outcome {
-            return Ok(());
-        }
-        let state = self.store.insert(&initial)?.id;
-        let entry =
-            Entry { state, parent: NO_PARENT, mover: NOBODY, by: UNKNOWN_PROCESS, flags: 0 };
-        self.arrive(entry, When::Now)?;
-        Ok(())
     }
 
     fn buckets(
@@ -225,15 +221,13 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
                 }
                 rest = &rest[self.run_kept(rest)?..];
             }
-            while cursor < self.log.len() {
+            while cursor < self.visited.log.len() {
                 if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
                     return Err(End::Limit(stop));
                 }
-                cursor = self.run_batch(cursor)?;
+                cursor = self.run_batch(cursor as u32..self.visited.log.len() as u32)? as usize;
             }
-            waiting = std::mem::take(&mut self.next.kept);
-            // Later visits at the same count may have run all that waited here.
-            waiting.retain(|kept| !self.least.get(self.log[kept.visit as usize].state).is_free());
+            waiting = self.take_kept();
             let is_done =
                 self.next.ahead == 0 && !waiting.iter().any(|kept| self.somebody_waits(*kept));
             let phase_ends = (self.bucket + 1).is_multiple_of(extra + 1);
@@ -251,13 +245,136 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         }
     }
 
+    fn row(&self) -> BoundRow {
+        BoundRow {
+            stale: None,
+            bound: self.bucket,
+            states: self.states,
+            transitions: self.transitions,
+            errors: self.outgoing.counters.errors,
+        }
+    }
+
+    fn progress(&self, cursor: usize) -> Progress {
+        Progress {
+            states: self.states,
+            transitions: self.transitions.saturating_add_signed(self.next.transitions),
+            queue: (self.visited.log.len() - cursor + self.next.visits.len()) as u64,
+            memory: self.bytes(),
+            ..Progress::default()
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.visited.bytes() + self.own_bytes()
+    }
+
+    /// The longest execution in the log, counted in visits. Afterwards entries have depths instead of
+    /// parents, for which parents come first.
+    fn depth(&mut self) -> u64 {
+        let log = &mut self.visited.log;
+        let mut longest = 0;
+        for at in 0..log.len() {
+            let depth = match log[at].parent {
+                NO_PARENT => 0,
+                parent => log[parent as usize].parent + 1,
+            };
+            log[at].parent = depth;
+            longest = longest.max(depth);
+        }
+        longest.into()
+    }
+
+    fn finish(
+        mut self,
+        rows: Vec<BoundRow>,
+        bound: Option<u32>,
+        end: Option<End>,
+        budget: &Budget,
+    ) -> Finding {
+        let memory = self.bytes();
+        if let Some(met) = self.first.take() {
+            self.outgoing.counters.first = Some(met.retrace(self.system, &mut self.visited));
+        }
+        let depth = self.depth();
+        let conclusion = Conclusion {
+            counters: self.outgoing.counters,
+            states: self.states,
+            transitions: self.transitions,
+            revisits: self.revisits,
+            depth,
+            memory,
+            rows,
+            bound,
+            end,
+        };
+        conclusion.finding(self.system, budget)
+    }
+}
+
+impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
+    pub(super) fn new(system: &'a S, visited: V, options: &Options, reduce: bool) -> Self {
+        Bucketed {
+            system,
+            visited,
+            reduce,
+            observed: options.observed,
+            last: last_bound(options),
+            goes_to_last: matches!(options.preemptions, Preemptions::AtMost(_)),
+            max_errors: options.max_errors,
+            bucket: 0,
+            outgoing: Outgoing::new(system, options),
+            states: 0,
+            transitions: 0,
+            revisits: 0,
+            first: None,
+            expander: Expander::new(),
+            state: Vec::new(),
+            enabled: Enabled::new(),
+            selected: Vec::new(),
+            looked_at: 0,
+            next: Next::default(),
+            tasks: Vec::new(),
+            pending: Vec::new(),
+        }
+    }
+
+    /// Stores and visits the initial state.
+    pub(super) fn start(&mut self) -> Result<(), End> {
+        let mut initial = Vec::new();
+        let outcome = self.system.initial(&mut initial);
+        self.transitions = 1;
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
+            self.fault(fault, None, &[])?;
+        }
+        if let Outcome::Broken(_) = outcome {
+            return Ok(());
+        }
+        let mut batch = [Pending::new(0, 0, initial.len())];
+        self.visited.insert(&initial, &mut batch, false)?;
+        let state = batch[0].inserted.id;
+        let entry =
+            Entry { state, parent: NO_PARENT, mover: NOBODY, by: UNKNOWN_PROCESS, flags: 0 };
+        self.arrive(entry, When::Now)?;
+        Ok(())
+    }
+
+    /// The visits of the finished bucket after which others still wait.
+    pub(super) fn take_kept(&mut self) -> Vec<Kept> {
+        let mut kept = std::mem::take(&mut self.next.kept);
+        // Later visits at the same count may have run all that waited here.
+        let visited = &self.visited;
+        kept.retain(|kept| !visited.record(visited.entry(kept.visit).state).is_free());
+        kept
+    }
+
     /// Begins the next bucket with what was put off in this one and did not come about since.
-    fn begin_next(&mut self) -> Result<(), End> {
+    pub(super) fn begin_next(&mut self) -> Result<(), End> {
         let mut next = std::mem::take(&mut self.next);
         self.bucket += 1;
-        self.transitions += next.transitions;
+        self.transitions = self.transitions.wrapping_add_signed(next.transitions);
         for &entry in &next.visits {
-            if self.least.get(entry.state).low() == self.bucket {
+            if self.visited.record(entry.state).low() == self.bucket {
                 self.enter(entry)?;
             }
         }
@@ -265,8 +382,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         next.visits.clear();
         self.next.visits = next.visits;
         for (visit, process, fault) in next.faults {
-            let state = self.log[visit as usize].state;
-            if !self.least.get(state).is_free() && !self.least.has_mover(state, process) {
+            let state = self.visited.entry(visit).state;
+            let record = self.visited.record(state);
+            if !record.is_free() && !self.visited.has_mover(state, record, process) {
                 let path = self.path_to(visit, process, fault)?;
                 self.fault(fault, Some(visit), &path)?;
             }
@@ -276,11 +394,12 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     /// The steps of a process from a visit to a fault, if anybody will ask for them.
     fn path_to(&mut self, visit: u32, process: ProcessId, fault: u32) -> Result<Vec<Step>, End> {
-        if self.outgoing.counters.first.is_some() {
+        if self.first.is_some() {
             return Ok(Vec::new());
         }
         self.begin_batch();
-        self.store.load(self.log[visit as usize].state, &mut self.state);
+        let state = self.visited.entry(visit).state;
+        self.visited.load(state, &mut self.state);
         self.outgoing.begin(visit);
         self.expander.expand(self.system, &mut self.state, &mut self.outgoing)?;
         let outgoing = self.outgoing.list.iter().filter(|edge| edge.process == process);
@@ -296,46 +415,27 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         self.goes_to_last && self.bucket < self.last
     }
 
-    fn row(&self) -> BoundRow {
-        BoundRow {
-            stale: None,
-            bound: self.bucket,
-            states: self.states,
-            transitions: self.transitions,
-            errors: self.outgoing.counters.errors,
-        }
+    /// Memory in use beside the visited set.
+    pub(super) fn own_bytes(&self) -> usize {
+        self.expander.bytes()
+            + (self.next.visits.len() + self.next.faults.len()) * size_of::<Entry>()
     }
 
-    fn progress(&self, cursor: usize) -> Progress {
-        Progress {
-            states: self.states,
-            transitions: self.transitions + self.next.transitions,
-            queue: (self.log.len() - cursor + self.next.visits.len()) as u64,
-            memory: self.bytes(),
-            ..Progress::default()
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.store.bytes()
-            + self.least.bytes()
-            + self.expander.bytes()
-            + (self.log.len() + self.next.visits.len() + self.next.faults.len())
-                * size_of::<Entry>()
-    }
-
-    /// Deals with visits from `cursor` on until a batch is full; says where to go on.
-    fn run_batch(&mut self, cursor: usize) -> Result<usize, End> {
+    /// Deals with visits of a range until a batch is full; says where to go on.
+    pub(super) fn run_batch(&mut self, range: Range<u32>) -> Result<u32, End> {
         self.begin_batch();
-        let mut next = cursor;
-        while next < self.log.len() && self.waiting() < BATCH {
-            self.look_at(next as u32)?;
+        let mut next = range.start;
+        while next < range.end && self.waiting() < V::BATCH {
+            self.look_at(next)?;
             next += 1;
         }
         // What the next batch will look at is fetched while this one is stored.
-        let expected = (self.looked_at + 4).clamp(16, BATCH);
-        for entry in self.log[next..].iter().take(expected).filter(|entry| !entry.is(MERGED)) {
-            self.fetch(*entry);
+        let expected = (self.looked_at + 4).clamp(16, V::BATCH) as u32;
+        for visit in next..next.saturating_add(expected).min(range.end) {
+            let entry = self.visited.entry(visit);
+            if !entry.is(MERGED) {
+                self.visited.prefetch(entry.state);
+            }
         }
         self.store_batch()?;
         self.act()?;
@@ -344,27 +444,20 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
 
     /// Runs, at one preemption more, those who had to wait, until a batch is full; says how many of the
     /// visits are done.
-    fn run_kept(&mut self, visits: &[Kept]) -> Result<usize, End> {
+    pub(super) fn run_kept(&mut self, visits: &[Kept]) -> Result<usize, End> {
         self.begin_batch();
         let mut done = 0;
-        while done < visits.len() && self.waiting() < BATCH {
+        while done < visits.len() && self.waiting() < V::BATCH {
             self.look_at_others(visits[done])?;
             done += 1;
         }
-        let expected = (self.looked_at + 4).clamp(16, BATCH);
+        let expected = (self.looked_at + 4).clamp(16, V::BATCH);
         for kept in visits[done..].iter().take(expected) {
-            self.fetch(self.log[kept.visit as usize]);
+            self.visited.prefetch(self.visited.entry(kept.visit).state);
         }
         self.store_batch()?;
         self.act()?;
         Ok(done)
-    }
-
-    /// Has what is needed to look at a visit fetched.
-    #[inline(always)]
-    fn fetch(&self, entry: Entry) {
-        self.least.prefetch(entry.state);
-        self.store.prefetch_id(entry.state);
     }
 
     /// Forgets the batch before.
@@ -385,65 +478,20 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     fn store_batch(&mut self) -> Result<(), End> {
         let bytes = &self.expander.successors.data;
         let waiting = if self.reduce { &mut self.pending } else { &mut self.expander.arrivals };
-        // Bytes that were just written one by one are slow to read in words: hash them later.
-        if !self.store.hashes_near() {
-            self.store.hash_successors(StateId::UNKNOWN, bytes, waiting)?;
-        } else if self.reduce {
-            for pending in waiting.iter_mut() {
-                pending.hash = self.store.hash(&bytes[pending.start..pending.end]);
-                self.store.prefetch(pending.hash);
-            }
-        }
-        self.store.insert_batch(bytes, waiting)?;
+        self.visited.insert(bytes, waiting, !self.reduce)?;
         for pending in waiting.iter() {
-            self.least.prefetch(pending.inserted.id);
+            self.visited.prefetch_record(pending.inserted.id);
         }
         Ok(())
     }
-
-    /// The longest execution in the log, counted in visits. Afterwards entries have depths instead of
-    /// parents, for which parents come first.
-    fn depth(&mut self) -> u64 {
-        let mut longest = 0;
-        for at in 0..self.log.len() {
-            let depth = match self.log[at].parent {
-                NO_PARENT => 0,
-                parent => self.log[parent as usize].parent + 1,
-            };
-            self.log[at].parent = depth;
-            longest = longest.max(depth);
-        }
-        longest.into()
-    }
-
-    fn finish(
-        mut self,
-        rows: Vec<BoundRow>,
-        bound: Option<u32>,
-        end: Option<End>,
-        budget: &Budget,
-    ) -> Finding {
-        let (memory, depth) = (self.bytes(), self.depth());
-        let conclusion = Conclusion {
-            counters: self.outgoing.counters,
-            states: self.states,
-            transitions: self.transitions,
-            revisits: self.revisits,
-            depth,
-            memory,
-            rows,
-            bound,
-            end,
-        };
-        conclusion.finding(self.system, budget)
-    }
 }
 
-/// When a process goes on from a visit, if it does; `rest` says when those do who did not move last.
+/// When a process goes on from a visit, if it does; `rest` says when those do who did not move last, and `record` is what
+/// the visit has [claimed](VisitedSet::claim).
 #[inline(always)]
 fn when(
-    least: &LeastPreemptions,
-    entry: Entry,
+    visited: &impl VisitedSet,
+    (entry, record): (Entry, StateRecord),
     turn: Turn,
     rest: Option<When>,
     process: ProcessId,
@@ -460,5 +508,5 @@ fn when(
         return Some(if entry.is(LATE) { When::Sooner } else { When::Now });
     }
     // The processes that moved last in other visits have their own.
-    rest.filter(|_| !least.has_mover(entry.state, process))
+    rest.filter(|_| !visited.has_mover(entry.state, record, process))
 }

@@ -3,8 +3,8 @@
 //! 1. `buckets.rs`: Algorithm 1 over stored states, one bucket of visits per count.
 //! 2. `outgoing.rs`: the steps out of a state, each with who may take it for free; `visit_log.rs`: every visit with its
 //!    parent, from which `retrace.rs` finds an execution again.
-//! 3. `parallel.rs`: the same on several threads, with `mailboxes.rs` between them and `local_steps.rs` for what
-//!    is not worth a letter; `steps_between.rs` for the way to a violation.
+//! 3. `parallel.rs`: the same on several threads. What they share is behind `visited_set.rs`, as `shared_visited.rs` with
+//!    `shared_log.rs`.
 //! 4. `lossy.rs` with `lossy_visited.rs`: where the store does not keep the states.
 //! 5. `reduced/`: with a partial-order reduction that is sound under the bound.
 //! 6. `conclusion.rs`: the numbers of a finished or stopped search, as a finding.
@@ -14,13 +14,13 @@
 
 pub(crate) mod buckets;
 pub(crate) mod conclusion;
-pub(crate) mod local_steps;
 pub(crate) mod lossy;
 pub(crate) mod lossy_visited;
-pub(crate) mod mailboxes;
 pub(crate) mod outgoing;
 pub(crate) mod parallel;
 pub(crate) mod reduced;
 pub(crate) mod retrace;
-pub(crate) mod steps_between;
+mod shared_log;
+mod shared_visited;
 pub(crate) mod visit_log;
+pub(crate) mod visited_set;

@@ -2,6 +2,7 @@
 //! sequence, where it leads and who moved.
 
 use crate::Options;
+use crate::search::bounded::least_preemptions::{MOVERS, fits_record};
 use crate::search::shared::atomic_sequence::last_mover;
 use crate::search::shared::expansion::Watch;
 use crate::search::shared::statistics::Counters;
@@ -10,6 +11,8 @@ use preempt_core::{ProcessId, Step, System};
 /// In place of a mover: the edge ends in a fault.
 const FAULT: ProcessId = ProcessId(u16::MAX - 1);
 const NOT_PENDING: u32 = u32::MAX;
+/// The largest set of processes, as bits, that all fit into records.
+const LARGEST_SMALL: u64 = (1 << MOVERS) - 1;
 
 /// An edge out of a state that is being expanded.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +113,15 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
         self.arrivals = 0;
     }
 
+    /// Forgets the edges of the state that is being expanded: its first edge and arrival had these numbers.
+    #[cold]
+    pub(crate) fn retreat(&mut self, edges: usize, arrivals: usize) {
+        self.list.truncate(edges);
+        self.faults.truncate(self.own_faults);
+        self.arrivals = arrivals as u32;
+        self.begin(self.visit);
+    }
+
     /// The fault that an edge ends in, and the steps to it.
     pub(crate) fn fault(&self, edge: Edge) -> Option<(u32, Vec<Step>)> {
         (edge.mover == FAULT).then(|| self.faults[edge.to as usize].clone())
@@ -129,6 +141,17 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
             small @ 0..64 => self.moving >> small & 1 != 0,
             _ => self.also_moving.contains(&process),
         }
+    }
+
+    /// Whether it has steps of a process that does not fit into a record.
+    #[inline(always)]
+    pub(crate) fn moves_wide(&self) -> bool {
+        !self.also_moving.is_empty() || self.moving > LARGEST_SMALL
+    }
+
+    /// The same of some of the edges that were found.
+    pub(crate) fn has_wide_edges(&self, (first, end): (u32, u32)) -> bool {
+        self.list[first as usize..end as usize].iter().any(|edge| !fits_record(edge.process))
     }
 
     /// Whether it has steps of all these, given as bits.

@@ -3,12 +3,13 @@
 //! Visits to a state before it is expanded are merged: the first of them does what all are for. So a visit
 //! says where it came from by a visit to the state before, and by the process that went on from there.
 //!
-//! Invariant: a visit lies behind the one that it came from, and behind all visits that were merged into
-//! that one when its state was expanded.
+//! Invariant: of the visits to a state no two have the same last mover. A visit was logged later than the one that it came
+//! from, and later than all visits that were merged into that one when its state was expanded.
 
 use super::retrace::{Mover, retrace};
-use crate::search::bounded::least_preemptions::{LeastPreemptions, fits_record};
-use crate::store::{StateId, Store};
+use super::visited_set::VisitedSet;
+use crate::search::bounded::least_preemptions::fits_record;
+use crate::store::StateId;
 use preempt_core::{ProcessId, Step, System};
 
 /// A visit: a state, who moved last, and the visit it was reached from.
@@ -59,42 +60,36 @@ pub(crate) fn packed(process: Option<ProcessId>) -> u8 {
 }
 
 /// What executions are found again from.
-pub(crate) struct Past<'a, S: ?Sized, T> {
-    pub(crate) system: &'a S,
-    pub(crate) store: &'a T,
-    pub(crate) least: &'a LeastPreemptions,
-    pub(crate) log: &'a [Entry],
-}
+pub(crate) trait Past: VisitedSet {
+    /// The visit to a state in which this process moved last; there is at most one.
+    fn find(&self, id: StateId, mover: u16) -> Option<u32>;
 
-impl<S: System + ?Sized, T: Store> Past<'_, S, T> {
     /// The steps of the execution behind a visit, from where the process `by` goes on.
-    pub(crate) fn steps_to(&self, visit: u32, by: u8) -> Vec<Step> {
-        let mut at = self.visit_of(by, visit, self.log.len());
-        let mut entries = vec![self.log[at]];
+    fn steps_to<S: System + ?Sized>(&mut self, system: &S, visit: u32, by: u8) -> Vec<Step> {
+        let mut entries = vec![self.entry(self.visit_of(by, visit))];
         while let Some(entry) = entries.last().filter(|entry| entry.parent != NO_PARENT) {
-            at = self.visit_of(entry.by, entry.parent, at);
-            entries.push(self.log[at]);
+            entries.push(self.entry(self.visit_of(entry.by, entry.parent)));
         }
         entries.reverse();
         let mover = |entry: &Entry| Mover::new(entry.mover(), entry.is(TRANSPARENT));
         let movers: Vec<Mover> = entries.iter().map(mover).collect();
         let mut target = Vec::new();
-        let found = retrace(self.system, &movers, |at, state| {
-            self.store.load(entries[at].state, &mut target);
+        let found = retrace(system, &movers, |at, state| {
+            self.load(entries[at].state, &mut target);
             target == state
         });
         found.expect("the log holds steps of the system")
     }
 
-    /// The visit from which a process went on before `end`, where that was found out at `visit`: if it
-    /// moved last in another one, which was merged, it is that one.
-    fn visit_of(&self, by: u8, visit: u32, end: usize) -> usize {
-        let (visit, first) = (visit as usize, self.log[visit as usize]);
-        let is_mover = |by: u8| self.least.has_mover(first.state, ProcessId(by.into()));
+    /// The visit from which a process went on, where that was found out at `visit`: if it moved last in another one,
+    /// which was merged, it is that one.
+    fn visit_of(&self, by: u8, visit: u32) -> u32 {
+        let first = self.entry(visit);
+        let record = self.record(first.state);
+        let is_mover = |by: u8| self.has_mover(first.state, record, ProcessId(by.into()));
         if by == UNKNOWN_PROCESS || first.mover == by.into() || !is_mover(by) {
             return visit;
         }
-        let is_it = |entry: &Entry| entry.state == first.state && entry.mover == by.into();
-        self.log[..end].iter().rposition(is_it).unwrap_or(visit)
+        self.find(first.state, by.into()).unwrap_or(visit)
     }
 }

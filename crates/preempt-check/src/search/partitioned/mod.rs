@@ -98,7 +98,7 @@ impl Owner {
     /// lowest bit is the store's.
     #[inline]
     fn of_hash(self, hash: u64) -> usize {
-        ((hash & 0xffff_fffe) * self.of as u64 >> 32) as usize
+        (((hash & 0xffff_fffe) * self.of as u64) >> 32) as usize
     }
 }
 

@@ -4,25 +4,19 @@
 //! compare-and-swap.
 
 use super::super::{Inserted, Pending, StateId, StoreFull, hash};
+use super::growing::GrowingIndex;
 use super::index::Index;
 use super::links::{Links, LocalLinks};
-use super::readers::ManyReaders;
 use super::{ConcurrentStore, Place, forget};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-const FIRST_CAPACITY: usize = 1 << 16;
+use std::sync::atomic::Ordering;
 
 /// A lossy store of 64-bit hashes for several threads.
 #[derive(Debug)]
 pub(crate) struct SharedCompact {
-    index: ManyReaders<Index>,
+    index: GrowingIndex,
     links: Links,
-    states: AtomicUsize,
-    grow_at: AtomicUsize,
-    index_bytes: AtomicUsize,
     limit: usize,
-    threads: usize,
 }
 
 /// What a thread needs for itself.
@@ -36,19 +30,10 @@ pub(crate) struct Local {
 impl SharedCompact {
     /// A store of at most `limit` bytes for so many threads.
     pub(crate) fn new(limit: usize, threads: usize) -> Self {
-        let index = Index::new(FIRST_CAPACITY);
-        SharedCompact {
-            grow_at: AtomicUsize::new(index.most()),
-            index_bytes: AtomicUsize::new(index.bytes()),
-            index: ManyReaders::new(index, threads),
-            links: Links::new(),
-            states: AtomicUsize::new(0),
-            limit,
-            threads,
-        }
+        SharedCompact { index: GrowingIndex::new(threads), links: Links::new(), limit }
     }
 
-    /// How many states are expected to have been taken for others so far.
+    /// How many states are expected to be confused with others so far.
     pub(crate) fn expected_omissions(&self) -> f64 {
         let states = self.len() as f64;
         states * states / 2f64.powi(65)
@@ -90,38 +75,6 @@ impl SharedCompact {
             at += 1;
         }
     }
-
-    /// Counts new states; grows the table if it has become crowded, at the latest when it was at this size.
-    fn account_for(
-        &self,
-        new: usize,
-        crowded: Option<usize>,
-        contention: &mut Contention,
-    ) -> Result<(), StoreFull> {
-        if new == 0 && crowded.is_none() {
-            return Ok(());
-        }
-        contention.shared_bytes += 8;
-        let states = self.states.fetch_add(new, Ordering::Relaxed) + new;
-        if crowded.is_none() && states < self.grow_at.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        contention.locks += 1;
-        self.index.write(|index| {
-            let is_crowded = crowded == Some(index.bytes());
-            if !is_crowded && states < self.grow_at.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let (larger, bytes) = index.larger();
-            if self.bytes() + bytes > self.limit {
-                return Err(StoreFull);
-            }
-            index.enlarge(larger, self.threads);
-            self.grow_at.store(index.most(), Ordering::Relaxed);
-            self.index_bytes.store(index.bytes(), Ordering::Relaxed);
-            Ok(())
-        })
-    }
 }
 
 impl ConcurrentStore for SharedCompact {
@@ -158,7 +111,7 @@ impl ConcurrentStore for SharedCompact {
                     hashed = true;
                 }
                 for (pending, parent) in batch.iter_mut().zip(parents).skip(next) {
-                    let room = self.limit.saturating_sub(self.index_bytes.load(Ordering::Relaxed));
+                    let room = self.limit.saturating_sub(self.index.bytes());
                     let may_add = |contention: &mut Contention| {
                         self.links.reserve(&mut local.links, contention, room)
                     };
@@ -181,7 +134,9 @@ impl ConcurrentStore for SharedCompact {
                     next += 1;
                 }
             }
-            result.and(self.account_for(added, crowded, &mut local.contention))?;
+            let may_use = |bytes| self.bytes() + bytes <= self.limit;
+            let contention = &mut local.contention;
+            result.and(self.index.account_for(added, crowded, may_use, contention))?;
         }
         Ok(())
     }
@@ -197,11 +152,11 @@ impl ConcurrentStore for SharedCompact {
     }
 
     fn len(&self) -> usize {
-        self.states.load(Ordering::Relaxed)
+        self.index.len()
     }
 
     fn bytes(&self) -> usize {
-        self.index_bytes.load(Ordering::Relaxed) + self.links.bytes()
+        self.index.bytes() + self.links.bytes()
     }
 
     fn contention(local: &Local) -> Contention {

@@ -9,14 +9,13 @@ use super::super::exact::equal;
 use super::super::hash::Quick;
 use super::super::sorted::Sorted;
 use super::super::{Inserted, Pending, StateId, StoreFull, pages};
+use super::growing::GrowingIndex;
 use super::index::Index;
-use super::readers::{ManyReaders, Reading};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
-use super::{ConcurrentStore, Place, forget};
+use super::{ConcurrentStore, Notes, Place, Records, forget};
 use preempt_core::Contention;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-const FIRST_CAPACITY: usize = 1 << 16;
 /// All the words that places can tell apart, but for one segment: a place + 1 is a place.
 const WORDS: usize = (1 << 32) - SEGMENT;
 /// Words of a segment that are accounted for at once.
@@ -27,19 +26,16 @@ const WRITE_AHEAD: usize = 64;
 /// An exact store for several threads.
 #[derive(Debug)]
 pub(crate) struct SharedExact {
-    index: ManyReaders<Index>,
+    index: GrowingIndex,
     segments: Segments,
     /// Segments handed out.
     taken: AtomicUsize,
-    states: AtomicUsize,
-    /// Grow when this many states are stored.
-    grow_at: AtomicUsize,
-    index_bytes: AtomicUsize,
     /// Bytes of segments that threads have asked for, which is a little more than they have used. The
     /// rest of a segment is address space that was never touched.
     segment_bytes: AtomicUsize,
     limit: usize,
-    threads: usize,
+    /// Words before the bytes of a state: its length and parent, and perhaps a [record](Records).
+    header: usize,
     hash: Quick,
 }
 
@@ -67,57 +63,25 @@ enum Arrived {
 impl SharedExact {
     /// A store of at most `limit` bytes for so many threads.
     pub(crate) fn new(limit: usize, threads: usize) -> Self {
-        let index = Index::new(FIRST_CAPACITY);
         SharedExact {
-            grow_at: AtomicUsize::new(index.most()),
-            index_bytes: AtomicUsize::new(index.bytes()),
-            index: ManyReaders::new(index, threads),
+            index: GrowingIndex::new(threads),
             segments: Segments::new(WORDS),
             taken: AtomicUsize::new(0),
-            states: AtomicUsize::new(0),
             segment_bytes: AtomicUsize::new(0),
             limit,
-            threads,
+            header: 1,
             hash: Quick::new(),
         }
+    }
+
+    /// The same with a record beside each state.
+    pub(crate) fn with_records(limit: usize, threads: usize) -> Self {
+        SharedExact { header: 2, ..SharedExact::new(limit, threads) }
     }
 
     /// Sets how much memory the store may use from now on.
     pub(crate) fn set_limit(&mut self, bytes: usize) {
         self.limit = bytes;
-    }
-
-    /// Counts the new states of a batch; grows the index if it has become crowded, at the latest when it was at this
-    /// size. The thread may not read the index while it calls this.
-    fn account_for(
-        &self,
-        new: usize,
-        crowded: Option<usize>,
-        contention: &mut Contention,
-    ) -> Result<(), StoreFull> {
-        if new == 0 && crowded.is_none() {
-            return Ok(());
-        }
-        contention.shared_bytes += 8;
-        let states = self.states.fetch_add(new, Ordering::Relaxed) + new;
-        if crowded.is_none() && states < self.grow_at.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        contention.locks += 1;
-        self.index.write(|index| {
-            let is_crowded = crowded == Some(index.bytes());
-            if !is_crowded && states < self.grow_at.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let (larger, bytes) = index.larger();
-            if self.bytes() + bytes > self.limit {
-                return Err(StoreFull);
-            }
-            index.enlarge(larger, self.threads);
-            self.grow_at.store(index.most(), Ordering::Relaxed);
-            self.index_bytes.store(index.bytes(), Ordering::Relaxed);
-            Ok(())
-        })
     }
 
     /// Sorts a batch that was hashed, and fetches the states to compare with.
@@ -180,7 +144,7 @@ impl SharedExact {
                 match index.slots[at].compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)
                 {
                     Ok(_) => {
-                        local.used += words_for(state.len());
+                        local.used += self.words_for(state.len());
                         return Ok(Arrived::At(Inserted { id: StateId(place), new: true }));
                     }
                     // Another thread was faster; perhaps with the same state.
@@ -200,7 +164,7 @@ impl SharedExact {
 
     /// Writes a state behind the last one of the thread, without keeping it yet.
     fn write(&self, local: &mut Local, state: &[u8], parent: Place) -> Result<Place, StoreFull> {
-        let words = words_for(state.len());
+        let words = self.words_for(state.len());
         if words > SEGMENT {
             return Err(StoreFull);
         }
@@ -225,7 +189,10 @@ impl SharedExact {
         pages::fetch_to_write(segment.as_ptr().wrapping_add(local.used + WRITE_AHEAD));
         let header = (state.len() as u64) << 32 | u64::from(parent);
         segment[local.used].store(header, Ordering::Relaxed);
-        let words = &segment[local.used + 1..local.used + words];
+        if self.header > 1 {
+            segment[local.used + 1].store(0, Ordering::Relaxed);
+        }
+        let words = &segment[local.used + self.header..local.used + words];
         // SAFETY: the state fits into these words. They belong to this thread until it publishes them,
         // which orders what is written here before whatever others read.
         unsafe {
@@ -240,7 +207,7 @@ impl SharedExact {
     pub(crate) fn get(&self, place: Place) -> &[u8] {
         let (segment, at) = (self.segments.segment(segment_of(place)), word_of(place));
         let length = (segment[at].load(Ordering::Relaxed) >> 32) as usize;
-        let words = &segment[at + 1..at + words_for(length)];
+        let words = &segment[at + self.header..at + self.words_for(length)];
         // SAFETY: so many bytes were written there before the place was published, and never change.
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), length) }
     }
@@ -252,20 +219,10 @@ impl SharedExact {
             .store(header.load(Ordering::Relaxed) >> 32 << 32 | u64::from(note), Ordering::Relaxed);
     }
 
-    /// What a search that needs no parents keeps in their place: some bits.
+    /// The words of a state of this length, with its header.
     #[inline(always)]
-    pub(crate) fn note(&self, place: Place) -> u32 {
-        self.header(place).load(Ordering::Acquire) as u32
-    }
-
-    /// Adds bits to the note of a state; gives what was there before.
-    pub(crate) fn add_note(&self, place: Place, bits: u32) -> u32 {
-        self.header(place).fetch_or(u64::from(bits), Ordering::AcqRel) as u32
-    }
-
-    /// Takes bits away from the note of a state.
-    pub(crate) fn remove_note(&self, place: Place, bits: u32) {
-        self.header(place).fetch_and(!u64::from(bits), Ordering::AcqRel);
+    fn words_for(&self, length: usize) -> usize {
+        self.header + length.div_ceil(8)
     }
 
     #[inline(always)]
@@ -280,14 +237,10 @@ impl SharedExact {
         std::iter::from_fn(move || {
             let place = (segment << SEGMENT_BITS | at) as Place;
             (at < used).then(|| {
-                at += words_for((words[at].load(Ordering::Relaxed) >> 32) as usize);
+                at += self.words_for((words[at].load(Ordering::Relaxed) >> 32) as usize);
                 place
             })
         })
-    }
-
-    fn index(&self, thread: usize) -> Reading<'_, Index> {
-        self.index.read(thread)
     }
 }
 
@@ -336,7 +289,7 @@ impl ConcurrentStore for SharedExact {
             let (mut added, mut crowded) = (0, None);
             {
                 // Once for the whole batch.
-                let index = self.index(local.thread);
+                let index = self.index.read(local.thread);
                 if first {
                     self.hash.hash_all(bytes, batch, |hash| index.prefetch(hash >> 32));
                     self.sort(&index, batch, &mut sorted);
@@ -379,7 +332,9 @@ impl ConcurrentStore for SharedExact {
                 }
             }
             first = false;
-            result = result.and(self.account_for(added, crowded, &mut local.contention));
+            let may_use = |bytes| self.bytes() + bytes <= self.limit;
+            let contention = &mut local.contention;
+            result = result.and(self.index.account_for(added, crowded, may_use, contention));
         }
         local.sorted = sorted;
         result
@@ -404,11 +359,11 @@ impl ConcurrentStore for SharedExact {
     }
 
     fn len(&self) -> usize {
-        self.states.load(Ordering::Relaxed)
+        self.index.len()
     }
 
     fn bytes(&self) -> usize {
-        self.segment_bytes.load(Ordering::Relaxed) + self.index_bytes.load(Ordering::Relaxed)
+        self.segment_bytes.load(Ordering::Relaxed) + self.index.bytes()
     }
 
     fn contention(local: &Local) -> Contention {
@@ -416,10 +371,32 @@ impl ConcurrentStore for SharedExact {
     }
 }
 
-/// The words of a state of this length, with its header.
-#[inline(always)]
-fn words_for(length: usize) -> usize {
-    1 + length.div_ceil(8)
+/// In place of the parent, which a search that takes notes does not need.
+impl Notes for SharedExact {
+    #[inline(always)]
+    fn note(&self, place: Place) -> u32 {
+        self.header(place).load(Ordering::Acquire) as u32
+    }
+
+    fn add_note(&self, place: Place, bits: u32) -> u32 {
+        self.header(place).fetch_or(u64::from(bits), Ordering::AcqRel) as u32
+    }
+
+    fn remove_note(&self, place: Place, bits: u32) {
+        self.header(place).fetch_and(!u64::from(bits), Ordering::AcqRel);
+    }
+}
+
+impl Records for SharedExact {
+    #[inline(always)]
+    fn record(&self, place: Place) -> &AtomicU64 {
+        &self.segments.segment(segment_of(place))[word_of(place) + 1]
+    }
+
+    #[inline(always)]
+    fn prefetch_record(&self, place: Place) {
+        self.segments.prefetch(place as usize + 1);
+    }
 }
 
 #[inline(always)]

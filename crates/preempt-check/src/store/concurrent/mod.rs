@@ -12,16 +12,18 @@
 pub(crate) mod bitstate;
 pub(crate) mod compact;
 pub(crate) mod exact;
+mod growing;
 pub(crate) mod growth;
 mod index;
 mod links;
 mod numbers;
 mod readers;
-mod segments;
+pub(crate) mod segments;
 pub(crate) mod tree;
 
 use super::{Pending, StoreFull};
 use preempt_core::Contention;
+use std::sync::atomic::AtomicU64;
 
 /// Where a store keeps a state, or what it knows of one.
 pub(crate) type Place = u32;
@@ -87,6 +89,27 @@ pub(crate) trait ConcurrentStore: Sync {
 
     /// What the thread had to do that others may have to wait for.
     fn contention(local: &Self::Local) -> Contention;
+}
+
+/// A store with a few bits beside each state, zero at first, for a search that needs no parents of states.
+pub(crate) trait Notes: ConcurrentStore {
+    /// The bits of the state at a place.
+    fn note(&self, place: Place) -> u32;
+
+    /// Adds bits; gives what was there before.
+    fn add_note(&self, place: Place, bits: u32) -> u32;
+
+    /// Takes bits away.
+    fn remove_note(&self, place: Place, bits: u32);
+}
+
+/// A store with a word beside each state, zero at first, for what a search knows of it; if it was made with records.
+pub(crate) trait Records: ConcurrentStore {
+    /// The word beside the state at a place.
+    fn record(&self, place: Place) -> &AtomicU64;
+
+    /// Asks the processor to fetch it.
+    fn prefetch_record(&self, place: Place);
 }
 
 /// Marks states that were not inserted yet.

@@ -8,42 +8,42 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
 /// Segments are as large as no allocator keeps memory back for: they come from the system, zeroed.
-pub(super) const SEGMENT_BITS: u32 = 22;
-pub(super) const SEGMENT: usize = 1 << SEGMENT_BITS;
+pub(crate) const SEGMENT_BITS: u32 = 22;
+pub(crate) const SEGMENT: usize = 1 << SEGMENT_BITS;
 
 /// Words, all zero at first.
 #[derive(Debug)]
-pub(super) struct Segments {
+pub(crate) struct Segments {
     list: Vec<OnceLock<Vec<AtomicU64>>>,
 }
 
 impl Segments {
     /// At most so many words.
-    pub(super) fn new(words: usize) -> Self {
+    pub(crate) fn new(words: usize) -> Self {
         let count = words.div_ceil(SEGMENT);
         Segments { list: (0..count).map(|_| OnceLock::new()).collect() }
     }
 
     /// A segment, empty where nothing was ever taken from it.
     #[inline(always)]
-    pub(super) fn segment(&self, number: usize) -> &[AtomicU64] {
+    pub(crate) fn segment(&self, number: usize) -> &[AtomicU64] {
         self.list.get(number).and_then(OnceLock::get).map_or(&[], Vec::as_slice)
     }
 
     /// A segment that will be written to; `None` beyond the last.
-    pub(super) fn take(&self, number: usize) -> Option<&[AtomicU64]> {
+    pub(crate) fn take(&self, number: usize) -> Option<&[AtomicU64]> {
         Some(self.list.get(number)?.get_or_init(|| atomic_words(SEGMENT)))
     }
 
     /// Asks the processor to fetch a word, if it is there.
     #[inline(always)]
-    pub(super) fn prefetch(&self, at: usize) {
+    pub(crate) fn prefetch(&self, at: usize) {
         pages::fetch(self.segment(at >> SEGMENT_BITS).as_ptr().wrapping_add(at & (SEGMENT - 1)));
     }
 }
 
 /// Zeroes.
-pub(super) fn atomic_words(count: usize) -> Vec<AtomicU64> {
+pub(crate) fn atomic_words(count: usize) -> Vec<AtomicU64> {
     if align_of::<AtomicU64>() != align_of::<u64>() {
         return (0..count).map(|_| AtomicU64::new(0)).collect();
     }

@@ -19,9 +19,9 @@ use super::super::{Inserted, Pending, StateId, StoreFull};
 use super::numbers::{LocalNumbers, NumberIndex, Numbered, Numbers};
 use super::readers::{ManyReaders, Reading};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
-use super::{ConcurrentStore, Place, forget};
+use super::{ConcurrentStore, Notes, Place, Records, forget};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// An exact store for several threads with equal parts of states shared.
@@ -44,6 +44,8 @@ pub(crate) struct SharedTree {
     index_bytes: AtomicUsize,
     limit: AtomicUsize,
     threads: usize,
+    /// A word beside each state, if a search [wants one](Records).
+    records: Option<Segments>,
 }
 
 #[derive(Debug)]
@@ -105,7 +107,13 @@ impl SharedTree {
             states: AtomicUsize::new(0),
             limit: AtomicUsize::new(limit),
             threads,
+            records: None,
         }
+    }
+
+    /// The same with a record beside each state.
+    pub(crate) fn with_records(limit: usize, threads: usize) -> Self {
+        SharedTree { records: Some(Segments::new(1 << 31)), ..SharedTree::new(limit, threads) }
     }
 
     /// Sets how much memory the store may use from now on.
@@ -198,7 +206,13 @@ impl SharedTree {
             let index = &indexes.get().roots;
             let accept = |number| part::<4>(&self.classes, number) == u64::from(class);
             let write = |number| {
-                take_part::<2>(&self.parents, number, u64::from(parent))?;
+                match &self.records {
+                    // Who keeps records needs no predecessors.
+                    Some(records) => {
+                        records.take(number as usize >> SEGMENT_BITS).ok_or(StoreFull)?;
+                    }
+                    None => take_part::<2>(&self.parents, number, u64::from(parent))?,
+                }
                 if class != 0 || part::<4>(&self.classes, number) != 0 {
                     take_part::<4>(&self.classes, number, u64::from(class))?;
                 }
@@ -479,7 +493,8 @@ impl ConcurrentStore for SharedTree {
     }
 
     fn bytes(&self) -> usize {
-        let beside = if self.kinds.load(Ordering::Relaxed) > 1 { 6 } else { 4 };
+        let class = if self.kinds.load(Ordering::Relaxed) > 1 { 2 } else { 0 };
+        let beside = class + if self.records.is_some() { 8 } else { 4 };
         self.roots.bytes()
             + self.leaves.bytes()
             + self.inner.bytes()
@@ -489,6 +504,37 @@ impl ConcurrentStore for SharedTree {
 
     fn contention(local: &Local) -> Contention {
         local.contention
+    }
+}
+
+/// In the record, if the tree was made with records.
+impl Notes for SharedTree {
+    #[inline(always)]
+    fn note(&self, place: Place) -> u32 {
+        self.record(place).load(Ordering::Acquire) as u32
+    }
+
+    fn add_note(&self, place: Place, bits: u32) -> u32 {
+        self.record(place).fetch_or(u64::from(bits), Ordering::AcqRel) as u32
+    }
+
+    fn remove_note(&self, place: Place, bits: u32) {
+        self.record(place).fetch_and(!u64::from(bits), Ordering::AcqRel);
+    }
+}
+
+impl Records for SharedTree {
+    #[inline(always)]
+    fn record(&self, place: Place) -> &AtomicU64 {
+        let records = self.records.as_ref().expect("a search that asks has asked for records");
+        &records.segment(place as usize >> SEGMENT_BITS)[place as usize & (SEGMENT - 1)]
+    }
+
+    #[inline(always)]
+    fn prefetch_record(&self, place: Place) {
+        if let Some(records) = &self.records {
+            records.prefetch(place as usize);
+        }
     }
 }
 

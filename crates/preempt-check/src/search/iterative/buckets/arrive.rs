@@ -1,17 +1,17 @@
 //! Taking the edges that were found: new visits, merged visits, faults.
 
-use super::Bucketed;
-use crate::Counterexample;
+use super::{Bucketed, Met};
 use crate::search::bounded::least_preemptions::{Visit, fits_record};
 use crate::search::iterative::outgoing::{Edge, When};
 use crate::search::iterative::visit_log::{
-    AGAIN, Entry, LATE, MERGED, NO_PARENT, NOBODY, Past, TRANSPARENT, UNKNOWN_PROCESS, packed,
+    AGAIN, Entry, LATE, MERGED, NOBODY, TRANSPARENT, packed,
 };
+use crate::search::iterative::visited_set::VisitedSet;
 use crate::search::shared::end::End;
-use crate::store::{StateId, Store, pages};
-use preempt_core::{ProcessId, Step, Stop, System};
+use crate::store::pages;
+use preempt_core::{ProcessId, Step, System};
 
-impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
+impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// Runs what the visits of the batch are for.
     pub(super) fn act(&mut self) -> Result<(), End> {
         if self.reduce {
@@ -43,7 +43,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
                 self.next.transitions -= 1;
             }
         }
-        let before = || self.log[edge.visit as usize].mover();
+        let before = || self.visited.entry(edge.visit).mover();
         let mover = label.unwrap_or_else(|| edge.mover().or_else(before));
         let state = match self.reduce {
             false => self.expander.arrivals[arrival].inserted.id,
@@ -79,11 +79,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     #[inline(always)]
     pub(super) fn arrive(&mut self, mut entry: Entry, when: When) -> Result<bool, End> {
         let count = self.bucket + u32::from(when == When::Later);
-        match self.least.visit(entry.state, count, entry.mover()) {
-            Visit::Covered => return Ok(!self.least.get(entry.state).is_expanded()),
+        let (visit, record) = self.visited.visit(entry.state, count, entry.mover());
+        match visit {
+            Visit::Covered => return Ok(!record.is_expanded()),
             Visit::First => {}
             Visit::Again => {
-                let record = self.least.get(entry.state);
                 let is_small = entry.mover().is_some_and(fits_record);
                 let is_merged = !self.reduce && is_small && !record.is_expanded();
                 let is_late = record.is_deferred() && self.looks_ahead();
@@ -105,35 +105,13 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             true => self.revisits += 1,
             false => self.states += 1,
         }
-        if self.log.len() >= NO_PARENT as usize {
-            return Err(End::Limit(Stop::Memory));
-        }
-        pages::push(&mut self.log, entry);
-        Ok(())
+        self.visited.enter(entry)
     }
 
-    /// Notes that the state is expanded; once, if it is an invalid end, that, too.
-    #[inline(always)]
-    pub(super) fn set_expanded(
-        &mut self,
-        visit: u32,
-        state: StateId,
-        invalid_end: bool,
-    ) -> Result<(), End> {
-        if invalid_end && !self.least.get(state).is_expanded() {
-            let (system, store) = (self.system, &*self.store);
-            let past = Past { system, store, least: &self.least, log: &self.log };
-            self.outgoing
-                .counters
-                .error(|| Counterexample::invalid_end(past.steps_to(visit, UNKNOWN_PROCESS)));
-            self.enough()?;
-        }
-        self.least.set_expanded(state);
-        Ok(())
-    }
-
-    pub(super) fn enough(&self) -> Result<(), End> {
-        if self.outgoing.counters.is_enough() { Err(End::Enough) } else { Ok(()) }
+    /// Counts an invalid end behind a visit.
+    #[cold]
+    pub(super) fn invalid_end(&mut self, visit: u32) -> Result<(), End> {
+        self.met(Some(visit), &[], None)
     }
 
     /// Takes note of a fault at the end of `path` behind a visit.
@@ -143,16 +121,20 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         visit: Option<u32>,
         path: &[Step],
     ) -> Result<(), End> {
-        let (system, store) = (self.system, &*self.store);
-        if self.outgoing.counters.reports(system, fault) {
-            let past = Past { system, store, least: &self.least, log: &self.log };
-            self.outgoing.counters.error(|| {
-                let by = packed(path.first().map(|step| step.process));
-                let mut steps = visit.map_or(Vec::new(), |at| past.steps_to(at, by));
-                steps.extend_from_slice(path);
-                Counterexample::from_fault(system, steps, fault)
-            });
+        match self.outgoing.counters.reports(self.system, fault) {
+            true => self.met(visit, path, Some(fault)),
+            false => Ok(()),
         }
-        self.enough()
+    }
+
+    /// Counts a violation.
+    fn met(&mut self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), End> {
+        if self.first.is_none() {
+            self.first = Some(Met { bucket: self.bucket, visit, path: path.to_vec(), fault });
+        }
+        self.outgoing.counters.errors += 1;
+        let errors = self.visited.count_error();
+        let is_enough = self.max_errors != 0 && errors >= self.max_errors;
+        if is_enough { Err(End::Enough) } else { Ok(()) }
     }
 }

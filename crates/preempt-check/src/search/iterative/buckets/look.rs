@@ -3,55 +3,87 @@
 use super::{Bucketed, Kept, Others, Turn, Who, when};
 use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::iterative::outgoing::When;
-use crate::search::iterative::visit_log::{Entry, MERGED};
+use crate::search::iterative::visit_log::{AGAIN, Entry, MERGED};
+use crate::search::iterative::visited_set::VisitedSet;
 use crate::search::shared::end::End;
-use crate::store::{StateId, Store, pages};
+use crate::store::{StateId, pages};
 use preempt_core::engine::ProcessSelection;
 use preempt_core::{ProcessId, System};
 
-impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
+impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// Finds the edges out of the state of a visit, and has those stored that will be needed.
     pub(super) fn look_at(&mut self, visit: u32) -> Result<(), End> {
-        let entry = self.log[visit as usize];
+        let entry = self.visited.entry(visit);
         if entry.is(MERGED) {
             return Ok(());
         }
         let tail = self.begin(visit, entry.state);
-        let record = self.least.get(entry.state);
-        let (steps, turn) = self.expand_for(entry, record)?;
-        let counters = &mut self.outgoing.counters;
-        counters.state_bytes = counters.state_bytes.max(self.state.len());
-        let invalid_end = steps == 0
-            && !record.is_expanded()
-            && counters.reports_deadlocks()
-            && !self.system.is_valid_end(&self.state);
-        if self.reduce {
-            self.add_task(visit, tail.0, turn, invalid_end);
-            return Ok(());
+        loop {
+            let record = self.visited.record(entry.state);
+            let (steps, turn) = self.expand_for(entry, record)?;
+            let counters = &mut self.outgoing.counters;
+            counters.state_bytes = counters.state_bytes.max(self.state.len());
+            let is_first = match self.reduce {
+                true => !record.is_expanded(),
+                false => !entry.is(AGAIN),
+            };
+            let invalid_end = steps == 0
+                && is_first
+                && counters.reports_deadlocks()
+                && !self.system.is_valid_end(&self.state);
+            if self.reduce {
+                self.add_task(visit, tail.0, turn, invalid_end);
+                return Ok(());
+            }
+            // A visit that was not merged may be dealt with before the first one, which does what is for all.
+            let is_early = entry.is(AGAIN) && !record.is_expanded();
+            let leaves_rest = is_early && turn.who != Who::Everybody;
+            let (then, rest) =
+                if leaves_rest { (record, None) } else { self.put_off(record, turn) };
+            let then = if is_early { then } else { then.expanded() };
+            let wide = self.outgoing.moves_wide();
+            if wide {
+                self.visited.hold_wide_movers();
+            }
+            if !self.visited.claim(entry.state, record, then) {
+                // Another thread has come to the state in between: look again.
+                self.visited.release_wide_movers();
+                self.expander.arrivals.truncate(tail.1);
+                self.outgoing.retreat(tail.0, tail.1);
+                continue;
+            }
+            let is_uniform = rest == Some(When::Now) || turn.who == Who::Movers(Others::Rest);
+            let all_go_now = is_uniform && record.has_movers(turn.merged);
+            if !all_go_now {
+                let visited = &self.visited;
+                let known = (entry, record);
+                self.outgoing.decide(tail.0, |process| when(visited, known, turn, rest, process));
+            }
+            if wide {
+                self.visited.release_wide_movers();
+            }
+            if !leaves_rest {
+                self.count_put_off(visit, record, turn, rest);
+            }
+            if turn.merged != 0 && self.outgoing.moves(ProcessId::PROPERTY) {
+                let is_merged = |one| turn.is_mover(one) && Some(one) != turn.mover;
+                self.outgoing.repeat_property(tail.0, is_merged);
+            }
+            if invalid_end {
+                self.invalid_end(visit)?;
+            }
+            return self.hash_near(entry.state, tail.1);
         }
-        self.set_expanded(visit, entry.state, invalid_end)?;
-        let rest = self.put_off(visit, entry.state, turn);
-        let is_uniform = rest == Some(When::Now) || turn.who == Who::Movers(Others::Rest);
-        let all_go_now = is_uniform && record.has_movers(turn.merged);
-        if !all_go_now {
-            let least = &self.least;
-            self.outgoing.decide(tail.0, |process| when(least, entry, turn, rest, process));
-        }
-        if turn.merged != 0 && self.outgoing.moves(ProcessId::PROPERTY) {
-            let is_merged = |one| turn.is_mover(one) && Some(one) != turn.mover;
-            self.outgoing.repeat_property(tail.0, is_merged);
-        }
-        self.hash_near(entry.state, tail.1)
     }
 
     /// As [`Self::look_at`], for those who had to wait.
     pub(super) fn look_at_others(&mut self, kept: Kept) -> Result<(), End> {
-        let entry = self.log[kept.visit as usize];
-        let record = self.least.get(entry.state);
-        if record.is_free() {
+        let entry = self.visited.entry(kept.visit);
+        // Nobody comes to the state at its lowest count any more.
+        let record = self.visited.record(entry.state);
+        if record.is_free() || !self.visited.claim(entry.state, record, record.freed()) {
             return Ok(());
         }
-        self.least.set_free(entry.state);
         let tail = self.begin(kept.visit, entry.state);
         let (system, outgoing) = (self.system, &mut self.outgoing);
         let rest = ProcessSelection { first: None, also: 0, without: record.small_movers() };
@@ -62,8 +94,8 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             false => None,
         };
         let turn = Turn { mover: None, merged: 0, who: Who::Others };
-        let least = &self.least;
-        let has_turn = |process| when(least, entry, turn, Some(When::Now), process);
+        let (visited, known) = (&self.visited, (entry, record));
+        let has_turn = |process| when(visited, known, turn, Some(When::Now), process);
         if steps.is_none() || (steps == Some(0) && kept.others == Others::Move) {
             self.enabled.clear();
             system.enabled(&mut self.state, &mut self.enabled);
@@ -87,7 +119,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     #[inline(always)]
     pub(super) fn begin(&mut self, visit: u32, state: StateId) -> (usize, usize) {
         self.looked_at += 1;
-        self.store.load_parent(state, &mut self.state);
+        self.visited.load_parent(state, &mut self.state);
         self.outgoing.begin(visit);
         (self.outgoing.list.len(), self.expander.arrivals.len())
     }
@@ -95,39 +127,53 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     /// Where the store makes use of the state before: hashes the arrivals from `first` on.
     #[inline(always)]
     pub(super) fn hash_near(&mut self, state: StateId, first: usize) -> Result<(), End> {
-        if self.store.hashes_near() {
+        if self.visited.hashes_near() {
             let bytes = &self.expander.successors.data;
-            self.store.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
+            self.visited.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
         }
         Ok(())
     }
 
-    /// When those go on who did not move last, if they are to; that is noted.
+    /// When those go on who did not move last, if they are to, and what that makes of a record.
     #[inline(always)]
-    pub(super) fn put_off(&mut self, visit: u32, state: StateId, turn: Turn) -> Option<When> {
-        let record = self.least.get(state);
-        let others = match turn.who {
-            Who::Others => return Some(When::Now),
+    pub(super) fn put_off(&self, record: StateRecord, turn: Turn) -> (StateRecord, Option<When>) {
+        match turn.who {
+            Who::Others => (record, Some(When::Now)),
             Who::Everybody => {
                 let is_done = record.is_free() && turn.mover.is_some();
-                self.least.set_free(state);
-                if !self.looks_ahead() || !record.is_deferred() {
-                    return (!is_done).then_some(When::Now);
-                }
-                self.next.ahead -= u64::from(!record.is_free());
-                return (!is_done).then_some(When::Sooner);
+                let was_put_off = self.looks_ahead() && record.is_deferred();
+                let rest = if was_put_off { When::Sooner } else { When::Now };
+                (record.freed(), (!is_done).then_some(rest))
             }
-            Who::Movers(others) => others,
-        };
-        if others == Others::Rest || record.is_free() || !self.least.defer(state) {
-            return None;
+            Who::Movers(Others::Rest) => (record, None),
+            Who::Movers(_) if record.is_free() || record.is_deferred() => (record, None),
+            Who::Movers(_) => (record.deferred(), self.looks_ahead().then_some(When::Later)),
         }
-        if self.looks_ahead() {
-            self.next.ahead += 1;
-            return Some(When::Later);
+    }
+
+    /// Notes, of what a visit has claimed, what is left to the next bucket.
+    #[inline(always)]
+    pub(super) fn count_put_off(
+        &mut self,
+        visit: u32,
+        record: StateRecord,
+        turn: Turn,
+        rest: Option<When>,
+    ) {
+        match turn.who {
+            Who::Everybody if self.looks_ahead() && record.is_deferred() => {
+                self.next.ahead -= i64::from(!record.is_free());
+            }
+            Who::Movers(others)
+                if others != Others::Rest && !record.is_free() && !record.is_deferred() =>
+            {
+                match rest {
+                    Some(_) => self.next.ahead += 1,
+                    None => pages::push(&mut self.next.kept, Kept { visit, others }),
+                }
+            }
+            _ => {}
         }
-        pages::push(&mut self.next.kept, Kept { visit, others });
-        None
     }
 
     /// Expands `self.state` at a visit: at least the steps that are to be run. Gives the number of steps,
@@ -137,7 +183,7 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
         entry: Entry,
         record: StateRecord,
     ) -> Result<(usize, Turn), End> {
-        let is_first = !self.reduce && !record.is_expanded();
+        let is_first = !self.reduce && !entry.is(AGAIN);
         let merged = if is_first { record.small_movers() } else { 0 };
         let is_whole = self.looks_ahead() && (is_first || self.reduce);
         let (system, outgoing) = (self.system, &mut self.outgoing);
@@ -186,9 +232,9 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
     }
 
     /// Whether the bound keeps somebody from moving after this visit.
-    pub(super) fn somebody_waits(&mut self, kept: Kept) -> bool {
-        let entry = self.log[kept.visit as usize];
-        self.store.load(entry.state, &mut self.state);
+    pub(in crate::search::iterative) fn somebody_waits(&mut self, kept: Kept) -> bool {
+        let entry = self.visited.entry(kept.visit);
+        self.visited.load(entry.state, &mut self.state);
         entry.mover().is_some_and(|mover| self.select(mover, 0) == Others::Move)
     }
 

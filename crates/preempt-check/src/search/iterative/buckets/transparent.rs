@@ -9,38 +9,70 @@
 //! later than this one, so no process is put off for ever.
 
 use super::{Bucketed, Task, Turn, Who, when};
+use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::iterative::outgoing::{Edge, When};
 use crate::search::iterative::visit_log::Entry;
+use crate::search::iterative::visited_set::VisitedSet;
 use crate::search::shared::end::End;
-use crate::store::{Pending, StateId, Store};
+use crate::store::{Pending, StateId};
 use preempt_core::{Locality, ProcessId, System};
 
-impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
+impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// With reduction: what a visit is for is known when it is acted on.
     pub(super) fn add_task(&mut self, visit: u32, first: usize, turn: Turn, invalid_end: bool) {
-        self.want_some(self.log[visit as usize], first, turn);
+        self.want_some(self.visited.entry(visit), first, turn);
         let outgoing = (first as u32, self.outgoing.list.len() as u32);
         self.tasks.push(Task { visit, outgoing, turn, invalid_end });
     }
 
     /// Runs what a visit adds, after trying to get by with a process whose steps nobody notices.
     pub(super) fn act_reduced(&mut self, task: &Task) -> Result<(), End> {
-        let entry = self.log[task.visit as usize];
+        let entry = self.visited.entry(task.visit);
         if task.turn.who != Who::Others {
-            self.set_expanded(task.visit, entry.state, task.invalid_end)?;
+            let before = self.change_record(entry.state, StateRecord::expanded);
+            if task.invalid_end && !before.is_expanded() {
+                self.invalid_end(task.visit)?;
+            }
             if self.run_transparent(task)? {
                 return Ok(());
             }
         }
-        let rest = self.put_off(task.visit, entry.state, task.turn);
-        for at in task.outgoing.0..task.outgoing.1 {
+        if self.outgoing.has_wide_edges(task.outgoing) {
+            self.visited.hold_wide_movers();
+        }
+        let (record, rest) = loop {
+            let record = self.visited.record(entry.state);
+            let (then, rest) = self.put_off(record, task.turn);
+            if self.visited.claim(entry.state, record, then) {
+                break (record, rest);
+            }
+        };
+        self.count_put_off(task.visit, record, task.turn, rest);
+        let result = (task.outgoing.0..task.outgoing.1).try_for_each(|at| {
             let mut edge = self.outgoing.list[at as usize];
-            if let Some(when) = when(&self.least, entry, task.turn, rest, edge.process) {
+            let known = (entry, record);
+            if let Some(when) = when(&self.visited, known, task.turn, rest, edge.process) {
                 edge.when = when;
                 self.follow(edge, None)?;
             }
+            Ok(())
+        });
+        self.visited.release_wide_movers();
+        result
+    }
+
+    /// Changes the record of a state; gives what it was before.
+    fn change_record(
+        &mut self,
+        state: StateId,
+        change: impl Fn(StateRecord) -> StateRecord,
+    ) -> StateRecord {
+        loop {
+            let record = self.visited.record(state);
+            if self.visited.claim(state, record, change(record)) {
+                return record;
+            }
         }
-        Ok(())
     }
 
     /// Takes the steps of one process that touches nothing shared, and no others, if there is one
@@ -73,10 +105,11 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             Who::Movers(_) => (self.find_transparent(first), self.looks_ahead()),
         };
         let rest = rest.then_some(When::Now);
+        let record = self.visited.record(entry.state);
         for edge in &mut self.outgoing.list[first..] {
             let wanted = match alone {
                 Some(alone) => edge.process == alone,
-                None => when(&self.least, entry, turn, rest, edge.process).is_some(),
+                None => when(&self.visited, (entry, record), turn, rest, edge.process).is_some(),
             };
             if wanted && let Some(arrival) = edge.arrival() {
                 let arrival = self.expander.arrivals[arrival];
@@ -115,6 +148,8 @@ impl<S: System + ?Sized, T: Store> Bucketed<'_, S, T> {
             return Ok(self.pending[pending].inserted.id);
         }
         let Pending { start, end, .. } = self.expander.arrivals[arrival];
-        Ok(self.store.insert(&self.expander.successors.data[start..end])?.id)
+        let mut batch = [Pending::new(0, start, end)];
+        self.visited.insert(&self.expander.successors.data, &mut batch, false)?;
+        Ok(batch[0].inserted.id)
     }
 }

@@ -105,8 +105,10 @@ struct Worker<'a, S: System + ?Sized, T: ConcurrentStore> {
     /// Chunks whose memory is free.
     spare: Vec<Chunk>,
     state: Vec<u8>,
-    /// With reduction: the state that is being expanded.
+    /// With reduction: the state that is being expanded,
     attempt: Option<Attempt>,
+    /// and its steps that were taken for selections which did not do.
+    tried: Vec<Step>,
     contention: Contention,
 }
 
@@ -132,6 +134,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             spare: Vec::new(),
             state: Vec::new(),
             attempt: None,
+            tried: Vec::new(),
             contention: Contention::default(),
         }
     }
@@ -291,7 +294,8 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
         store.hash_successors(&mut self.local, place, bytes, &mut self.expander.arrivals[first..])
     }
 
-    /// Tries one selection after the other, from the one with this number, until one leads to something new.
+    /// Tries one selection after the other, from the one with this number, until one leads to something new. No step is
+    /// taken twice: what led to nothing new does not now.
     fn expand_selections(&mut self, waiting: Waiting, mut from: u16) -> Result<(), StoreFull> {
         let system = self.team.system;
         self.expander.enabled.clear();
@@ -300,8 +304,20 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             self.check_end();
             return Ok(());
         }
+        self.tried.clear();
+        let mut before = 0;
+        while before < from {
+            let pick = self.selector.next(system, &self.state, &self.expander.enabled, before);
+            if pick >= from {
+                break;
+            }
+            self.tried.extend_from_slice(self.selector.selected());
+            before = pick + 1;
+        }
         loop {
             let pick = self.selector.next(system, &self.state, &self.expander.enabled, from);
+            let tried = &self.tried;
+            self.selector.leave_out(|step| tried.contains(step));
             self.attempt = Some(Attempt { waiting, from, accepted: false });
             self.insert()?;
             self.restart();
@@ -324,6 +340,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
                 return Ok(());
             }
             from = next;
+            self.tried.extend_from_slice(self.selector.selected());
             // Sequences that were followed have used the list of enabled steps.
             self.expander.enabled.clear();
             system.enabled(&mut self.state, &mut self.expander.enabled);

@@ -1,0 +1,210 @@
+//! The log of visits that several threads write, at the same time the queue of what is to be expanded.
+//!
+//! A thread takes numbers in blocks and fills them in order. Visits of one block that nobody expands yet are handed on as a
+//! range of numbers. Two words hold a visit.
+//!
+//! Invariant: a number is used by the thread that took its block, and read by others only after they were handed it through a
+//! lock, or when all threads are done.
+
+use super::visit_log::{Entry, MERGED, NO_PARENT};
+use crate::store::StateId;
+use crate::store::concurrent::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use preempt_core::Contention;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Visits whose numbers a thread takes at once.
+const BLOCK: u32 = 1 << 10;
+/// Visits that are handed on together.
+const RANGE: u32 = 256;
+/// The same where somebody has nothing to do.
+const SMALL_RANGE: u32 = 16;
+
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The log.
+pub(super) struct SharedLog {
+    words: Segments,
+    /// Blocks handed out.
+    blocks: AtomicUsize,
+    queues: Vec<Queue>,
+    /// Threads that have nothing to do. When all are idle, nothing is queued either: only busy threads queue.
+    pub(super) idle: AtomicUsize,
+}
+
+/// Ranges of visits of one thread.
+#[derive(Default)]
+#[repr(align(128))]
+struct Queue {
+    ranges: Mutex<VecDeque<Range<u32>>>,
+    length: AtomicUsize,
+}
+
+impl SharedLog {
+    pub(super) fn new(threads: usize) -> Self {
+        SharedLog {
+            words: Segments::new(2 << 32),
+            blocks: AtomicUsize::new(0),
+            queues: (0..threads).map(|_| Queue::default()).collect(),
+            idle: AtomicUsize::new(0),
+        }
+    }
+
+    /// Memory in use, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.blocks.load(Ordering::Relaxed) * BLOCK as usize * 16
+    }
+
+    #[inline(always)]
+    pub(super) fn entry(&self, visit: u32) -> Entry {
+        let at = visit as usize * 2;
+        let words = &self.words.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)..][..2];
+        let (first, second) = (words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed));
+        Entry {
+            state: StateId(first as u32),
+            parent: (first >> 32) as u32,
+            mover: second as u16,
+            by: (second >> 16) as u8,
+            flags: (second >> 24) as u8,
+        }
+    }
+
+    #[inline(always)]
+    fn write(&self, visit: u32, entry: Entry) {
+        let at = visit as usize * 2;
+        let words = &self.words.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)..][..2];
+        words[0].store(u64::from(entry.state.0) | u64::from(entry.parent) << 32, Ordering::Relaxed);
+        let beside = u64::from(entry.by) << 16 | u64::from(entry.flags) << 24;
+        words[1].store(u64::from(entry.mover) | beside | WRITTEN, Ordering::Relaxed);
+    }
+
+    /// The visit to a state with this last mover; when all threads are done.
+    pub(super) fn find(&self, id: StateId, mover: u16) -> Option<u32> {
+        let end = self.blocks.load(Ordering::Relaxed) as u32 * BLOCK;
+        (0..end).find(|visit| {
+            let at = *visit as usize * 2;
+            let words = &self.words.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)..][..2];
+            words[0].load(Ordering::Relaxed) as u32 == id.0
+                && words[1].load(Ordering::Relaxed) & WRITTEN != 0
+                && self.entry(*visit).mover == mover
+        })
+    }
+
+    /// The next block; `None` when there are no more numbers or no memory.
+    fn take_block(&self, contention: &mut Contention) -> Option<u32> {
+        contention.shared_bytes += 8;
+        let block = self.blocks.fetch_add(1, Ordering::Relaxed);
+        let first = u32::try_from(block * BLOCK as usize).ok()?;
+        first.checked_add(BLOCK).filter(|end| *end < NO_PARENT)?;
+        self.words.take((first as usize * 2) >> SEGMENT_BITS)?;
+        Some(first)
+    }
+
+    /// The oldest range of the thread's own queue, or of another's.
+    fn take(&self, thread: usize, contention: &mut Contention) -> Option<Range<u32>> {
+        let threads = self.queues.len();
+        (0..threads).find_map(|distance| {
+            let queue = &self.queues[(thread + distance) % threads];
+            if queue.length.load(Ordering::SeqCst) == 0 {
+                return None;
+            }
+            contention.locks += 1;
+            contention.shared_bytes += 24;
+            let mut ranges = lock(&queue.ranges);
+            let range = ranges.pop_front();
+            queue.length.store(ranges.len(), Ordering::SeqCst);
+            range
+        })
+    }
+
+    fn put(&self, thread: usize, range: Range<u32>, contention: &mut Contention) {
+        contention.locks += 1;
+        contention.shared_bytes += 24;
+        let queue = &self.queues[thread];
+        let mut ranges = lock(&queue.ranges);
+        ranges.push_back(range);
+        queue.length.store(ranges.len(), Ordering::SeqCst);
+    }
+
+    /// Ranges that wait.
+    pub(super) fn waiting(&self) -> u64 {
+        let lengths = self.queues.iter().map(|queue| queue.length.load(Ordering::Relaxed));
+        lengths.sum::<usize>() as u64 * u64::from(RANGE)
+    }
+}
+
+/// Tells a visit from memory that was never written to.
+const WRITTEN: u64 = 1 << 63;
+
+/// Where a thread writes.
+pub(super) struct Cursor {
+    thread: usize,
+    /// The first visit that was not handed on,
+    open: u32,
+    /// the next number,
+    next: u32,
+    /// and the end of the block.
+    end: u32,
+}
+
+impl Cursor {
+    pub(super) fn new(thread: usize) -> Self {
+        Cursor { thread, open: 0, next: 0, end: 0 }
+    }
+
+    /// Writes a visit; `None` where no more can be numbered.
+    #[inline(always)]
+    pub(super) fn push(
+        &mut self,
+        log: &SharedLog,
+        entry: Entry,
+        contention: &mut Contention,
+    ) -> Option<()> {
+        if self.next == self.end {
+            self.hand_on(log, contention);
+            let first = log.take_block(contention)?;
+            (self.open, self.next, self.end) = (first, first, first + BLOCK);
+        }
+        // What is merged into another visit is not expanded: a range that begins with it need not hold it.
+        if entry.is(MERGED) && self.open == self.next {
+            self.open += 1;
+        }
+        log.write(self.next, entry);
+        self.next += 1;
+        Some(())
+    }
+
+    /// Hands on what is enough to be worth it.
+    pub(super) fn share(&mut self, log: &SharedLog, contention: &mut Contention) {
+        let waiting = self.next - self.open;
+        let is_wanted = waiting >= SMALL_RANGE && log.idle.load(Ordering::Relaxed) > 0;
+        if waiting >= RANGE || is_wanted {
+            self.hand_on(log, contention);
+        }
+    }
+
+    fn hand_on(&mut self, log: &SharedLog, contention: &mut Contention) {
+        if self.open < self.next {
+            log.put(self.thread, self.open..self.next, contention);
+            self.open = self.next;
+        }
+    }
+
+    /// What to expand next.
+    pub(super) fn take(
+        &mut self,
+        log: &SharedLog,
+        contention: &mut Contention,
+    ) -> Option<Range<u32>> {
+        if self.open < self.next && log.queues[self.thread].length.load(Ordering::SeqCst) == 0 {
+            let range = self.open..self.next;
+            self.open = self.next;
+            return Some(range);
+        }
+        log.take(self.thread, contention)
+    }
+}

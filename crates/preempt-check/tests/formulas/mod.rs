@@ -1,0 +1,28 @@
+//! Random formulas.
+
+use crate::tiny::Random;
+use preempt_ltl::Formula;
+
+/// A formula with so many propositions and about so many operators.
+pub(crate) fn random_formula(random: &mut Random, propositions: u64, size: u64) -> Formula {
+    if size <= 1 {
+        let atom = Formula::Prop(random.below(propositions) as u32);
+        return if random.below(2) == 0 { atom } else { atom.not() };
+    }
+    let left = 1 + random.below(size - 1);
+    match random.below(7) {
+        0 => random_formula(random, propositions, size - 1).always(),
+        1 => random_formula(random, propositions, size - 1).eventually(),
+        choice => {
+            let a = random_formula(random, propositions, left);
+            let b = random_formula(random, propositions, (size - left).max(1));
+            match choice {
+                2 => a.and(b),
+                3 => a.or(b),
+                4 => a.until(b),
+                5 => a.weak_until(b),
+                _ => a.release(b),
+            }
+        }
+    }
+}
