@@ -35,8 +35,13 @@ fn check(model: &Path, options: &[&str]) -> Vec<Value> {
 
 /// What has to be the same with any number of processes, unless a violation ends the search.
 fn compare(model: &Path, options: &[&str], processes: &str, keys: &[&str]) {
-    let with = |more: &[&str]| check(model, &[options, more].concat());
+    let limit: &[&str] = if all() { &["--time", "20s"] } else { &[] };
+    let with = |more: &[&str]| check(model, &[options, more, limit].concat());
     let alone = with(&["--search", "auto", "--por", "off"]);
+    if all() && alone.iter().any(|one| one["verdict"] == "inconclusive" || one["verdict"].is_null())
+    {
+        return println!("{} {options:?} is left out: {}", model.display(), alone[0]["claim"]);
+    }
     let spread = with(&["--processes", processes, "--por", "off"]);
     let what = format!("{} {options:?} with {processes} processes", model.display());
     assert_eq!(alone.len(), spread.len(), "{what}");
@@ -53,8 +58,39 @@ fn compare(model: &Path, options: &[&str], processes: &str, keys: &[&str]) {
     }
 }
 
+/// `PREEMPT_SPREAD_ALL` asks for all of Spin's examples, with one, two and three processes each.
+fn all() -> bool {
+    std::env::var_os("PREEMPT_SPREAD_ALL").is_some()
+}
+
+/// With how many processes the example of this number is checked.
+fn numbers(at: usize) -> &'static [&'static str] {
+    match all() {
+        true => &["1", "2", "3"],
+        false => [&["2"][..], &["3"], &["1"], &["2"]][at % 4],
+    }
+}
+
+/// All models in a folder and below it.
+fn models_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => models_below(&path, found),
+            path if path.extension().is_some_and(|end| end == "pml") => found.push(path),
+            _ => {}
+        }
+    }
+    found.sort();
+}
+
 /// Small and middle-sized models of ours, and Spin's examples where they are installed.
 fn examples() -> Vec<PathBuf> {
+    let spins = Path::new("/usr/share/doc/spin/examples");
+    if all() {
+        let mut found = Vec::new();
+        models_below(spins, &mut found);
+        return found;
+    }
     let names = [
         "alternating_bit",
         "bluetooth",
@@ -74,7 +110,7 @@ fn examples() -> Vec<PathBuf> {
         "wsq_bug1",
     ];
     let ours = names.iter().map(|name| models().join(format!("{name}.pml")));
-    let spins = Path::new("/usr/share/doc/spin/examples/Examples");
+    let spins = spins.join("Examples");
     let names = ["abp", "hajek", "loops", "pathfinder", "peterson", "snoopy", "sort", "leader0"];
     let theirs = names.iter().map(|name| spins.join(format!("{name}.pml")));
     ours.chain(theirs.filter(|path| path.exists())).collect()
@@ -85,8 +121,9 @@ const EXACT: [&str; 4] = ["states", "transitions", "depth", "complete"];
 #[test]
 fn examples_have_the_same_numbers() {
     for (at, model) in examples().iter().enumerate() {
-        let processes = ["2", "3", "1", "2"][at % 4];
-        compare(model, &["--no-claim"], processes, &EXACT);
+        for processes in numbers(at) {
+            compare(model, &["--no-claim"], processes, &EXACT);
+        }
     }
 }
 
@@ -140,9 +177,10 @@ fn reduction_is_the_same_for_all() {
 
 #[test]
 fn bounds_are_exact() {
-    for (at, model) in examples().iter().enumerate().filter(|(at, _)| at % 2 == 0) {
-        let processes = ["2", "3"][at / 2 % 2];
-        compare(model, &["--no-claim", "--bound", "2"], processes, &["states", "bound"]);
+    for (at, model) in examples().iter().enumerate().filter(|(at, _)| at % 2 == 0 || all()) {
+        for processes in numbers(at / 2) {
+            compare(model, &["--no-claim", "--bound", "2"], processes, &["states", "bound"]);
+        }
     }
     // The fewest preemptions, found by iteration.
     for name in ["lost_update", "wsq_bug1", "bluetooth", "peterson_no_turn"] {
@@ -173,6 +211,11 @@ fn rows_of_bounds_are_the_same() {
 
 #[test]
 fn infinite_executions_are_judged_alike() {
+    if all() {
+        for (at, model) in examples().iter().enumerate() {
+            numbers(at).iter().for_each(|processes| compare(model, &[], processes, &[]));
+        }
+    }
     let names = ["traffic_light", "traffic_light_starving", "leader_election"];
     for (at, name) in names.iter().enumerate() {
         let model = models().join(format!("{name}.pml"));

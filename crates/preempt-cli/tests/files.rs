@@ -53,6 +53,32 @@ fn states_in_files_have_the_same_numbers() {
     assert_eq!(left, 0, "nothing is left behind");
 }
 
+/// Which steps may wait is decided without looking at the files: as many states as a process of a cluster has.
+#[test]
+fn files_are_searched_with_reduction() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ask = |name: &str, options: &[&str]| {
+        let mut command = preempt();
+        command.arg("check").arg(model(name)).args(["--no-claim", "--json"]).args(options);
+        json(&command.output().expect("it runs"))
+    };
+    for name in ["leader_election.pml", "bounded_buffer.pml", "wsq_bug1.pml"] {
+        let full = ask(name, &["--por", "off"]);
+        let reduced = ask(name, &["--por", "on", "--disk", text(folder.path())]);
+        assert_eq!(reduced["verdict"], full["verdict"], "{name}: {reduced}");
+        if full["verdict"] == "violated" {
+            continue;
+        }
+        let spread = ask(name, &["--por", "on", "--processes", "1"]);
+        for key in EXACT {
+            assert_eq!(reduced[key], spread[key], "{key} of {name}");
+        }
+        assert!(reduced["states"].as_u64() <= full["states"].as_u64(), "{name}");
+    }
+    let states = |por: &str| ask("leader_election.pml", &["--por", por])["states"].as_u64();
+    assert!(states("on") < states("off"), "there is something to leave out");
+}
+
 /// 58,979 states of 176 bytes are three times 3 MB and more.
 #[test]
 fn more_states_than_memory_can_hold() {

@@ -189,9 +189,9 @@ pub(crate) fn hash_batch_for_all(bytes: &[u8], batch: &mut [Pending]) -> bool {
             }
             false
         }
-        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Quick::Checksum => {
+            // SAFETY: as above.
             unsafe { checksum_all(bytes, batch, |_| ()) };
             true
         }

@@ -6,17 +6,17 @@
 //! With partial-order reduction steps are chosen as `forward.rs` says, and none sleep.
 
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
+use super::events::Events;
 use super::forward::Forward;
 use super::retrace::{Goal, Way, steps_to};
 use super::wire::{Damaged, Reader};
 use super::{Owner, Partition, Share, Site, Time};
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::expansion::{Expander, Watch};
-use crate::search::shared::statistics::Counters;
 use crate::store::{Adaptive, Pending, StateId, Store, StoreFull, hash_batch_for_all};
-use crate::{Counterexample, Options, Progress};
+use crate::{Options, Progress};
 use preempt_core::engine::SleepSet;
-use preempt_core::{Enabled, Label, Outcome, Step, Stop, System};
+use preempt_core::{Enabled, Label, Outcome, Stop, System};
 use std::collections::VecDeque;
 
 /// How many states ahead the bytes of one are fetched.
@@ -78,76 +78,6 @@ pub(super) struct Lineage {
 /// A state of any owner as one number, which is never 0.
 pub(super) fn global(owner: usize, number: usize) -> u64 {
     (owner as u64) << 40 | (number as u64 + 1)
-}
-
-/// Counts what happens during expansions and remembers where the first error was.
-pub(super) struct Events<'a> {
-    system: &'a dyn System,
-    pub(super) counters: Counters,
-    at: usize,
-    first: Option<(usize, Vec<Step>, Option<u32>)>,
-}
-
-impl<'a> Events<'a> {
-    pub(super) fn new(system: &'a dyn System, options: &Options) -> Self {
-        Events { system, counters: Counters::new(system, options), at: 0, first: None }
-    }
-
-    /// The initial state is a violation.
-    pub(super) fn initial_fault(&mut self, fault: u32) {
-        self.fault(&[], fault);
-    }
-
-    /// A state without steps may be an invalid end.
-    pub(super) fn check_end(&mut self, state: &[u8]) {
-        if self.counters.reports_deadlocks() && !self.system.is_valid_end(state) {
-            self.error(&[], None);
-        }
-    }
-
-    /// The steps to the first error from where it was met, and the fault.
-    pub(super) fn first(&self) -> Option<(Vec<Step>, Option<u32>)> {
-        self.first.as_ref().map(|(_, path, fault)| (path.clone(), *fault))
-    }
-
-    /// What was counted.
-    pub(super) fn share(&self) -> Share {
-        let counters = &self.counters;
-        Share {
-            matched: counters.matched,
-            atomic_steps: counters.atomic_steps,
-            depth: counters.depth,
-            errors: counters.errors,
-            state_bytes: counters.state_bytes as u64,
-            stop: counters.stop,
-            taken: counters.taken().to_vec(),
-            ..Share::default()
-        }
-    }
-
-    fn error(&mut self, path: &[Step], fault: Option<u32>) {
-        if self.counters.is_enough() {
-            return;
-        }
-        if self.first.is_none() {
-            self.first = Some((self.at, path.to_vec(), fault));
-        }
-        self.counters.error(|| Counterexample::invalid_end(Vec::new()));
-    }
-}
-
-impl Watch for Events<'_> {
-    #[inline(always)]
-    fn step(&mut self, step: Step, transient: bool) {
-        self.counters.take(self.system, step);
-        self.counters.atomic_steps += u64::from(transient);
-    }
-
-    fn fault(&mut self, path: &[Step], fault: u32) {
-        if self.counters.reports(self.system, fault) {
-            self.error(path, Some(fault));
-        }
-    }
 }
 
 impl<'a> Levels<'a> {

@@ -6,7 +6,8 @@
 //!
 //! 1. `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
 //!    differences to each other; `sent.rs`: what was sent lately need not be sent again.
-//! 2. `levels.rs`: all executions, level by level; `buckets.rs`: bucket by bucket of preemptions (`[MQ07]`).
+//! 2. `levels.rs`: all executions, level by level, with what `events.rs` counts; `buckets.rs`: bucket by bucket of
+//!    preemptions (`[MQ07]`).
 //!    `forward.rs`: which steps may wait, decided without asking other owners.
 //! 3. `cycles.rs`: accepting cycles (OWCTY, with maximal accepting predecessors for early ones).
 //! 4. `retrace.rs`: the way back from a state; `share.rs`: what each owner found, and what all of them found together.
@@ -21,6 +22,7 @@ mod alone;
 mod batch;
 mod buckets;
 mod cycles;
+mod events;
 mod forward;
 mod levels;
 mod retrace;
@@ -97,7 +99,7 @@ impl Owner {
     /// lowest bit is the store's.
     #[inline]
     fn of_hash(self, hash: u64) -> usize {
-        ((hash & 0xffff_fffe) * self.of as u64 >> 32) as usize
+        (((hash & 0xffff_fffe) * self.of as u64) >> 32) as usize
     }
 }
 

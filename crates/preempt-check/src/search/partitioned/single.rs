@@ -1,7 +1,7 @@
 //! Successors of single states, for searches that keep states somewhere else: in files.
 
+use super::events::Events;
 use super::forward::Forward;
-use super::levels::Events;
 use super::retrace::{Goal, steps_to};
 use super::{Share, Site, Time};
 use crate::Options;
