@@ -42,6 +42,10 @@ fn test(root: &Path) -> Result<()> {
     tidy_or_fail(root)?;
     cargo(root, &["fmt", "--all", "--check"])?;
     cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    run(Command::new("cargo")
+        .args(["doc", "--workspace", "--no-deps"])
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .current_dir(root))?;
     cargo(root, &["test", "--workspace"])
 }
 

@@ -8,15 +8,16 @@ use std::path::Path;
 use std::process::Command;
 
 /// Models of more than a million states, and what they are called with.
-const MODELS: [(&str, &[&str]); 2] = [("peterson_n.pml", &[]), ("bench_long.pml", &[])];
+const MODELS: [(&str, &[&str]); 3] =
+    [("peterson_n.pml", &[]), ("bench_long.pml", &[]), ("bench_channels.pml", &["-D", "SIZE=5"])];
 const TIMES: usize = 3;
 
 /// How a search is made.
 const WAYS: [(&str, &[&str]); 6] = [
-    ("one process", &["--search", "bfs"]),
-    ("one process of a cluster", &["--processes", "1"]),
-    ("two processes", &["--processes", "2"]),
-    ("two processes, two preemptions", &["--processes", "2", "--bound", "2"]),
+    ("one process", &["--search", "bfs", "--threads", "1"]),
+    ("one process of a cluster", &["--processes", "1", "--threads", "1"]),
+    ("two processes", &["--processes", "2", "--threads", "1"]),
+    ("two processes, two preemptions", &["--processes", "2", "--threads", "1", "--bound", "2"]),
     ("checkpoints", &["--every", "2s", "--checkpoint"]),
     ("files", &["--disk"]),
 ];

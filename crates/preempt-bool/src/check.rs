@@ -66,7 +66,7 @@ fn answer_about(
     let (method, why, mut finding) = match options.method {
         Some(Method::Lazy | Method::Eager) if options.switches.counts_rounds() => {
             let finding = by(Method::Direct, program, &targets, u64::MAX, options, &watch);
-            (Method::Direct, "the translations know no rounds".into(), finding)
+            (Method::Direct, "the translations do not support rounds".into(), finding)
         }
         Some(method) => {
             let finding = by(method, program, &targets, u64::MAX, options, &watch);

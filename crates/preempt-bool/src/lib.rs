@@ -58,6 +58,6 @@ pub use limits::{Limits, Progress};
 pub use options::{Method, Options, Switches};
 pub use promela::to_promela;
 pub use pushdown::parse_pushdown;
-pub use replay::Context;
+pub use replay::{Context, observations};
 pub use sequentialize::sequentialize;
 pub use syntax::Dialect;

@@ -4,8 +4,8 @@
 //! step is checked to be possible, and the last one must arrive at a target.
 
 use crate::explicit::Machine;
-use crate::flow::{Expr, Operation, Owner, Program, Targets, VariableId};
-use preempt_core::{Change, Step, Switch, System, Trace, TraceStep, Value};
+use crate::flow::{Expr, Mark, Operation, Owner, Program, Targets, VariableId};
+use preempt_core::{Change, Observations, Step, Switch, System, Trace, TraceStep, Value};
 
 /// What a step does.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,6 +78,7 @@ pub(crate) fn replay(
     let mut trace = Trace { initial: run.variables(), ..Trace::default() };
     let mut contexts: Vec<Context> = Vec::new();
     let mut last: Option<usize> = None;
+    let mut reasons = Vec::new();
     for (at, step) in moves.iter().enumerate() {
         let fail = |why: &str| format!("step {} of {}: {why}", at + 1, moves.len());
         let switch = match last {
@@ -103,6 +104,8 @@ pub(crate) fn replay(
             });
         }
         let before = run.variables();
+        let looked_at = run.looked_at(step);
+        reasons = run.reasons(step, targets, &looked_at);
         let (line, text) = match &step.action {
             Action::Edge(function, edge, _) => {
                 let edge = &program.functions[*function].edges[*edge];
@@ -116,6 +119,10 @@ pub(crate) fn replay(
                 run.take(step.process, *function, *edge, values).map_err(|e| fail(&e))?;
             }
         }
+        let changes = changes(&before, &run.variables());
+        let is_unchanged = |name: &str| !changes.iter().any(|change| change.name == name);
+        let unchanged = looked_at.into_iter().filter(|(name, _)| is_unchanged(name)).collect();
+        trace.observations.seen.push(unchanged);
         trace.steps.push(TraceStep {
             process: if step.process == 0 {
                 "init".into()
@@ -128,7 +135,7 @@ pub(crate) fn replay(
             line,
             text,
             switch,
-            changes: changes(&before, &run.variables()),
+            changes,
             output: String::new(),
         });
         last = Some(step.process);
@@ -141,7 +148,15 @@ pub(crate) fn replay(
     let top = run.stacks[process].last().ok_or("the last thread has ended")?;
     let mark = targets.at(top.function, top.node).ok_or("the last step reaches no target")?;
     let mark = (top.function, mark);
+    trace.observations.reasons = reasons;
     Ok(Replayed { trace, contexts, mark })
+}
+
+/// Remarks about an execution of the explicit engine: what each step looked at, and why the last one fails.
+/// None where the execution does not end at a target.
+pub fn observations(machine: &Machine<'_>, steps: &[Step]) -> Option<Observations> {
+    let replayed = replay(machine.program, &machine.targets, &moves_of(machine, steps)).ok()?;
+    Some(replayed.trace.observations)
 }
 
 /// Turns the steps of the explicit engine into moves by running them on its machine.
@@ -333,6 +348,62 @@ impl<'p> Interpreter<'p> {
 
     fn in_atomic_section(&self, process: usize) -> bool {
         self.program.atomic.is_some_and(|flag| self.private[process][flag] != 0)
+    }
+
+    /// The variables that a step reads, with their values.
+    fn looked_at(&self, step: &Move) -> Vec<(String, Value)> {
+        let Action::Edge(function, edge, _) = step.action else { return Vec::new() };
+        let mut seen: Vec<VariableId> = Vec::new();
+        let operation = &self.program.functions[function].edges[edge].operation;
+        operation.each_read(&mut |v| {
+            if !seen.contains(&v) && self.program.atomic != Some(v) {
+                seen.push(v);
+            }
+        });
+        let shown = |v: VariableId| {
+            let name = self.name(step.process, v);
+            (name, crate::explicit::show(self.program, v, self.get(step.process, v)))
+        };
+        seen.into_iter().map(shown).collect()
+    }
+
+    fn name(&self, process: usize, variable: VariableId) -> String {
+        let name = &self.program.variables[variable].name;
+        match (self.program.variables[variable].owner, process.checked_sub(1)) {
+            (Owner::Shared, _) | (_, None) => name.clone(),
+            (_, Some(thread)) => format!("{}.{name}", self.program.threads[thread].name),
+        }
+    }
+
+    /// Why an assertion fails, if this step leads to where it has failed.
+    fn reasons(&self, step: &Move, targets: &Targets, values: &[(String, Value)]) -> Vec<String> {
+        let Action::Edge(function, edge, _) = step.action else { return Vec::new() };
+        let code = &self.program.functions[function];
+        let edge = &code.edges[edge];
+        let Operation::Assume(negated) = &edge.operation else { return Vec::new() };
+        let mark = targets.at(function, edge.to).map(|mark| &code.marks[mark].1);
+        let Some(Mark::Assertion(text)) = mark else { return Vec::new() };
+        let get = |v| self.get(step.process, v);
+        let may = if negated.truths(&get, &get).0 { "may be false" } else { "is false" };
+        let condition = text.trim().trim_start_matches("assert").trim().trim_end_matches(';');
+        let inner = condition.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+        let is_whole = |text: &&str| {
+            let mut open = 0_i32;
+            text.chars().all(|c| {
+                open += i32::from(c == '(') - i32::from(c == ')');
+                open >= 0
+            })
+        };
+        let condition = inner.filter(is_whole).unwrap_or(condition).trim();
+        let thread = step.process.checked_sub(1).map(|at| self.program.threads[at].name.as_str());
+        let prefix = format!("{}.", thread.unwrap_or_default());
+        let short = |name: &str| name.strip_prefix(&prefix).unwrap_or(name).to_string();
+        let values = values.iter().map(|(name, value)| format!("{} is {value}", short(name)));
+        let values: Vec<String> = values.collect();
+        vec![match values.is_empty() {
+            true => format!("{condition} {may}"),
+            false => format!("{condition} {may}: {}", values.join(", ")),
+        }]
     }
 
     fn shared_values(&self) -> Vec<(String, Value)> {

@@ -7,6 +7,7 @@
 mod forms;
 mod large;
 mod pushdown;
+mod remarks;
 
 use crate::check::check;
 use crate::direct::{self, Extent, Remember, is_call_free};

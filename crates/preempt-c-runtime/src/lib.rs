@@ -16,7 +16,7 @@
 //! function of what it has observed: addresses come from arenas of its own (`arena.rs`), time from a
 //! clock of its own (`clock.rs`), and every call of the kernel that could break this is noticed
 //! (`kernel.rs`).
-#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+#![cfg(all(feature = "library", target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 mod access;
 mod arena;

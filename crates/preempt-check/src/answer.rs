@@ -285,7 +285,7 @@ fn sentence(
             )
         }
         Verdict::Inconclusive(stop) => {
-            // Several threads explore in no particular order and know no depth.
+            // Several threads explore in no particular order and do not track depth.
             let depth = match numbers.depth {
                 0 => String::new(),
                 depth => format!(", down to depth {depth}"),
@@ -317,10 +317,10 @@ fn way_on(stop: Stop) -> &'static str {
         Stop::Memory => "; more memory, or a smaller store (tree, compact, bitstate), covers more",
         Stop::Time => "; more time covers more",
         Stop::Depth => "; a higher depth limit covers more",
-        Stop::Interrupted => "; let it run on to cover more",
+        Stop::Interrupted => "; a longer run covers more",
         Stop::Bound => "; a higher bound covers more",
         Stop::PeerLost => "; run it again with the processes that are left",
-        Stop::Disk => "; more room on the disk covers more",
+        Stop::Disk => "; more disk space covers more",
         Stop::LossyStore | Stop::Sampling | Stop::Fault | Stop::Unsupported => "",
     }
 }

@@ -3,7 +3,7 @@
 use crate::budget::{available_memory_beside, threads_that_fit};
 use crate::search::partitioned::Elsewhere;
 use crate::search::{
-    SAMPLERS, bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
+    bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
     needs_stack, parallel, parallel_adaptive, simplify, swarm,
 };
 use crate::store::concurrent::ConcurrentStore;
@@ -236,7 +236,7 @@ impl<'a> Check<'a> {
         }
         if wanted > useful {
             answer.claim.notes.push(format!(
-                "{useful} of {wanted} threads were used: more are of no use on this machine"
+                "{useful} of {wanted} threads were used: more would not help on this machine"
             ));
         }
         answer
@@ -273,8 +273,7 @@ fn initial_length(system: &dyn System) -> usize {
 }
 
 /// Said of a reduction that left nothing out.
-const IN_VAIN: &str =
-    "reduction was given up: in the first tens of thousands of states it left next to nothing out";
+const IN_VAIN: &str = "reduction was switched off: in the first tens of thousands of states it left out almost nothing";
 
 /// How long the search for the simplest counterexample may take at least; at most it takes as long as
 /// the search that found one.
@@ -336,8 +335,7 @@ fn search(system: &dyn System, options: &Options, budget: &mut Budget) -> Findin
 
 /// What about the options does not go together with several threads.
 fn why_not_parallel(options: &Options) -> Option<&'static str> {
-    let samples = matches!(options.search, Search::Random { .. } | Search::Sample { .. });
-    if samples || matches!(options.search, Search::IterativeDepth { .. }) {
+    if matches!(options.search, Search::Sample { .. } | Search::IterativeDepth { .. }) {
         return Some("several threads explore everything, in no particular order");
     }
     if options.compatibility != Compatibility::None {
@@ -350,7 +348,7 @@ fn why_not_parallel(options: &Options) -> Option<&'static str> {
         return Some("several threads explore in no particular order, not depth-first");
     }
     if options.depth.is_some() {
-        return Some("several threads explore in no particular order and know no depth");
+        return Some("several threads explore in no particular order and do not track depth");
     }
     None
 }
@@ -360,9 +358,11 @@ fn why_not_iterative_parallel(options: &Options) -> Option<&'static str> {
     let lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
     match options.preemptions {
         _ if options.search == Search::Depth || options.free_cycles || options.shorten => {
-            Some("a depth-first search under a bound is for one")
+            Some("a depth-first search within a bound is sequential")
         }
-        Preemptions::AtMost(_) if lossy => Some("a depth-first search under a bound is for one"),
+        Preemptions::AtMost(_) if lossy => {
+            Some("a depth-first search within a bound is sequential")
+        }
         _ => None,
     }
 }
@@ -470,13 +470,11 @@ fn adaptive(limit: usize, search: impl FnOnce(&mut Adaptive) -> Finding) -> Find
 }
 
 fn note_compression(states: usize) -> String {
-    format!(
-        "memory got tight after {states} states: from there on states were kept compressed (tree)"
-    )
+    format!("memory ran low after {states} states: from then on states were compressed (tree)")
 }
 
 fn omissions(expected: f64) -> String {
-    format!("about {expected:.1e} states are expected to have been taken for others")
+    format!("about {expected:.1e} states are expected to be confused with others")
 }
 
 fn misses(coverage: f64, misses: f64) -> String {
@@ -524,12 +522,8 @@ fn search_with<T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    match options.search {
-        Search::Random { seed } => return (SAMPLERS[0].run)(system, store, seed, options, budget),
-        Search::Sample { sampler, seed } => {
-            return (sampler.run)(system, store, seed, options, budget);
-        }
-        _ => {}
+    if let Search::Sample { sampler, seed } = options.search {
+        return (sampler.run)(system, store, seed, options, budget);
     }
     if is_bounded(options) {
         return bounded(system, store, options, budget);
@@ -546,10 +540,7 @@ fn unbounded<S: System + ?Sized, T: Store>(
 ) -> Finding {
     let depth = match options.search {
         Search::Depth => true,
-        Search::Breadth
-        | Search::Random { .. }
-        | Search::Sample { .. }
-        | Search::IterativeDepth { .. } => false,
+        Search::Breadth | Search::Sample { .. } | Search::IterativeDepth { .. } => false,
         // A stack lets reduction skip more than a queue does, and remembers the way back where
         // the store does not keep the states.
         Search::Auto => options.reduction != Reduction::None || !store.is_exact(),

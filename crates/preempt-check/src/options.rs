@@ -16,14 +16,9 @@ pub enum Search {
     Depth,
     /// Breadth-first: shortest counterexamples, and the fastest.
     Breadth,
-    /// One random execution after the other; finds, but never proves.
-    Random {
-        /// The seed of the choices.
-        seed: u64,
-    },
-    /// Executions drawn at random in another manner, see [`SAMPLERS`](crate::search::SAMPLERS).
+    /// Executions drawn at random; finds violations, but never proves.
     Sample {
-        /// In which.
+        /// How they are drawn: one of [`SAMPLERS`](crate::search::SAMPLERS).
         sampler: &'static Sampler,
         /// The seed of the choices.
         seed: u64,
@@ -39,7 +34,7 @@ pub enum Search {
 /// with that of others, and ends as [`Stop::Sampling`](preempt_core::Stop::Sampling) unless it finds a violation.
 #[derive(Clone, Copy, Debug)]
 pub struct Sampler {
-    /// Its name.
+    /// Its name, as the command line's `--search` takes it.
     pub name: &'static str,
     pub(crate) run: fn(&dyn System, &mut dyn Store, u64, &Options, &mut Budget) -> Finding,
 }

@@ -112,6 +112,47 @@ fn levels_are_those_of_one_search() {
     assert!(violated > 25, "{violated}");
 }
 
+/// Steps that wait are decided upon by every owner alone: no violation is lost, and all numbers of owners agree.
+#[test]
+fn reduction_loses_no_violation() {
+    let (mut violated, mut reduced) = (0, 0);
+    for seed in 0..cases(250) {
+        let system = random_system(seed);
+        for max_errors in [1, 0] {
+            let all = options(Preemptions::Any, max_errors);
+            let full = run(&system, &all, 1);
+            let mut alone = None;
+            for of in 1..=3 {
+                let what = || format!("seed {seed}, {of} owners, {max_errors}\n{system:?}");
+                let some = Options { reduction: Reduction::Full, ..all.clone() };
+                let found = run(&system, &some, of);
+                assert_eq!(
+                    found.counterexample.is_some(),
+                    full.counterexample.is_some(),
+                    "{}",
+                    what()
+                );
+                if let Some(example) = &found.counterexample {
+                    violated += 1;
+                    assert!(replay(&system, &example.steps).is_ok(), "{}", what());
+                }
+                if max_errors == 1 && found.counterexample.is_some() {
+                    continue;
+                }
+                let states = found.statistics.states;
+                assert!(states <= full.statistics.states, "{}", what());
+                reduced += u64::from(states < full.statistics.states);
+                // An endless sequence is cut where its owner has met it before.
+                let endless = found.statistics.atomic_steps >= ENDLESS;
+                let counted = (found.statistics.transitions, found.statistics.errors);
+                let numbers = (states, if endless { (0, 0) } else { counted });
+                assert_eq!(*alone.get_or_insert(numbers), numbers, "{}", what());
+            }
+        }
+    }
+    assert!(violated > 100 && reduced > 100, "{violated} violated, {reduced} reduced");
+}
+
 #[test]
 fn buckets_are_exact() {
     let mut violated = 0;

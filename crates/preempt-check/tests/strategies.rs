@@ -15,7 +15,7 @@ fn options(search: Search) -> Options {
 
 #[test]
 fn strategies_find_only_what_is_there() {
-    let (mut violated, mut found) = (0, [0; 4]);
+    let (mut violated, mut found) = (0, vec![0; 2 + SAMPLERS.len()]);
     for seed in 0..60 {
         let system = random_system(seed);
         let Some(truth) = truth(&system, 30, 20_000) else { continue };
@@ -25,21 +25,21 @@ fn strategies_find_only_what_is_there() {
         let deeper = run(options(Search::IterativeDepth { step: 3 }));
         assert_eq!(deeper == Verdict::Violated, expected, "seed {seed}");
         assert!(expected || deeper == Verdict::Holds, "seed {seed}: {deeper:?}");
-        let depth = Some(30);
-        let walked = run(Options { depth, ..options(Search::Random { seed }) });
-        let sample = Search::Sample { sampler: &SAMPLERS[1], seed };
-        let restarted = run(Options { depth, ..options(sample) });
         let memory = Some(1 << 22);
         let swarmed =
             run(Options { swarm: Some(seed), threads: 2, memory, ..options(Search::Auto) });
-        for verdict in [walked, restarted, swarmed] {
+        let sampled = SAMPLERS.iter().map(|sampler| {
+            run(Options { depth: Some(30), ..options(Search::Sample { sampler, seed }) })
+        });
+        let partial: Vec<Verdict> = std::iter::once(swarmed).chain(sampled).collect();
+        for verdict in &partial {
             match verdict {
                 Verdict::Violated => assert!(expected, "seed {seed}"),
                 Verdict::Inconclusive(Stop::Sampling | Stop::LossyStore) => {}
                 other => panic!("seed {seed}: {other:?}"),
             }
         }
-        for (found, verdict) in found.iter_mut().zip([deeper, walked, restarted, swarmed]) {
+        for (found, verdict) in found.iter_mut().zip(std::iter::once(deeper).chain(partial)) {
             *found += u32::from(verdict == Verdict::Violated);
         }
     }

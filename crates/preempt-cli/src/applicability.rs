@@ -60,6 +60,11 @@ impl Request<'_> {
         self.arguments.search == order
     }
 
+    /// Whether executions are drawn at random.
+    fn samples(&self) -> bool {
+        matches!(self.arguments.search, SearchOrder::Sample(_))
+    }
+
     fn store(&self, store: StoreKind) -> bool {
         self.arguments.store == Some(store)
     }
@@ -90,7 +95,7 @@ impl Request<'_> {
 
 /// Whether this program can spread a search.
 const CLUSTER: bool = cfg!(feature = "cluster");
-const NO_CLUSTER: &str = "is not part of this program: build it with `--features cluster`";
+const NO_CLUSTER: &str = "is not part of this build: rebuild with `--features cluster`";
 
 /// A row: the option is refused where the condition is true.
 struct Row {
@@ -111,15 +116,16 @@ const fn row(
 
 const PROMELA_ONLY: &str = "is for Promela models, not for Boolean programs";
 const BOOLEAN_ONLY: &str = "is for Boolean programs (.bp), not for Promela models";
-const FINITE_ONLY: &str =
-    "does not go with properties of infinite executions, which one depth-first search looks for";
-const SWARM_CHOOSES: &str = "does not go with --swarm, which makes that choice for each search";
-const WALKS: &str = "does not go with --search random: a random execution is taken as it comes";
+const FINITE_ONLY: &str = "cannot be combined with properties of infinite executions, which a nested depth-first search checks";
+const SWARM_CHOOSES: &str =
+    "cannot be combined with --swarm, which makes that choice for each search";
+const WALKS: &str = "cannot be combined with a search that draws executions at random";
 const DEEPENS: &str =
-    "does not go with --search idfs, which explores every interleaving with an exact store";
+    "cannot be combined with --search idfs, which explores every interleaving with an exact store";
 
-const FILES: &str = "does not go with --disk or --checkpoint, which explore breadth-first, keep states exactly and take every step";
-const SPREAD: &str = "does not go with --processes or --hosts, which explore breadth-first, keep states exactly and take every step";
+const FILES: &str = "cannot be combined with --disk or --checkpoint, which explore breadth-first and keep states exactly";
+const EVERY_STEP: &str = "cannot be combined with a bound or infinite executions where states are in files or belong to many processes: every step is taken there";
+const SPREAD: &str = "cannot be combined with --processes or --hosts, which explore breadth-first and keep states exactly";
 
 /// The table.
 const TABLE: &[Row] = &[
@@ -164,19 +170,23 @@ const TABLE: &[Row] = &[
     row("checkpoint", |r| r.boolean(), PROMELA_ONLY),
     row("every", |r| r.boolean(), PROMELA_ONLY),
     row("every", |r| !r.has("checkpoint"), "needs --checkpoint: it says how often"),
-    row("disk", |r| r.has("checkpoint"), "and --checkpoint cannot go together yet: choose one"),
+    row("disk", |r| r.has("checkpoint"), "and --checkpoint cannot be combined: choose one"),
     row(
         "disk",
         |r| r.spreads(),
-        "does not go with --processes or --hosts, whose states are in memory",
+        "cannot be combined with --processes or --hosts, whose states are in memory",
     ),
     row("disk", |r| r.infinite(), FINITE_ONLY),
     row("checkpoint", |r| r.infinite(), FINITE_ONLY),
-    row("bound", |r| r.has("disk"), "does not go with --disk, which counts no preemptions"),
-    row("iterate", |r| r.has("disk"), "does not go with --disk, which counts no preemptions"),
+    row("bound", |r| r.has("disk"), "cannot be combined with --disk, which counts no preemptions"),
+    row(
+        "iterate",
+        |r| r.has("disk"),
+        "cannot be combined with --disk, which counts no preemptions",
+    ),
     row("search", |r| r.in_files() && !r.search(SearchOrder::Bfs), FILES),
     row("store", |r| r.in_files(), FILES),
-    row("por", |r| r.in_files() && r.wants_reduction(), FILES),
+    row("por", |r| r.in_files() && r.wants_reduction() && r.bounded(), EVERY_STEP),
     row("compat", |r| r.in_files(), FILES),
     row("swarm", |r| r.in_files(), FILES),
     row("free_cycles", |r| r.in_files(), FILES),
@@ -191,12 +201,16 @@ const TABLE: &[Row] = &[
     row("processes", |_| !CLUSTER, NO_CLUSTER),
     row("hosts", |_| !CLUSTER, NO_CLUSTER),
     row("processes", |r| r.has("hosts"), "and --hosts are two ways to spread a search: choose one"),
-    row("hosts", |r| !r.has("process"), "needs --process: which of the processes is this one?"),
-    row("process", |r| !r.has("hosts"), "needs --hosts: where do the others listen?"),
-    row("secret", |r| !r.has("hosts"), "needs --hosts: nobody else has to know it"),
+    row("hosts", |r| !r.has("process"), "needs --process: the number of this process"),
+    row("process", |r| !r.has("hosts"), "needs --hosts: the addresses of all processes"),
+    row(
+        "secret",
+        |r| !r.has("hosts"),
+        "needs --hosts: only processes on several machines share a secret",
+    ),
     row("search", |r| r.spreads() && !r.search(SearchOrder::Bfs), SPREAD),
     row("store", |r| r.spreads(), SPREAD),
-    row("por", |r| r.spreads() && r.wants_reduction(), SPREAD),
+    row("por", |r| r.spreads() && r.wants_reduction() && (r.bounded() || r.infinite()), EVERY_STEP),
     row("compat", |r| r.spreads(), SPREAD),
     row("swarm", |r| r.spreads(), SPREAD),
     row("free_cycles", |r| r.spreads(), SPREAD),
@@ -205,17 +219,17 @@ const TABLE: &[Row] = &[
     row(
         "por",
         |r| r.boolean() && !r.has("bound"),
-        "needs --bound where the input is a Boolean program: nothing else reduces there",
+        "needs --bound where the input is a Boolean program: no other search of Boolean programs is reduced",
     ),
     row(
         "bound",
         |r| r.has("switches") || r.has("rounds"),
-        "counts preemptions: it goes with neither --switches nor --rounds",
+        "counts preemptions: it cannot be combined with --switches or --rounds",
     ),
     row(
         "bound",
         |r| r.boolean() && !matches!(r.arguments.method, None | Some(Method::Explicit)),
-        "lists states one by one: it goes with no other --method than explicit",
+        "lists states one by one: it can be combined with --method explicit only",
     ),
     row(
         "rounds",
@@ -225,12 +239,12 @@ const TABLE: &[Row] = &[
     row(
         "rounds",
         |r| matches!(r.arguments.method, Some(Method::Lazy | Method::Eager)),
-        "needs --method direct or explicit: the translations know no rounds",
+        "needs --method direct or explicit: the translations do not support rounds",
     ),
     row(
         "switches",
         |r| matches!(r.arguments.iterate, Some(Some(_))),
-        "and the number behind --iterate are two limits for the same: give one",
+        "and the number behind --iterate limit the same: give one",
     ),
     // Bounds of Promela models.
     row("bound", |r| r.has("iterate"), "and --iterate are two ways to bound: choose one"),
@@ -239,32 +253,32 @@ const TABLE: &[Row] = &[
     row(
         "iterate",
         |r| r.search(SearchOrder::Dfs),
-        "does not go with --search dfs, which knows one bound: use --bound",
+        "cannot be combined with --search dfs, which searches a single bound: use --bound",
     ),
     row(
         "iterate",
         |r| r.has("compat"),
-        "does not go with --compat spin: Spin knows one bound, use --bound",
+        "cannot be combined with --compat spin: Spin searches a single bound, use --bound",
     ),
     row("free_cycles", |r| !r.has("bound"), "needs --bound"),
     row("free_cycles", |r| r.reduces(), "needs --por off: the reduced search counts every switch"),
-    row("free_cycles", |r| r.has("compat"), "does not go with --compat spin"),
+    row("free_cycles", |r| r.has("compat"), "cannot be combined with --compat spin"),
     row("free_cycles", |r| r.infinite(), FINITE_ONLY),
     row("shorten", |r| !r.has("bound"), "needs --bound: without one, the shortest is found anyway"),
-    row("shorten", |r| r.store(StoreKind::Bitstate), "needs a store that knows its states again"),
+    row("shorten", |r| r.store(StoreKind::Bitstate), "needs a store that recognises states"),
     row("shorten", |r| r.infinite(), FINITE_ONLY),
     // The order of exploration.
     row("search", |r| r.infinite_in_another_order(), FINITE_ONLY),
     row("search", |r| r.has("swarm"), SWARM_CHOOSES),
     row(
         "search",
-        |r| r.bounded() && (r.search(SearchOrder::Random) || r.search(SearchOrder::Idfs)),
-        "random and idfs do not go with a bound on preemptions",
+        |r| r.bounded() && (r.samples() || r.search(SearchOrder::Idfs)),
+        "idfs and random searches cannot be combined with a bound on preemptions",
     ),
     row(
         "search",
         |r| r.bounded() && r.search(SearchOrder::Bfs) && r.needs_stack(),
-        "bfs does not go with the other options, which need a depth-first search",
+        "bfs cannot be combined with the other options, which need a depth-first search",
     ),
     row(
         "search",
@@ -275,30 +289,34 @@ const TABLE: &[Row] = &[
                     SearchOrder::Auto | SearchOrder::Dfs | SearchOrder::Bfs
                 )
         },
-        "random and idfs do not go with --compat spin",
+        "idfs and random searches cannot be combined with --compat spin",
     ),
     row(
         "search",
         |r| r.has("compat") && r.has("bound") && r.search(SearchOrder::Bfs),
-        "bfs does not go with --compat spin under a bound: Spin searches depth-first there",
+        "bfs cannot be combined with --compat spin under a bound: Spin searches depth-first there",
     ),
     row(
         "seed",
-        |r| !r.has("swarm") && !r.search(SearchOrder::Random),
-        "needs --search random or --swarm: nothing else is random",
+        |r| !r.has("swarm") && !r.samples(),
+        "needs a random search (--search random or restarts) or --swarm",
     ),
     row("swarm", |r| r.infinite(), FINITE_ONLY),
-    row("swarm", |r| r.has("compat"), "does not go with --compat spin"),
+    row("swarm", |r| r.has("compat"), "cannot be combined with --compat spin"),
     row("por", |r| r.wants_reduction() && r.finite() && r.has("swarm"), SWARM_CHOOSES),
-    row("por", |r| r.wants_reduction() && r.search(SearchOrder::Random), WALKS),
+    row("por", |r| r.wants_reduction() && r.samples(), WALKS),
     row("por", |r| r.wants_reduction() && r.search(SearchOrder::Idfs), DEEPENS),
     row("bound", |r| r.has("swarm"), SWARM_CHOOSES),
     row("iterate", |r| r.has("swarm"), SWARM_CHOOSES),
-    row("max_errors", |r| r.has("swarm"), "does not go with --swarm: the first violation wins"),
+    row(
+        "max_errors",
+        |r| r.has("swarm"),
+        "cannot be combined with --swarm: the first violation wins",
+    ),
     row(
         "depth",
         |r| r.finite() && r.bounded() && !r.has("compat") && !r.needs_stack(),
-        "needs --search dfs under a bound: other searches know preemptions, not depths",
+        "needs --search dfs under a bound: other searches do not track depth",
     ),
     // Stores.
     row("store", |r| r.has("swarm"), SWARM_CHOOSES),
@@ -306,7 +324,7 @@ const TABLE: &[Row] = &[
     row(
         "store",
         |r| r.has("compat") && r.has("bound") && r.store(StoreKind::Bitstate) && !r.infinite(),
-        "bitstate does not go with --compat spin under a bound: Spin's rules look states up again",
+        "bitstate cannot be combined with --compat spin under a bound: Spin's rules look states up again",
     ),
     row(
         "bits",
@@ -322,17 +340,17 @@ const TABLE: &[Row] = &[
     row(
         "ltl",
         |r| r.has("formula") || r.has("claim") || r.has("no_claim") || r.has("non_progress"),
-        "goes with no other property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
+        "cannot be combined with another property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
     ),
     row(
         "formula",
         |r| r.has("claim") || r.has("no_claim") || r.has("non_progress"),
-        "goes with no other property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
+        "cannot be combined with another property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
     ),
     row(
         "claim",
         |r| r.has("no_claim") || r.has("non_progress"),
-        "goes with no other property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
+        "cannot be combined with another property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
     ),
     row(
         "acceptance",
@@ -348,13 +366,13 @@ const TABLE: &[Row] = &[
     row(
         "empty_channels",
         |r| matches!(r.subject, Subject::Infinite | Subject::Completion),
-        "is about ends of executions, at which this property does not look",
+        "is about end states, which this property does not check",
     ),
     // Output.
     row(
         "report",
         |r| r.prints_json(),
-        "does not go with --json on standard output: give --json a file",
+        "cannot be combined with --json on standard output: give --json a file",
     ),
     row("quiet", |r| r.has("report"), "and --report are two forms of the report: choose one"),
 ];

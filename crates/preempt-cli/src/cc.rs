@@ -13,7 +13,7 @@ pub(crate) fn run(language: Language, arguments: &[OsString]) -> Result<ExitCode
     }
     let folder = runtime::folder().map_err(|error| {
         Failure::Input(format!(
-            "the library for programs cannot be unpacked: {error}; set PREEMPT_RUNTIME_DIR to a \
+            "the runtime library cannot be unpacked: {error}; set PREEMPT_RUNTIME_DIR to a \
              folder that can be written to"
         ))
     })?;

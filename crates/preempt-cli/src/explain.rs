@@ -76,7 +76,7 @@ pub(crate) fn run(word: Option<&str>) -> Result<ExitCode, Failure> {
         print(&format!("{code} {meaning} (Boolean programs)\n"));
         return Ok(ExitCode::SUCCESS);
     }
-    Err(Failure::Input(format!("`{word}` is no known code; `preempt explain` lists them all")))
+    Err(Failure::Input(format!("`{word}` is not a known code; `preempt explain` lists all codes")))
 }
 
 fn list() {

@@ -1,4 +1,4 @@
-//! `preempt fmt`: Promela models, indented by their nesting.
+//! `preempt fmt`: models and Boolean programs, indented by their nesting.
 
 use crate::arguments::FormatArguments;
 use crate::failure::Failure;
@@ -16,7 +16,11 @@ pub(crate) fn run(arguments: &FormatArguments) -> Result<ExitCode, Failure> {
         let Ok(text) = String::from_utf8(text) else {
             return Err(Failure::Input(format!("{} is not UTF-8", file.display())));
         };
-        let formatted = preempt_lsp::format(&text);
+        let is_boolean = file.extension().is_some_and(|extension| extension == "bp");
+        let formatted = match is_boolean {
+            true => preempt_lsp::format_boolean(&text),
+            false => preempt_lsp::format(&text),
+        };
         if arguments.print || (is_input && !arguments.check) {
             // A pipe gets the model as it is; on a terminal, control characters are made visible.
             if io::stdout().is_terminal() {

@@ -83,9 +83,9 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
         #[cfg(feature = "lsp")]
-        Command::Lsp => preempt_lsp::run()
-            .map(|()| ExitCode::SUCCESS)
-            .map_err(|error| Failure::Input(format!("the editor went away: {error}"))),
+        Command::Lsp => preempt_lsp::run().map(|()| ExitCode::SUCCESS).map_err(|error| {
+            Failure::Input(format!("the connection to the editor was lost: {error}"))
+        }),
         #[cfg(feature = "lsp")]
         Command::Fmt(arguments) => format::run(&arguments),
         Command::Cc { arguments } => cc::run(preempt_run::Language::C, &arguments),

@@ -35,10 +35,10 @@ fn read(file: &Path) -> Result<Value, Failure> {
     }
     let text = std::fs::read(file).map_err(|error| Failure::io("read", file, &error))?;
     let report: Value = serde_json::from_slice(&text)
-        .map_err(|error| Failure::Input(format!("{} is no report: {error}", file.display())))?;
+        .map_err(|error| Failure::Input(format!("{} is not a report: {error}", file.display())))?;
     match (report["schema"].as_u64(), report["verdict"].is_string(), report["file"].is_string()) {
         (Some(1), true, true) => Ok(report),
-        _ => Err(Failure::Input(format!("{} is no report of `preempt check`", file.display()))),
+        _ => Err(Failure::Input(format!("{} is not a report of `preempt check`", file.display()))),
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let saved_steps = steps.len();
     let mut trace = follow(&interpreter, &mut steps).map_err(|error| {
         Failure::Input(format!(
-            "{} is no execution of {}: {error} (has the model changed?)",
+            "{} is not an execution of {}: {error} (has the model changed?)",
             path.display(),
             check.model.file.display()
         ))
@@ -160,7 +160,7 @@ fn as_saved(arguments: &ReplayArguments, saved: &SavedTrace) -> Result<CheckArgu
     match arguments::parse(words).map(|cli| cli.command) {
         Ok(Command::Check(check)) => Ok(*check),
         _ => Err(Failure::Input(format!(
-            "{}: its options are not those of a check",
+            "{}: its saved options are not options of `preempt check`",
             arguments.trace.display()
         ))),
     }

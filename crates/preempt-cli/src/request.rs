@@ -31,8 +31,8 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
             SearchOrder::Auto => Search::Auto,
             SearchOrder::Dfs => Search::Depth,
             SearchOrder::Bfs => Search::Breadth,
-            SearchOrder::Random => Search::Random { seed: arguments.seed },
             SearchOrder::Idfs => Search::IterativeDepth { step: DEPTH_STEP },
+            SearchOrder::Sample(sampler) => Search::Sample { sampler, seed: arguments.seed },
         },
         storage: match arguments.store {
             None => Storage::Auto,

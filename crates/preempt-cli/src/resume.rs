@@ -43,7 +43,9 @@ pub(crate) fn run(folder: &Path, options: Vec<OsString>) -> Result<ExitCode, Fai
             arguments.resumed = Some(folder);
             arguments.resume_options = options;
         }
-        _ => return Err(Failure::Input("the checkpoint is of no `preempt check`".into())),
+        _ => {
+            return Err(Failure::Input("the checkpoint was not written by `preempt check`".into()));
+        }
     }
     crate::dispatch(cli.command)
 }

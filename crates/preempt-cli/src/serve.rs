@@ -19,7 +19,9 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     })?;
     let place = arguments.at.as_ref().map_or(String::new(), |path| format!("#path={path}"));
     let url = server.url() + &place;
-    print(&format!("{url}\nCtrl-C ends it. Whoever knows the address can look at the models.\n"));
+    print(&format!(
+        "{url}\nPress Ctrl-C to stop. Anyone who knows this address can read the models.\n"
+    ));
     if !arguments.no_open {
         open(&url);
     }
@@ -44,7 +46,7 @@ fn origin(file: &Path, arguments: &ServeArguments) -> Result<Box<dyn Origin>, Fa
         return Ok(Box::new(PromelaFile::new(file.to_path_buf(), defines, settings)));
     }
     if file.extension().is_some_and(|extension| extension == "pds") {
-        return refuse("pushdown systems can be checked, but not walked through");
+        return refuse("pushdown systems can be checked, but not explored in the browser");
     }
     if !arguments.define.is_empty() || arguments.no_merge {
         return refuse("-D and --no-merge are for Promela models");

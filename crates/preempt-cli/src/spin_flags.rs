@@ -13,7 +13,7 @@ impl fmt::Display for UnknownFlag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "Spin's `{}` has no equivalent here; `preempt explain spin` lists those that have",
+            "Spin's `{}` has no equivalent here; `preempt explain spin` lists the supported flags",
             self.0
         )
     }
@@ -51,27 +51,27 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -bcs, -LN", "--bound N (0 without -L)"),
     ("-run -mN", "--depth N: only needed to cut executions short on purpose"),
     ("-run -cN", "--max-errors N"),
-    ("-run -e", "on by itself: the first counterexample is saved as MODEL.trail, for Spin, too"),
+    ("-run -e", "always on: the first counterexample is saved as MODEL.trail, which Spin can read"),
     ("-run -E", "--no-deadlock"),
     ("-run -A", "--no-assert"),
-    ("-run -i, -I", "on by itself: the simplest counterexample is looked for"),
+    ("-run -i, -I", "always on: the simplest counterexample is looked for"),
     ("-o1, -o2, -o3", "--no-reset, --no-hide, --no-merge"),
     ("-DNAME=VALUE", "-D NAME=VALUE"),
     (
         "-t, -tN, -replay",
-        "preempt replay MODEL MODEL.trail (MODELN.trail); reads trails of Spin, too",
+        "preempt replay MODEL MODEL.trail (MODELN.trail); also reads Spin's trails",
     ),
     ("-k FILE (with -t)", "preempt replay MODEL FILE"),
     ("-M (with -t)", "--html MODEL.html: the chart as a page"),
-    ("-p -g -l -s -r -c -w (simulation)", "on by itself"),
+    ("-p -g -l -s -r -c -w (simulation)", "always on"),
     ("-nN", "--seed N"),
     ("-uN", "--steps N"),
     ("-i (simulation)", "--interactive"),
     ("-run -q", "--empty-channels"),
     ("-run -DMEMLIM=N", "--memory NM"),
-    ("-run -DVECTORSZ, -DNFAIR, -DREACH …", "on by itself: there are no such limits"),
+    ("-run -DVECTORSZ, -DNFAIR, -DREACH …", "not needed: there are no such limits"),
     ("-h, --help, -?", "preempt explain spin"),
-    ("-pp", "preempt fmt --print MODEL; without a model, the standard input"),
+    ("-pp", "preempt fmt --print MODEL; without a model, standard input"),
     ("-V", "preempt --version"),
 ];
 

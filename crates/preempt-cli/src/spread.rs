@@ -78,7 +78,7 @@ fn manifests(
             let manifest = Manifest::read(folder).map_err(refused)?;
             if manifest.job != job {
                 return Err(Failure::Input(format!(
-                    "cannot go on from {}: the model or the options have changed since",
+                    "cannot resume from {}: the model or the options have changed",
                     folder.display()
                 )));
             }
@@ -194,7 +194,7 @@ fn secret(arguments: &CheckArguments) -> Result<Vec<u8>, Failure> {
         None => match std::env::var(SECRET) {
             Ok(secret) => Ok(secret.trim().as_bytes().to_vec()),
             Err(_) => Err(Failure::Input(format!(
-                "--hosts needs a secret that all processes know: give --secret FILE, or set {SECRET}"
+                "--hosts needs a shared secret: give --secret FILE or set {SECRET}"
             ))),
         },
     }

@@ -97,6 +97,47 @@ fn threads_of_processes_have_the_same_numbers() {
     compare(&model, &["--no-claim", "--threads", "3"], "1", &EXACT[..2]);
 }
 
+/// Memory that suffices for a tree only: a process changes its store in the middle of the search.
+#[test]
+fn trees_of_processes_have_the_same_numbers() {
+    let cases: [(&str, &[&str]); 3] = [
+        ("bench_channels.pml", &["-D", "SIZE=3", "--memory", "16M"]),
+        ("bench_atomic.pml", &["--memory", "4M"]),
+        ("peterson_n.pml", &["-D", "N=4", "--no-claim", "--memory", "4M"]),
+    ];
+    for (name, options) in cases {
+        let model = models().join(name);
+        let alone = check(&model, &[options, &["--por", "off"]].concat());
+        assert_eq!(alone[0]["verdict"], "holds", "it fits: {name}");
+        for processes in ["2", "3"] {
+            compare(&model, options, processes, &EXACT);
+        }
+    }
+}
+
+/// With reduction verdicts are those without, and the numbers those of any number of processes.
+#[test]
+fn reduction_is_the_same_for_all() {
+    let mut smaller = 0;
+    for (at, model) in examples().iter().enumerate() {
+        let full = check(model, &["--no-claim", "--por", "off"]);
+        let with = |processes: &str| {
+            check(model, &["--no-claim", "--por", "on", "--processes", processes]).remove(0)
+        };
+        let (one, many) = (with("1"), with(["2", "3"][at % 2]));
+        let what = model.display();
+        assert_eq!(one["verdict"], full[0]["verdict"], "{what}");
+        assert_eq!(many["verdict"], full[0]["verdict"], "{what}");
+        if one["verdict"] != "violated" {
+            EXACT.iter().for_each(|key| assert_eq!(one[key], many[key], "{key} of {what}"));
+            let states = |report: &Value| report["states"].as_u64();
+            assert!(states(&one) <= states(&full[0]), "{what}");
+            smaller += u64::from(states(&one) < states(&full[0]));
+        }
+    }
+    assert!(smaller > 3, "{smaller}");
+}
+
 #[test]
 fn bounds_are_exact() {
     for (at, model) in examples().iter().enumerate().filter(|(at, _)| at % 2 == 0) {
@@ -223,7 +264,7 @@ fn only_those_with_the_secret_take_part() {
     assert!(sentence(&wrong).contains("does not know the secret"), "{wrong:?}");
     let other = ground.command("peterson.pml", 1, "secret").output().expect("it runs");
     assert_eq!(other.status.code(), Some(2), "{other:?}");
-    assert!(sentence(&other).contains("checks another model"), "{other:?}");
+    assert!(sentence(&other).contains("checks a different model"), "{other:?}");
     let mut threads = ground.command("bounded_buffer.pml", 1, "secret");
     let threads = threads.args(["--threads", "2"]).output().expect("it runs");
     assert_eq!(threads.status.code(), Some(2), "{threads:?}");
@@ -235,7 +276,7 @@ fn only_those_with_the_secret_take_part() {
     assert_eq!(report["states"], 34_000);
     assert!(second.stdout.is_empty(), "the first process reports");
     let notes = report["notes"].to_string();
-    assert!(notes.contains("speaks another protocol"), "{notes}");
+    assert!(notes.contains("uses a different protocol"), "{notes}");
     assert!(notes.contains("does not know the secret"), "{notes}");
 }
 
@@ -250,7 +291,7 @@ fn mistakes_are_refused_with_a_sentence() {
         assert!(said.contains(why), "{said}");
         assert_eq!(said.trim().lines().count(), 1, "{said}");
     };
-    refused(&mut ground.command("peterson.pml", 7, "secret"), "--process 7 is not there");
+    refused(&mut ground.command("peterson.pml", 7, "secret"), "--process 7 does not exist");
     refused(&mut ground.command("peterson.pml", 0, "short"), "the secret is too short");
     refused(&mut ground.command("peterson.pml", 0, "none"), "cannot read");
     for (text, why) in [
@@ -265,7 +306,7 @@ fn mistakes_are_refused_with_a_sentence() {
     let mut command = preempt();
     let model = models().join("peterson.pml");
     command.arg("check").arg(model).arg("--hosts").arg(ground.path("hosts"));
-    refused(command.args(["--process", "0"]), "needs a secret");
+    refused(command.args(["--process", "0"]), "needs a shared secret");
 }
 
 /// A model that keeps two processes busy for a while.

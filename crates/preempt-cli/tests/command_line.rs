@@ -147,7 +147,7 @@ fn a_trace_is_saved_and_replayed() {
     assert_eq!(code(&replayed), 1, "{}", stderr(&replayed));
     let other = preempt(&["replay", "peterson.pml", trace]);
     assert_eq!(code(&other), 2);
-    assert!(stderr(&other).contains("no execution"), "{}", stderr(&other));
+    assert!(stderr(&other).contains("not an execution"), "{}", stderr(&other));
     std::fs::write(&path, "{ not json").unwrap();
     assert_eq!(code(&preempt(&["replay", "lost_update.pml", trace])), 2);
 }
@@ -425,4 +425,17 @@ fn fmt_prints_on_request_and_as_spin_does() {
         .output()
         .unwrap();
     assert_eq!((code(&piped), stdout(&piped).as_str()), (0, straight));
+}
+
+/// The command line offers every search that draws executions at random, by its name.
+#[test]
+fn every_sampler_is_offered_by_its_name() {
+    assert!(preempt_check::search::SAMPLERS.len() > 1);
+    for sampler in preempt_check::search::SAMPLERS {
+        let found =
+            preempt(&["check", "lost_update.pml", "--search", sampler.name, "--seed", "3", "-q"]);
+        assert_eq!(code(&found), 1, "{}: {}", sampler.name, stderr(&found));
+        let nothing = preempt(&["check", "peterson.pml", "--search", sampler.name, "-q"]);
+        assert_eq!(code(&nothing), 3, "{}: {}", sampler.name, stderr(&nothing));
+    }
 }

@@ -59,7 +59,7 @@ fn a_memory_limit_ends_every_store_as_inconclusive() {
 fn the_default_store_compresses_before_it_gives_up() {
     let output = run(&large(), &[&LARGE[..], &["--memory", "24M"]].concat());
     assert_eq!(output.status.code(), INCONCLUSIVE, "{}", said(&output));
-    assert!(said(&output).contains("memory got tight"), "{}", said(&output));
+    assert!(said(&output).contains("memory ran low"), "{}", said(&output));
 }
 
 #[test]

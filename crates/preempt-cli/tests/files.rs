@@ -235,12 +235,12 @@ fn damaged_and_foreign_checkpoints_are_refused() {
     std::fs::write(&part, &whole[..whole.len() / 2]).expect("there is room");
     refused("it is damaged");
     std::fs::write(&part, "something else").expect("there is room");
-    refused("it is no file of a checkpoint");
+    refused("it is not a checkpoint file");
     std::fs::remove_file(&part).expect("it is there");
     refused("No such file");
     save();
     std::fs::write(saved.join("manifest"), "something else").expect("there is room");
-    refused("it is no file of a checkpoint");
+    refused("it is not a checkpoint file");
     save();
     let mut changed = std::fs::read_to_string(&copy).expect("it is there");
     changed.push_str("\n/* another model */\n");

@@ -331,6 +331,36 @@ fn random_programs_have_the_same_counts_in_every_way() {
     assert!(violated > 0);
 }
 
+/// Who holds what at the end, by the steps of the execution, is what the remarks about a deadlock say.
+fn waits_name_the_holders(violation: &Value, name: &str) {
+    let mut holders = std::collections::HashMap::new();
+    let steps = violation["trace"].as_array().expect("steps");
+    for step in steps {
+        let text = step["text"].as_str().unwrap_or_default();
+        if let Some(mutex) =
+            text.strip_prefix("lock ").or(text.strip_prefix("wake and lock again "))
+        {
+            holders.insert(mutex, &step["pid"]);
+        } else if let Some(mutex) = text.strip_prefix("unlock ").or(text.strip_prefix("wait ")) {
+            holders.remove(mutex);
+        }
+    }
+    let waiting = violation["waiting"].as_array().expect("who waits");
+    assert!(!waiting.is_empty(), "{name}");
+    for waits in waiting {
+        let reason = waits["reasons"][0].as_str().unwrap_or_default();
+        assert!(!waits["waits_for"].as_array().expect("a list").is_empty(), "{reason}: {name}");
+        let held = reason.strip_prefix("for ").and_then(|rest| rest.split_once(", held by "));
+        if let Some(holder) = held.and_then(|(mutex, _)| holders.get(mutex)) {
+            assert_eq!(&&waits["waits_for"][0], holder, "{reason}: {name}");
+        }
+    }
+    let held = waiting.iter().any(|w| w["reasons"].to_string().contains(", held by "));
+    let other = waiting.iter().any(|w| w["reasons"].to_string().contains("signalled"));
+    let itself = waiting.iter().any(|w| w["reasons"].to_string().contains("holds itself"));
+    assert!(held || other || itself, "{name}");
+}
+
 fn check(executable: &Path, number: usize, seed: u64, program: &Program) {
     let ours = report(executable, number, &["--bound", "2"]);
     let name = format!("seed {seed}, {:?}, {:?}: {ours}", program.mistake, program.threads);
@@ -343,6 +373,9 @@ fn check(executable: &Path, number: usize, seed: u64, program: &Program) {
             assert_eq!(ours["verdict"], "violated", "{name}");
             // A mutex that is not released can also stop the thread itself.
             assert_eq!(ours["violation"]["kind"], mistake.kind(), "{name}");
+            if mistake.kind() == "deadlock" {
+                waits_name_the_holders(&ours["violation"], &name);
+            }
         }
     }
     for backend in ["fork", "threads"] {

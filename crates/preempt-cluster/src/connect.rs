@@ -67,14 +67,14 @@ pub(crate) fn connect(
                 if Instant::now() >= deadline {
                     let more = refusals.last().map_or(String::new(), |why| format!(" ({why})"));
                     return Err(Refused(format!(
-                        "process {missing} ({}) did not call within {} s{more}",
+                        "process {missing} ({}) did not connect within {} s{more}",
                         hosts.line(missing),
                         patience.as_secs()
                     )));
                 }
                 std::thread::sleep(NAP);
             }
-            Err(error) => return Err(Refused(format!("cannot take connections: {error}"))),
+            Err(error) => return Err(Refused(format!("cannot accept connections: {error}"))),
         }
     }
     Ok(streams)

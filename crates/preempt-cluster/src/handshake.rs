@@ -68,19 +68,19 @@ impl Refusal {
     /// The sentence for a connection with `whom`.
     pub(crate) fn sentence(&self, whom: &str) -> Refused {
         Refused(match self {
-            Refusal::Stranger(why) => format!("{whom} is no process of this search: {why}"),
+            Refusal::Stranger(why) => format!("{whom} is not a process of this search: {why}"),
             Refusal::Version(theirs) => format!(
                 "{whom} runs preempt {theirs}, this is {}: all processes need the same version",
                 version()
             ),
             Refusal::Secret => format!("{whom} does not know the secret"),
-            Refusal::Job => format!("{whom} checks another model, or with other options"),
+            Refusal::Job => format!("{whom} checks a different model or uses different options"),
             Refusal::Threads => {
                 format!(
                     "{whom} has another number of threads: give all processes the same --threads"
                 )
             }
-            Refusal::Search => format!("{whom} is at another search of the run"),
+            Refusal::Search => format!("{whom} is at a different search of the run"),
         })
     }
 }
@@ -102,10 +102,10 @@ fn greeting(version: &str, random: &[u8; 32]) -> [u8; GREETING] {
 fn read_greeting(stream: &mut TcpStream) -> Result<[u8; 32], Refusal> {
     let mut greeting = [0; GREETING];
     // The word comes first: whoever does not say it need not go on.
-    let stopped = |error: io::Error| Refusal::Stranger(format!("it said nothing ({error})"));
+    let stopped = |error: io::Error| Refusal::Stranger(format!("it sent nothing ({error})"));
     stream.read_exact(&mut greeting[..16]).map_err(stopped)?;
     if greeting[..16] != *WORD {
-        return Err(Refusal::Stranger("it speaks another protocol".into()));
+        return Err(Refusal::Stranger("it uses a different protocol".into()));
     }
     stream.read_exact(&mut greeting[16..]).map_err(stopped)?;
     let theirs = greeting[16..32].split(|byte| *byte == 0).next().unwrap_or_default();
@@ -174,12 +174,12 @@ fn check(
 fn random() -> Result<[u8; 32], Refusal> {
     let mut random = [0; 32];
     getrandom::fill(&mut random)
-        .map_err(|error| Refusal::Stranger(format!("no random numbers here: {error}")))?;
+        .map_err(|error| Refusal::Stranger(format!("no random numbers are available: {error}")))?;
     Ok(random)
 }
 
 fn broken(error: io::Error) -> Refusal {
-    Refusal::Stranger(format!("it went away ({error})"))
+    Refusal::Stranger(format!("the connection was lost ({error})"))
 }
 
 /// Introduces process `me` to process `to`, which listens.
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn strangers_and_other_versions_are_told_apart() {
         let (_, answered) = meet(|mut stream| stream.write_all(b"GET / HTTP/1.1\r\n\r\n"));
-        assert_eq!(answered, Err(Refusal::Stranger("it speaks another protocol".into())));
+        assert_eq!(answered, Err(Refusal::Stranger("it uses a different protocol".into())));
         let (_, answered) = meet(drop);
         assert!(matches!(answered, Err(Refusal::Stranger(_))), "{answered:?}");
         let (theirs, answered) = meet(|mut stream| {

@@ -34,7 +34,7 @@ use handshake::Terms;
 use job::Outcome;
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Owner, Partition, Share, combine, partition,
+    Cycles, Elsewhere, Owner, Partition, Share, combine, partition, why_unreduced,
 };
 use preempt_check::{Budget, Counterexample, Finding, Options};
 use preempt_core::{Stop, System};
@@ -100,7 +100,7 @@ pub const SHORTEST_SECRET: usize = 8;
 pub fn random_secret() -> Result<String, Refused> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Refused(format!("there are no random numbers: {error}")))?;
+        .map_err(|error| Refused(format!("no random numbers are available: {error}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -113,7 +113,7 @@ impl Cluster {
         let processes = membership.hosts.len();
         if membership.process >= processes {
             return Err(Refused(format!(
-                "--process {} is not there: the hosts file names processes 0 to {}",
+                "--process {} does not exist: the hosts file lists processes 0 to {}",
                 membership.process,
                 processes - 1
             )));
@@ -319,15 +319,13 @@ impl Work<'_> {
     }
 }
 
-const UNREDUCED: &str = "no partial-order reduction: whether steps may wait is not known where states belong to many processes";
-
 impl Elsewhere for Cluster {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
         let (outcome, notes) = self.search(system, options, budget, &Work::Finite);
         let mut finding = combine(system, options, outcome.all, outcome.steps);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
-        if options.reduction != preempt_check::Reduction::None {
-            finding.notes.push(UNREDUCED.into());
+        if let Some(why) = why_unreduced(system, options) {
+            finding.notes.push(format!("no partial-order reduction: {why}"));
         }
         finding.notes.extend(notes);
         finding

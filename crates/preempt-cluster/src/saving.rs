@@ -164,7 +164,7 @@ impl<'a> Saving<'a> {
         {
             if let Some(manifest) = self.resumed() {
                 notes.push(format!(
-                    "went on from a checkpoint with {} states after {:.1} s",
+                    "resumed from a checkpoint with {} states after {:.1} s",
                     manifest.share.states,
                     manifest.elapsed as f64 / 1000.0
                 ));

@@ -11,15 +11,15 @@
 use crate::Stop;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Whether running work should be given up, and why.
+/// Whether work in progress should stop, and why.
 #[derive(Debug, Default)]
 pub struct Cancellation(AtomicU8);
 
-/// The reasons that somebody can give, in the order of their numbers, from 1 on.
+/// The possible reasons, in the order of their numbers, from 1 on.
 const REASONS: [Stop; 3] = [Stop::Time, Stop::Interrupted, Stop::Memory];
 
 impl Cancellation {
-    /// Nobody asks to give up.
+    /// No request to stop.
     pub const fn new() -> Self {
         Cancellation(AtomicU8::new(0))
     }
@@ -30,14 +30,14 @@ impl Cancellation {
         let _ = self.0.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Why to give up, if somebody asked to.
+    /// Why to stop, if that was requested.
     #[inline]
     pub fn requested(&self) -> Option<Stop> {
         let number = self.0.load(Ordering::Relaxed).checked_sub(1)?;
         REASONS.get(usize::from(number)).copied()
     }
 
-    /// The byte that is not 0 once somebody asked, for machine code to look at.
+    /// The byte that is not 0 once a stop was requested, for machine code to read.
     pub fn flag(&self) -> *const u8 {
         self.0.as_ptr()
     }

@@ -19,7 +19,7 @@ pub trait Describe {
         format!("process {process}")
     }
 
-    /// Where a step stands in the source, and its text.
+    /// The source position of a step, and its text.
     fn describe(&self, _state: &[u8], step: Step) -> (String, u32, String) {
         (String::new(), 0, format!("transition {}", step.transition))
     }
@@ -29,7 +29,7 @@ pub trait Describe {
         String::new()
     }
 
-    /// Where a process stands: source file, line, and the statement it would take next; `None` when
+    /// The position of a process: source file, line, and the statement it would take next; `None` when
     /// unknown.
     fn position(&self, _state: &[u8], _process: ProcessId) -> Option<(String, u32, String)> {
         None

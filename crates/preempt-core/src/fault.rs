@@ -19,7 +19,7 @@ pub enum FaultKind {
     /// No mistake: a limit of the system, such as the length of a stack, ends this execution here. Others are
     /// explored; without a violation the search is inconclusive for this reason.
     Cut(Stop),
-    /// No mistake: the step was given up because the search has to end for this reason, see
+    /// Not an error: the step was abandoned because the search has to end for this reason, see
     /// [`Cancellation`](crate::Cancellation).
     Stopped(Stop),
 }

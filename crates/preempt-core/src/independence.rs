@@ -19,13 +19,13 @@ pub trait Independence {
     }
 
     /// Whether a present step of `process` may change a proposition, or enters or leaves a label
-    /// that a liveness property looks at. `true` is always a right answer.
+    /// that a liveness property looks at. `true` is always correct.
     fn is_visible(&self, _state: &[u8], _process: ProcessId) -> bool {
         true
     }
 
     /// Whether an indivisible sequence that `process` begins at its present control state may never end.
-    /// `true` is always a right answer.
+    /// `true` is always correct.
     fn may_stay_inside(&self, _state: &[u8], _process: ProcessId) -> bool {
         true
     }
@@ -48,7 +48,7 @@ pub trait Independence {
         None
     }
 
-    /// The objects that the present steps of `process` may change and whose change may enable somebody
+    /// The objects that the present steps of `process` may change and whose change may enable another process
     /// else, with the whole of an indivisible sequence that they may begin. Within a bound on
     /// preemptions these steps may be taken ahead of their time, if whoever
     /// [waits for](Independence::waits_for) one of these objects may then be left for free. `None` when
@@ -69,7 +69,7 @@ pub trait Independence {
         })
     }
 
-    /// Whether `process` stands where it may answer a rendezvous. `true` is always a right answer.
+    /// Whether `process` stands where it may answer a rendezvous. `true` is always correct.
     fn may_answer(&self, _state: &[u8], _process: ProcessId) -> bool {
         true
     }

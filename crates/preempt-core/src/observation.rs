@@ -15,7 +15,7 @@ pub struct Observations {
     pub seen: Vec<Vec<(String, Value)>>,
     /// Why the last step fails, in sentences such as `counter == 2 is false: counter is 1`.
     pub reasons: Vec<String>,
-    /// The state expressions that the property speaks of.
+    /// The state expressions of the property.
     pub propositions: Vec<PropositionRow>,
     /// The number of steps after which every continuation violates the property; what the execution does
     /// afterwards does not matter.

@@ -15,7 +15,7 @@ pub struct ReplayError {
     pub at: usize,
     /// Why.
     pub message: String,
-    /// The step was given up for this reason: the steps may form an execution all the same.
+    /// The step was abandoned for this reason: the steps may form an execution all the same.
     pub stopped: Option<Stop>,
 }
 
@@ -123,7 +123,7 @@ pub fn describe_step<S: System + ?Sized>(
     }
 }
 
-/// Where every process of `state` stands, as far as the system can tell.
+/// The position of every process of `state`, as far as the system knows it.
 fn positions<S: System + ?Sized>(system: &S, state: &[u8]) -> Vec<Position> {
     (0..system.process_count(state))
         .filter_map(|pid| {

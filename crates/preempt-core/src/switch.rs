@@ -5,11 +5,11 @@ use crate::{Enabled, ProcessId, Step};
 /// How a step relates to the one before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Switch {
-    /// The first step, or the same process goes on.
+    /// The first step, or another step of the same process.
     None,
     /// Another process moves because the last one could not.
     Forced,
-    /// Another process moves although the last one could have gone on: a preemption.
+    /// Another process moves although the last one could have continued: a preemption.
     Preemption,
 }
 
@@ -27,7 +27,7 @@ pub fn classify(last: Option<ProcessId>, enabled: &Enabled, step: &Step) -> Swit
 /// What a trace costs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
 pub struct SwitchCount {
-    /// Switches away from a process that could have gone on.
+    /// Switches away from a process that could have continued.
     pub preemptions: u32,
     /// All context switches, forced ones included.
     pub switches: u32,

@@ -72,8 +72,8 @@ pub trait System: Independence + Describe + AsSystem + Sync {
 
     /// Adds the enabled steps, process by process in the order of exploration. Inside an
     /// indivisible sequence only the steps of its process; where that process is blocked the
-    /// sequence is interrupted: the state stops being transient (hence `&mut`) and everybody's
-    /// steps are added.
+    /// sequence is interrupted: the state stops being transient (hence `&mut`) and the steps of
+    /// all processes are added.
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled);
 
     /// Replaces the state by its successor under an enabled step.
@@ -105,7 +105,7 @@ pub trait System: Independence + Describe + AsSystem + Sync {
         !self.is_transient(state)
     }
 
-    /// In a state without enabled steps: whether every process may rest where it is.
+    /// In a state without enabled steps: whether every process is at a valid end.
     fn is_valid_end(&self, _state: &[u8]) -> bool {
         true
     }
@@ -115,7 +115,7 @@ pub trait System: Independence + Describe + AsSystem + Sync {
         false
     }
 
-    /// How many propositions the properties of this system speak of.
+    /// How many propositions the properties of this system use.
     fn proposition_count(&self) -> usize {
         0
     }

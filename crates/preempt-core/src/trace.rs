@@ -37,7 +37,7 @@ pub struct TraceStep {
     pub output: String,
 }
 
-/// Where a process stands after the last step: what it would do next, or where it ended.
+/// The position of a process after the last step: what it would do next, or where it ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Position {
     /// Name of the process.
@@ -48,11 +48,11 @@ pub struct Position {
     pub file: String,
     /// Source line, from 1; 0 when unknown.
     pub line: u32,
-    /// The statement it stands before, or a word such as `-end-`.
+    /// The next statement, or a marker such as `-end-`.
     pub text: String,
 }
 
-/// Where a step gets the value that it reads, in an execution that is no interleaving.
+/// Where a step gets the value that it reads, in an execution that is not an interleaving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadsFrom {
     /// The step that reads.
@@ -74,11 +74,11 @@ pub struct Trace {
     pub cycle_start: Option<usize>,
     /// The steps as the system took them, for a replay; empty when it cannot be replayed so.
     pub raw: Vec<Step>,
-    /// Where every process stands at the end; empty when unknown.
+    /// The position of every process at the end; empty when unknown.
     pub rest: Vec<Position>,
     /// Where reads get their values from, by increasing step; empty where each reads the newest value.
     pub reads: Vec<ReadsFrom>,
-    /// Remarks for whoever reads it.
+    /// Remarks for the reader.
     pub observations: Observations,
 }
 

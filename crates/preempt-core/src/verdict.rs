@@ -217,7 +217,7 @@ pub struct Statistics {
     pub depth: u64,
     /// States explored again at a lower count or by another last mover.
     pub revisits: u64,
-    /// Violations met.
+    /// Violations found.
     pub errors: u64,
     /// Nothing ended the search early, not even a violation: `errors` and `states` are all there are.
     pub complete: bool,

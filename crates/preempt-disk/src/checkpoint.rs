@@ -117,7 +117,7 @@ pub struct Broken(pub String);
 
 impl Broken {
     fn of(path: &Path, why: Unreadable) -> Self {
-        Broken(format!("cannot go on from {}: {why}", path.display()))
+        Broken(format!("cannot resume from {}: {why}", path.display()))
     }
 }
 
@@ -238,7 +238,7 @@ impl Clock {
         }
         if let Some((why, times)) = &self.failed {
             notes.push(format!(
-                "{times} checkpoints could not be written ({why}); the one before is whole, and the search went on"
+                "{times} checkpoints could not be written ({why}); the previous one is intact, and the search continued"
             ));
         }
         notes

@@ -18,25 +18,23 @@ pub use sections::{SectionReader, Sections, Unreadable};
 
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Elsewhere, Owner, Partition, combine, explore, partition, trace_back,
+    Elsewhere, Owner, Partition, combine, explore, partition, trace_back, why_unreduced,
 };
-use preempt_check::{Budget, Finding, Options, Reduction};
+use preempt_check::{Budget, Finding, Options};
 use preempt_core::{Stop, System};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-const UNREDUCED: &str =
-    "no partial-order reduction: searches in files take every step, level by level";
 const CYCLES: &str = "infinite executions are not searched in files";
 
 fn not_for_cycles() -> Finding {
     Finding { stop: Some(Stop::Unsupported), notes: vec![CYCLES.into()], ..Finding::default() }
 }
 
-fn note_reduction(options: &Options, finding: &mut Finding) {
-    if options.reduction != Reduction::None {
-        finding.notes.push(UNREDUCED.into());
+fn note_reduction(system: &dyn System, options: &Options, finding: &mut Finding) {
+    if let Some(why) = why_unreduced(system, options) {
+        finding.notes.push(format!("no partial-order reduction: {why}"));
     }
 }
 
@@ -50,7 +48,7 @@ pub struct OnDisk {
 impl Elsewhere for OnDisk {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
         let mut finding = external(system, options, budget, &self.folder);
-        note_reduction(options, &mut finding);
+        note_reduction(system, options, &mut finding);
         finding
     }
 
@@ -110,10 +108,10 @@ impl Elsewhere for Saved {
         let mut finding = combine(system, options, all, steps);
         finding.statistics.seconds = budget.elapsed().as_secs_f64() + before as f64 / 1000.0;
         finding.statistics.memory_bytes = budget.peak_memory() as u64;
-        note_reduction(options, &mut finding);
+        note_reduction(system, options, &mut finding);
         if let Some(manifest) = resumed {
             finding.notes.push(format!(
-                "went on from a checkpoint with {} states after {:.1} s",
+                "resumed from a checkpoint with {} states after {:.1} s",
                 manifest.share.states,
                 before as f64 / 1000.0
             ));

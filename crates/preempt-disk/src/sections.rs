@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 const WORD: &[u8; 16] = b"preempt sections";
 /// The version of everything that is written this way.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Kind, time, length, checksum.
 const HEADER: usize = 4 + 8 + 8 + 8;
 /// No section is longer.
@@ -35,7 +35,7 @@ impl std::fmt::Display for Unreadable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Unreadable::Io(error) => error.fmt(f),
-            Unreadable::Foreign => f.write_str("it is no file of a checkpoint"),
+            Unreadable::Foreign => f.write_str("it is not a checkpoint file"),
             Unreadable::Version(theirs) => {
                 write!(f, "it was written by another version of preempt ({theirs}, not {VERSION})")
             }

@@ -5,9 +5,11 @@ use crate::checks::Answer;
 use crate::document::Document;
 use crate::fixes::{Fix, Patient};
 use crate::format::format;
-use crate::names::{Class, KEYWORDS, Names, Symbol, names};
+use crate::format_boolean::format_boolean;
+use crate::names::{Names, names};
 use crate::results::{Results, State};
 use crate::scan::{Kind, Token, scan};
+use crate::symbol::{Class, Symbol};
 use crate::words::{WORDS, meaning};
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionParams, CodeLens, Command, CompletionItem,
@@ -15,32 +17,42 @@ use lsp_types::{
     MarkupContent, MarkupKind, NumberOrString, Position, SemanticToken, SemanticTokenType,
     SymbolKind, TextEdit, Uri, WorkspaceEdit,
 };
+use preempt_promela::syntax::KEYWORDS;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A text with what is known about it.
 pub(crate) struct Known {
     pub(crate) document: Document,
-    tokens: Vec<Token>,
-    names: Names,
+    /// Found when somebody asks: at most keys nobody does.
+    tokens: OnceLock<Vec<Token>>,
+    names: OnceLock<Names>,
     is_boolean: bool,
 }
 
 impl Known {
     pub(crate) fn new(text: String, is_boolean: bool) -> Self {
         let document = Document::new(text);
-        let tokens = scan(&document.text);
-        let names = match is_boolean {
-            true => boolean_names::names(&document.text, &tokens),
-            false => names(&document.text, &tokens),
-        };
-        Known { document, tokens, names, is_boolean }
+        Known { document, tokens: OnceLock::new(), names: OnceLock::new(), is_boolean }
+    }
+
+    fn tokens(&self) -> &[Token] {
+        self.tokens.get_or_init(|| scan(&self.document.text))
+    }
+
+    fn names(&self) -> &Names {
+        self.names.get_or_init(|| match self.is_boolean {
+            true => boolean_names::names(&self.document.text, self.tokens()),
+            false => names(&self.document.text, self.tokens()),
+        })
     }
 
     /// The word at a position that is a keyword, or predefined.
     fn is_keyword(&self, word: &str) -> bool {
         match self.is_boolean {
             true => boolean_names::KEYWORDS.contains(&word),
-            false => KEYWORDS.contains(&word) || meaning(word).is_some(),
+            // `in` is a word of `for` loops only.
+            false => KEYWORDS.contains(&word) || word == "in" || meaning(word).is_some(),
         }
     }
 
@@ -50,7 +62,7 @@ impl Known {
             return Vec::new();
         }
         let patient =
-            Patient { document: &self.document, tokens: &self.tokens, names: &self.names };
+            Patient { document: &self.document, tokens: self.tokens(), names: self.names() };
         let action = |fix: Fix, mended: Option<&Diagnostic>| {
             let edit = |(bytes, text)| TextEdit::new(self.document.range(bytes), text);
             let edits: Vec<TextEdit> = fix.edits.into_iter().map(edit).collect();
@@ -80,7 +92,7 @@ impl Known {
     }
 
     fn symbol_at(&self, position: Position) -> Option<(Range<usize>, usize)> {
-        self.names.at(self.document.offset(position))
+        self.names().at(self.document.offset(position))
     }
 
     pub(crate) fn hover(&self, position: Position, last: Option<&Answer>) -> Option<Hover> {
@@ -89,7 +101,7 @@ impl Known {
             range: Some(self.document.range(range)),
         };
         if let Some((range, symbol)) = self.symbol_at(position) {
-            let Symbol { class, detail, .. } = &self.names.symbols[symbol];
+            let Symbol { class, detail, .. } = &self.names().symbols[symbol];
             let values = range_of(detail).map_or(String::new(), |values| format!(", {values}"));
             let language = if self.is_boolean { "boolean-program" } else { "promela" };
             let mut text = format!("```{language}\n{detail}\n```\n{}{values}", self.class(*class));
@@ -99,7 +111,8 @@ impl Known {
             return Some(markdown(text, range));
         }
         let offset = self.document.offset(position);
-        let word = self.tokens.iter().find(|t| t.range.start <= offset && offset <= t.range.end)?;
+        let word =
+            self.tokens().iter().find(|t| t.range.start <= offset && offset <= t.range.end)?;
         let meant = meaning(word.text(&self.document.text))?;
         Some(markdown(meant.into(), word.range.clone()))
     }
@@ -115,11 +128,11 @@ impl Known {
     fn seen(&self, symbol: usize, last: &Answer) -> String {
         /// More are not worth reading.
         const MOST: usize = 8;
-        let symbol = &self.names.symbols[symbol];
+        let symbol = &self.names().symbols[symbol];
         if !matches!(symbol.class, Class::Variable | Class::Parameter) {
             return String::new();
         }
-        let owner = symbol.parent.map(|parent| self.names.symbols[parent].name.as_str());
+        let owner = symbol.parent.map(|parent| self.names().symbols[parent].name.as_str());
         let mut text = String::new();
         for (name, values) in last.values(&symbol.name, owner).into_iter().take(MOST) {
             let hidden = values.len().saturating_sub(MOST);
@@ -135,7 +148,7 @@ impl Known {
 
     pub(crate) fn definition(&self, uri: &Uri, position: Position) -> Option<Location> {
         let (_, symbol) = self.symbol_at(position)?;
-        let place = self.names.symbols[symbol].place.clone();
+        let place = self.names().symbols[symbol].place.clone();
         Some(Location::new(uri.clone(), self.document.range(place)))
     }
 
@@ -146,14 +159,16 @@ impl Known {
         declaration: bool,
     ) -> Vec<Location> {
         let Some((_, symbol)) = self.symbol_at(position) else { return Vec::new() };
-        let declared = &self.names.symbols[symbol].place;
-        let places = self.names.of(symbol).filter(|place| declaration || place != declared);
+        let declared = &self.names().symbols[symbol].place;
+        let places = self.names().of(symbol).filter(|place| declaration || place != declared);
         places.map(|place| Location::new(uri.clone(), self.document.range(place))).collect()
     }
 
     /// The name that a rename would change.
     pub(crate) fn renamed(&self, position: Position) -> Option<lsp_types::Range> {
-        self.symbol_at(position).map(|(range, _)| self.document.range(range))
+        let found = self.symbol_at(position).map(|(range, _)| range);
+        let found = found.filter(|place| !self.is_keyword(&self.document.text[place.clone()]));
+        found.map(|place| self.document.range(place))
     }
 
     /// The edits of a rename, or why there are none.
@@ -161,22 +176,31 @@ impl Known {
         let letters = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if to.is_empty() || !to.chars().all(letters) || to.starts_with(|c: char| c.is_ascii_digit())
         {
-            return Err(format!("`{to}` is no name"));
+            return Err(format!("`{to}` is not a name"));
         }
         if self.is_keyword(to) {
-            return Err(format!("`{to}` is a word of the language"));
+            return Err(format!("`{to}` is a keyword"));
         }
-        let (_, symbol) = self.symbol_at(position).ok_or("there is no name here")?;
-        if self.names.symbols.iter().any(|other| other.name == to) {
+        let (place, symbol) = self.symbol_at(position).ok_or("there is no name here")?;
+        // `init` and a `never` without a name are listed among the names.
+        if self.is_keyword(&self.document.text[place]) {
+            return Err("this is a word of the language".into());
+        }
+        if self.names().symbols.iter().any(|other| other.name == to) {
             return Err(format!("`{to}` is another name of this model"));
         }
+        let Symbol { name, class, .. } = &self.names().symbols[symbol];
+        if *class == Class::Label && !self.is_boolean && special(name) != special(to) {
+            let both = special(name).or(special(to)).unwrap_or_default();
+            return Err(format!("labels that begin with `{both}` have a meaning"));
+        }
         let edit = |place| TextEdit::new(self.document.range(place), to.to_string());
-        Ok(self.names.of(symbol).map(edit).collect())
+        Ok(self.names().of(symbol).map(edit).collect())
     }
 
     pub(crate) fn outline(&self) -> Vec<DocumentSymbol> {
         let top = |symbol: &&(usize, &Symbol)| symbol.1.parent.is_none();
-        let all: Vec<(usize, &Symbol)> = self.names.symbols.iter().enumerate().collect();
+        let all: Vec<(usize, &Symbol)> = self.names().symbols.iter().enumerate().collect();
         let mut list: Vec<DocumentSymbol> =
             all.iter().filter(top).map(|(at, _)| self.entry(*at)).collect();
         list.sort_by_key(|entry| entry.selection_range.start);
@@ -185,8 +209,9 @@ impl Known {
 
     #[allow(deprecated)] // the protocol's type has a field that is
     fn entry(&self, at: usize) -> DocumentSymbol {
-        let symbol = &self.names.symbols[at];
-        let children = self.names.symbols.iter().enumerate().filter(|(_, s)| s.parent == Some(at));
+        let symbol = &self.names().symbols[at];
+        let children =
+            self.names().symbols.iter().enumerate().filter(|(_, s)| s.parent == Some(at));
         let children: Vec<DocumentSymbol> = children.map(|(child, _)| self.entry(child)).collect();
         DocumentSymbol {
             name: symbol.name.clone(),
@@ -212,7 +237,7 @@ impl Known {
     pub(crate) fn completion(&self, position: Position) -> Vec<CompletionItem> {
         let offset = self.document.offset(position);
         let mut items: Vec<CompletionItem> = self
-            .names
+            .names()
             .visible(offset)
             .map(|symbol| CompletionItem {
                 label: symbol.name.clone(),
@@ -255,13 +280,13 @@ impl Known {
     pub(crate) fn colours(&self) -> Vec<SemanticToken> {
         let mut out = Vec::new();
         let mut before = Position::new(0, 0);
-        let mut meant = self.names.uses.iter().peekable();
-        for token in &self.tokens {
+        let mut meant = self.names().uses.iter().peekable();
+        for token in self.tokens() {
             while meant.peek().is_some_and(|(range, _)| range.start < token.range.start) {
                 meant.next();
             }
             let symbol = meant.peek().filter(|(range, _)| *range == token.range).map(|(_, s)| *s);
-            let class = symbol.map(|s| self.names.symbols[s].class);
+            let class = symbol.map(|s| self.names().symbols[s].class);
             let is_keyword = self.is_keyword(token.text(&self.document.text));
             let Some(kind) = colour(token, class, is_keyword) else { continue };
             // A token may not reach over the end of a line.
@@ -293,7 +318,10 @@ impl Known {
     }
 
     pub(crate) fn formatted(&self) -> Option<Vec<TextEdit>> {
-        let text = format(&self.document.text);
+        let text = match self.is_boolean {
+            true => format_boolean(&self.document.text),
+            false => format(&self.document.text),
+        };
         let edit = |text| vec![TextEdit::new(self.document.whole(), text)];
         Some(if text == self.document.text { Vec::new() } else { edit(text) })
     }
@@ -330,12 +358,12 @@ impl Known {
                 list.push(lens(place, title, "preempt.showTrace", property));
             }
         };
-        for symbol in &self.names.symbols {
+        for symbol in &self.names().symbols {
             if symbol.class == Class::Property && symbol.scope_is_wide() {
                 check(&symbol.place, format!("check {}", symbol.name), Some(&symbol.name));
             }
         }
-        if let Some(first) = self.names.symbols.iter().find(|s| s.class == Class::Proctype) {
+        if let Some(first) = self.names().symbols.iter().find(|s| s.class == Class::Proctype) {
             check(&first.place, "check".into(), None);
             if !self.is_boolean {
                 list.push(lens(&first.place, "simulate".into(), "preempt.simulate", None));
@@ -391,9 +419,15 @@ fn range_of(detail: &str) -> Option<&'static str> {
     })
 }
 
+/// The beginning that gives a label its meaning.
+fn special(label: &str) -> Option<&'static str> {
+    ["accept", "end", "progress"].into_iter().find(|prefix| label.starts_with(prefix))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use preempt_promela::syntax::KEYWORDS;
     use preempt_promela::syntax::{ParseOptions, parse};
     use std::path::Path;
 
@@ -419,7 +453,7 @@ mod tests {
             }
             let known = Known::new(text.clone(), false);
             for symbol in
-                known.names.symbols.iter().filter(|s| s.name != "init" && s.name != "never")
+                known.names().symbols.iter().filter(|s| s.name != "init" && s.name != "never")
             {
                 // The prefix of a label means something.
                 let to = format!("{}_renamed", symbol.name);

@@ -3,8 +3,9 @@
 //! Found in the text itself, as those of Promela, so that they are known while the program does not compile. A
 //! variable that is declared outside of all procedures is visible from there on, all others in their procedure.
 
-use crate::names::{Class, Names, Symbol};
+use crate::names::Names;
 use crate::scan::{Kind, Token};
+use crate::symbol::{Class, Symbol};
 use std::ops::Range;
 
 /// Words that name nothing.
@@ -66,8 +67,8 @@ pub(crate) fn names(text: &str, tokens: &[Token]) -> Names {
     reader.procedures();
     reader.variables();
     reader.labels();
-    let uses = reader.uses();
-    Names { symbols: reader.symbols, uses }
+    let uses = reader.uses().into_iter().map(|(range, meant)| (range, vec![meant])).collect();
+    Names::new(reader.symbols, uses)
 }
 
 impl Reader<'_> {

@@ -7,7 +7,7 @@ use lsp_types::{
     NumberOrString, Uri,
 };
 use preempt_bool::Dialect;
-use preempt_promela::ir::{LowerOptions, lower};
+use preempt_promela::ir::{LowerOptions, can_be_lowered};
 use preempt_promela::syntax::span::{SourceMap, Span};
 use preempt_promela::syntax::{self, ParseOptions, parse};
 
@@ -51,7 +51,7 @@ fn promela(uri: &Uri, path: &str, document: &Document) -> Vec<Diagnostic> {
     let parsed = parse(path, document.text.clone().into_bytes(), &options);
     let mut found = parsed.diagnostics;
     if let Some(model) = &parsed.model
-        && let Err(error) = lower(model, LowerOptions::default())
+        && let Err(error) = can_be_lowered(model, LowerOptions::default())
     {
         found.push(error.diagnostic());
     }

@@ -4,8 +4,9 @@
 //! applying it in the tests and asking the compiler again.
 
 use crate::document::Document;
-use crate::names::{Class, Names};
+use crate::names::Names;
 use crate::scan::{Kind, Token};
+use crate::symbol::Class;
 use std::ops::Range;
 
 /// A change of the text, with a title.
@@ -225,7 +226,7 @@ impl Patient<'_> {
         }
         let condition = self.source(open, close);
         let written = format!("if :: {condition} -> {yes} :: else -> {no} fi");
-        Some(self.rewritten("write a choice of Promela", start, last, written))
+        Some(self.rewritten("rewrite it as a choice (`if`) of Promela", start, last, written))
     }
 
     /// `while (c) { a }` is `do :: (c) -> a :: else -> break od`.
@@ -236,7 +237,7 @@ impl Patient<'_> {
         let (body, end) = self.c_body(close + 1)?;
         let condition = self.source(open, close);
         let written = format!("do :: {condition} -> {body} :: else -> break od");
-        Some(self.rewritten("write a loop of Promela", start, end - 1, written))
+        Some(self.rewritten("rewrite it as a loop (`do`) of Promela", start, end - 1, written))
     }
 
     /// A replacement of whole tokens; a statement that follows without a separator gets one.

@@ -15,12 +15,16 @@ mod diagnose;
 mod document;
 mod fixes;
 mod format;
+mod format_boolean;
+mod meaning;
 mod names;
 mod results;
 mod scan;
+mod symbol;
 mod words;
 
 pub use format::format;
+pub use format_boolean::format_boolean;
 
 use answer::{COLOURS, Known};
 use checks::{Answer, Task, is_boolean};

@@ -5,131 +5,22 @@
 //! A name is visible from its declaration to the end of the braces around it; parameters in the braces that
 //! follow them.
 
+use crate::meaning::{self, Uses};
 use crate::scan::{Kind, Token};
-use std::collections::HashMap;
+use crate::symbol::{Class, Symbol};
+use preempt_promela::syntax::KEYWORDS;
 use std::ops::Range;
-
-/// What a name stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Class {
-    Macro,
-    Inline,
-    Proctype,
-    Variable,
-    Parameter,
-    Constant,
-    Structure,
-    Field,
-    Label,
-    Property,
-}
-
-impl Class {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Class::Macro => "macro",
-            Class::Inline => "inline",
-            Class::Proctype => "process type",
-            Class::Variable => "variable",
-            Class::Parameter => "parameter",
-            Class::Constant => "symbolic constant",
-            Class::Structure => "structure",
-            Class::Field => "field",
-            Class::Label => "label",
-            Class::Property => "property",
-        }
-    }
-}
-
-/// A declared name.
-#[derive(Clone, Debug)]
-pub(crate) struct Symbol {
-    pub(crate) name: String,
-    pub(crate) class: Class,
-    /// Where the name stands in its declaration.
-    pub(crate) place: Range<usize>,
-    /// The declaration as a whole, for an outline: with its body, if it has one.
-    pub(crate) extent: Range<usize>,
-    /// Where it is visible.
-    pub(crate) scope: Range<usize>,
-    /// The declaration in a few words.
-    pub(crate) detail: String,
-    /// The symbol whose body it stands in.
-    pub(crate) parent: Option<usize>,
-}
 
 /// All names of a text.
 pub(crate) struct Names {
     pub(crate) symbols: Vec<Symbol>,
-    /// Words, in order of the text, each with the symbol that it means.
+    /// Words, in order of the text, each with a symbol that it means.
     pub(crate) uses: Vec<(Range<usize>, usize)>,
+    /// Of each symbol, the first one of those that it shares words with.
+    groups: Vec<usize>,
 }
 
 const TYPES: &[&str] = &["bit", "bool", "byte", "pid", "short", "int", "unsigned", "chan", "mtype"];
-
-/// Words that name nothing.
-pub(crate) const KEYWORDS: &[&str] = &[
-    "active",
-    "assert",
-    "atomic",
-    "bit",
-    "bool",
-    "break",
-    "byte",
-    "chan",
-    "d_step",
-    "D_proctype",
-    "do",
-    "else",
-    "empty",
-    "enabled",
-    "eval",
-    "false",
-    "fi",
-    "for",
-    "full",
-    "get_priority",
-    "goto",
-    "hidden",
-    "if",
-    "in",
-    "init",
-    "inline",
-    "int",
-    "len",
-    "local",
-    "ltl",
-    "mtype",
-    "nempty",
-    "never",
-    "nfull",
-    "notrace",
-    "np_",
-    "od",
-    "of",
-    "pc_value",
-    "pid",
-    "printf",
-    "printm",
-    "priority",
-    "proctype",
-    "provided",
-    "return",
-    "run",
-    "select",
-    "set_priority",
-    "short",
-    "show",
-    "skip",
-    "timeout",
-    "trace",
-    "true",
-    "typedef",
-    "unless",
-    "unsigned",
-    "xr",
-    "xs",
-];
 
 struct Reader<'t> {
     text: &'t str,
@@ -155,8 +46,8 @@ pub(crate) fn names(text: &str, tokens: &[Token]) -> Names {
         // The reader numbers its own from 0.
         Symbol { parent: symbol.parent.map(|parent| first + parent), ..symbol }
     }));
-    let uses = uses(text, tokens, &symbols);
-    Names { symbols, uses }
+    let uses = meaning::uses(text, tokens, &symbols);
+    Names::new(symbols, uses)
 }
 
 /// `#define`s; the extent reaches to the end of the line with its continuations.
@@ -179,8 +70,31 @@ fn macros(text: &str, tokens: &[Token]) -> Vec<Symbol> {
             detail: on_one_line(&text[token.range.start..end]),
             parent: None,
         });
+        parameters(text, &tokens[at + 1..], end, &mut symbols);
     }
     symbols
+}
+
+/// The parameters of the macro that was found last: in parentheses right behind its name.
+fn parameters(text: &str, tokens: &[Token], end: usize, symbols: &mut Vec<Symbol>) {
+    let (Some(name), Some(open)) = (tokens.first(), tokens.get(1)) else { return };
+    if open.text(text) != "(" || open.range.start != name.range.end {
+        return;
+    }
+    let parent = symbols.len() - 1;
+    for token in tokens[2..].iter().take_while(|t| t.in_directive && t.text(text) != ")") {
+        if token.kind == Kind::Word {
+            symbols.push(Symbol {
+                name: token.text(text).into(),
+                class: Class::Parameter,
+                place: token.range.clone(),
+                extent: token.range.clone(),
+                scope: open.range.start..end,
+                detail: format!("parameter of {}", name.text(text)),
+                parent: Some(parent),
+            });
+        }
+    }
 }
 
 fn on_one_line(text: &str) -> String {
@@ -445,49 +359,13 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// What each word means: the innermost name that is visible there.
-fn uses(text: &str, tokens: &[Token], symbols: &[Symbol]) -> Vec<(Range<usize>, usize)> {
-    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, symbol) in symbols.iter().enumerate() {
-        by_name.entry(symbol.name.as_str()).or_default().push(at);
-    }
-    let mut uses = Vec::new();
-    let words: Vec<&Token> = tokens.iter().filter(|t| t.kind != Kind::Comment).collect();
-    for (at, token) in words.iter().enumerate().filter(|(_, token)| token.kind == Kind::Word) {
-        let Some(known) = by_name.get(token.text(text)) else { continue };
-        let mark = |back: bool| {
-            let other = if back { at.checked_sub(1) } else { Some(at + 1) };
-            other.and_then(|other| words.get(other)).map_or("", |other| other.text(text))
-        };
-        let place = token.range.start;
-        let fits = |symbol: &&usize| {
-            let symbol = &symbols[**symbol];
-            let declared_here = symbol.place == token.range;
-            // A field stands behind a dot, a label behind `goto` or `@`, and nothing else does.
-            let is_field = mark(true) == ".";
-            let is_label = mark(true) == "goto" || mark(true) == "@";
-            match symbol.class {
-                _ if declared_here => true,
-                Class::Field => is_field,
-                Class::Label => is_label && (symbol.scope.contains(&place) || mark(true) == "@"),
-                _ if is_field || is_label => false,
-                // Bodies of macros and inlines speak of names that are visible where they are used.
-                Class::Variable if mark(true) == ":" => true,
-                _ => symbol.scope.contains(&place) || token.in_directive,
-            }
-        };
-        let found = known.iter().filter(fits).min_by_key(|symbol| {
-            let symbol = &symbols[**symbol];
-            (symbol.place != token.range, symbol.scope.len())
-        });
-        if let Some(found) = found {
-            uses.push((token.range.clone(), *found));
-        }
-    }
-    uses
-}
-
 impl Names {
+    pub(crate) fn new(symbols: Vec<Symbol>, uses: Uses) -> Self {
+        let groups = meaning::groups(&uses, symbols.len());
+        let uses = uses.into_iter().map(|(range, meant)| (range, meant[0])).collect();
+        Names { symbols, uses, groups }
+    }
+
     /// The symbol that the word at this byte means.
     pub(crate) fn at(&self, offset: usize) -> Option<(Range<usize>, usize)> {
         let found =
@@ -495,20 +373,14 @@ impl Names {
         found.cloned()
     }
 
-    /// Every word that means a symbol, its declaration included.
+    /// Every word that means a symbol or one that shares a word with it, declarations included.
     pub(crate) fn of(&self, symbol: usize) -> impl Iterator<Item = Range<usize>> + '_ {
-        self.uses.iter().filter(move |(_, meant)| *meant == symbol).map(|(range, _)| range.clone())
+        let same = move |meant: usize| self.groups[meant] == self.groups[symbol];
+        self.uses.iter().filter(move |(_, meant)| same(*meant)).map(|(range, _)| range.clone())
     }
 
     /// What is visible at a byte.
     pub(crate) fn visible(&self, offset: usize) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |s| s.scope.contains(&offset) || s.scope.end == offset)
-    }
-}
-
-impl Symbol {
-    /// Whether the whole text can speak of it; what has no name of its own cannot be spoken of.
-    pub(crate) fn scope_is_wide(&self) -> bool {
-        self.scope.start == 0 && !self.scope.is_empty()
     }
 }

@@ -327,3 +327,46 @@ fn boolean_programs_have_names_too() {
     let answer = editor.wait_for(&id)["result"].clone();
     assert!(answer["claims"][0]["verdict"].is_string(), "{answer}");
 }
+
+/// Indentation of Boolean programs: the parsed program is the same, comments and lines stay, and it is done once.
+#[test]
+fn formatting_keeps_every_boolean_program() {
+    use preempt_bool::{Dialect, parse};
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/boolean");
+    let mut texts: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "bp"))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let examples = texts.len();
+    texts.push("decl a; /* one\n   two */\nvoid main()\nbegin\nif (a)\nthen\na := T; // begin\nelsif (a &\n!a) then skip;\nelse\nL: skip;\nfi;\nwhile (*) do\n\n\nskip;\nod;\nend\n".into());
+    texts.push("decl {a begin};\nvoid main() begin\n{a begin} :=\nT;\nend".into());
+    let bare = |text: &str| text.lines().map(|line| line.trim().to_string()).collect::<Vec<_>>();
+    // Nested as deep as lines can be, and with none of the old indentation.
+    for text in texts.clone() {
+        texts.push(bare(&text).join("\n"));
+        texts.push(bare(&text).iter().map(|line| format!("      \t{line}  \n")).collect());
+    }
+    // Without the places of words, such as 12..15.
+    let meaning = |text: &str| {
+        let (program, _) = parse(text, "a.bp", Dialect::Slam).ok()?;
+        // It keeps its text and the starts of its lines, too.
+        let shown = format!("{program:?}").replace(&format!("{text:?}"), "");
+        let (before, rest) = shown.split_once("starts: [").unwrap_or((&shown, "]"));
+        let shown = format!("{before}{}", rest.split_once(']').unwrap().1);
+        let parts: Vec<&str> = shown.split("..").collect();
+        let bare = |part: &&str| part.trim_matches(|c: char| c.is_ascii_digit()).to_string();
+        Some(parts.iter().map(bare).collect::<String>())
+    };
+    for text in &texts {
+        let formatted = preempt_lsp::format_boolean(text);
+        assert_eq!(preempt_lsp::format_boolean(&formatted), formatted, "{text}");
+        assert_eq!(bare(&formatted), bare(text));
+        assert_eq!(meaning(&formatted), meaning(text), "{formatted}");
+    }
+    assert!(examples >= 10 && meaning(&texts[0]).is_some());
+    let text = "void main() begin\nif (a) then\nL: b := a &\nT;\nfi;\nend\n";
+    let wanted = "void main() begin\n  if (a) then\n    L: b := a &\n      T;\n  fi;\nend\n";
+    assert_eq!(preempt_lsp::format_boolean(text), wanted);
+}

@@ -35,7 +35,7 @@ const ROOT: u8 = 0;
 const STATE: u8 = 1;
 const CUT: u8 = 2;
 
-/// What a state of the system stands for.
+/// What a state of the system represents.
 enum Place<'b> {
     /// Nothing was picked yet.
     Start,
@@ -102,7 +102,7 @@ impl<'a, M: Model> Encoded<'a, M> {
         &self.properties
     }
 
-    /// Whether a search met a state that satisfies the condition of this property, which must be of
+    /// Whether a search reached a state that satisfies the condition of this property, which must be of
     /// the kind [`Expectation::Sometimes`].
     pub fn was_seen(&self, property: usize) -> bool {
         self.seen[property].load(Ordering::Relaxed)

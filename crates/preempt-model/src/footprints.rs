@@ -1,7 +1,7 @@
 //! What the processes of a model read and write, for partial-order reduction.
 //!
-//! A process stands at a *control point*. A point says what the actions that a process may have there read
-//! and write, and at which points the process may stand after one of them. What a process may touch later follows.
+//! Each process is at a *control point*. A point says what the actions that a process may have there read
+//! and write, and at which points the process may be after one of them. What a process may touch later follows.
 //!
 //! **Invariant:** conditions of properties and the model's limits read observed objects only. A step that may change
 //! one of these objects gets two additions: it reads all of them, and it writes one object more, that no model can
@@ -34,7 +34,7 @@ impl<M, S> Footprints<M, S> {
     }
 
     /// Adds the next control point: the objects that its actions read, also to find out whether they are
-    /// possible, those that they may change, and the points where the process may stand afterwards.
+    /// possible, those that they may change, and the points where the process may be afterwards.
     pub fn point(
         mut self,
         reads: impl IntoIterator<Item = usize>,
@@ -110,7 +110,7 @@ impl<M, S> Table<M, S> {
         Ok(Table { at, points: entries, observed, nothing: Footprint::default() })
     }
 
-    /// Where a process stands; `Err` if there is no such point.
+    /// The control point of a process; `Err` if there is no such point.
     pub(crate) fn point(&self, model: &M, state: &S, process: usize) -> Result<usize, String> {
         let point = (self.at)(model, state, process);
         match point < self.points.len() {

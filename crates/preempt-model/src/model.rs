@@ -41,7 +41,7 @@ pub trait Model: Sync + Sized {
         0
     }
 
-    /// An action in words, for counterexamples.
+    /// A description of an action, for counterexamples.
     fn describe(&self, action: &Self::Action) -> String {
         format!("{action:?}")
     }
@@ -56,12 +56,12 @@ pub trait Model: Sync + Sized {
         true
     }
 
-    /// Whether the search goes on behind a state. Executions are cut before states outside.
+    /// Whether a state is within the limits of the model. Executions are cut before states outside.
     fn is_within(&self, _state: &Self::State) -> bool {
         true
     }
 
-    /// Whether what `process` can do in `state` concerns nobody else: every action that it has here
+    /// Whether the actions of `process` in `state` are independent of all other processes: every action that it has here
     /// reads and writes only data that no other process and no property reads or writes, stays
     /// possible whatever the others do, and is all that this process will do next. Other processes then
     /// need not be interleaved with it. `false` is always right.

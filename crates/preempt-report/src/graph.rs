@@ -74,7 +74,7 @@ impl fmt::Display for GraphError {
                 write!(f, "{states} states are too many to draw (at most {MOST_STATES})")
             }
             GraphError::MissingState(state) => {
-                write!(f, "an edge names state {state}, which is not there")
+                write!(f, "an edge refers to state {state}, which does not exist")
             }
         }
     }

@@ -9,7 +9,8 @@ pub(crate) fn remarks(trace: &Trace, at: usize) -> Vec<String> {
     let observations = &trace.observations;
     let Some(step) = trace.steps.get(at) else { return Vec::new() };
     let own = |name: &str| {
-        let rest = name.strip_prefix(step.process.as_str()).and_then(|rest| rest.strip_prefix(':'));
+        let rest = name.strip_prefix(step.process.as_str());
+        let rest = rest.and_then(|rest| rest.strip_prefix([':', '.']));
         fit::clean(rest.unwrap_or(name))
     };
     let seen = observations.seen.get(at).into_iter().flatten();

@@ -10,8 +10,8 @@ use crate::stale;
 use crate::symbols::{Line, Symbols};
 use crate::words;
 use preempt_core::{
-    BoundRow, Change, Claim, Statistics, Stop, Switch, Trace, TraceStep, Value, Verdict, Violation,
-    ViolationKind, grouped,
+    BoundRow, Change, Claim, Observations, Statistics, Stop, Switch, Trace, TraceStep, Value,
+    Verdict, Violation, ViolationKind, Waiting, grouped,
 };
 
 /// A verdict on a program.
@@ -377,33 +377,61 @@ fn message(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> (Strin
     waits(evidence, symbols, threads)
 }
 
-/// Who waits for whom.
-fn waits(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> (String, Option<Line>) {
-    let mut parts = Vec::new();
-    let mut place = None;
-    for (number, thread) in evidence.threads.iter().enumerate() {
-        let Some(waits) = &thread.waits else { continue };
-        let line = symbols.line(waits.pc);
-        let object = || words::object(symbols, waits.address);
-        let name = |number: usize| threads.get(number).cloned().unwrap_or_default();
-        let what = match (waits.action.as_str(), waits.holder) {
-            ("join", Some(target)) => format!("for {} to end", name(target)),
-            (_, Some(holder)) if holder == number => {
-                format!("for {}, which it holds itself", object())
-            }
-            (_, Some(holder)) => format!("for {}, held by {}", object(), name(holder)),
-            ("wake and lock again", None) => format!("for {} to be signalled", object()),
-            ("recv", None) => format!("for {} to be posted", object()),
-            ("leave", None) => format!("for others to arrive at {}", object()),
-            ("yield", None) => "in a loop for a change that nobody makes".into(),
-            (action, None) => format!("at {action} {}", object()),
-        };
-        parts.push(format!("{} waits {what}{}", name(number), at(line.as_ref())));
-        if place.is_none() && waits.action != "join" {
-            place = line;
+/// What keeps a thread, if it waits.
+fn wait(
+    evidence: &Evidence,
+    symbols: &Symbols,
+    threads: &[String],
+    number: usize,
+) -> Option<String> {
+    let waits = evidence.threads[number].waits.as_ref()?;
+    let object = || words::object(symbols, waits.address);
+    let name = |number: usize| threads.get(number).cloned().unwrap_or_default();
+    let what = match (waits.action.as_str(), waits.holder) {
+        ("join", Some(target)) => format!("for {} to end", name(target)),
+        (_, Some(holder)) if holder == number => {
+            format!("for {}, which it holds itself", object())
         }
-    }
+        (_, Some(holder)) => format!("for {}, held by {}", object(), name(holder)),
+        ("wake and lock again", None) => format!("for {} to be signalled", object()),
+        ("recv", None) => format!("for {} to be posted", object()),
+        ("leave", None) => format!("for others to arrive at {}", object()),
+        ("yield", None) => "in a loop for a change that nobody makes".into(),
+        (action, None) => format!("at {action} {}", object()),
+    };
+    Some(format!("{what}{}", at(symbols.line(waits.pc).as_ref())))
+}
+
+/// Who waits for whom, in one sentence.
+fn waits(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> (String, Option<Line>) {
+    let part = |(number, name): (usize, &String)| {
+        wait(evidence, symbols, threads, number).map(|wait| format!("{name} waits {wait}"))
+    };
+    let parts: Vec<String> = threads.iter().enumerate().filter_map(part).collect();
+    let waits = evidence.threads.iter().filter_map(|thread| thread.waits.as_ref());
+    let places = waits.filter(|waits| waits.action != "join");
+    let place = places.map(|waits| symbols.line(waits.pc)).find(Option::is_some).flatten();
     (format!("{}: {}", evidence.kind, parts.join("; ")), place)
+}
+
+/// The same thread by thread, for a deadlock.
+fn waiting(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Vec<Waiting> {
+    if evidence.kind != "deadlock" {
+        return Vec::new();
+    }
+    let all = evidence.threads.iter().enumerate();
+    let stuck: Vec<usize> = all.filter(|(_, t)| t.waits.is_some()).map(|(at, _)| at).collect();
+    let waiting = |number: &usize| {
+        let holder = evidence.threads[*number].waits.as_ref().and_then(|waits| waits.holder);
+        // Where nobody in particular has it, any other thread that is left could do something.
+        let others = || stuck.iter().copied().filter(|other| other != number).collect();
+        Waiting {
+            pid: *number,
+            reasons: wait(evidence, symbols, threads, *number).into_iter().collect(),
+            waits_for: holder.map_or_else(others, |holder| vec![holder]),
+        }
+    };
+    stuck.iter().map(waiting).collect()
 }
 
 fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
@@ -441,5 +469,7 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
             }
         })
         .collect();
-    Trace { steps, ..Trace::default() }
+    let waiting = waiting(evidence, symbols, threads);
+    let observations = Observations { waiting, ..Observations::default() };
+    Trace { steps, observations, ..Trace::default() }
 }

@@ -4,11 +4,11 @@
 // trail, so that one can go forward again; another step than the trail's begins a branch, and the trail
 // that was left is kept among `branches`.
 import { $, make, many, grouped } from "./dom.js";
-import { ask, decode, encode, extended, listen } from "./server.js";
+import { ask, askAt, common, decode, encode, listen, nameTrail } from "./server.js";
 import { showSource } from "./source.js";
 import { dropRows, knowsRows, openLanes, showLanes } from "./lanes.js";
-import { openSteps, showSteps } from "./steps.js";
-import { openState, showState } from "./state.js";
+import { openSteps, processesInView, showSteps } from "./steps.js";
+import { openState, showState, variablesInView } from "./state.js";
 import { checkEvent, openChecks, showProperties } from "./check.js";
 import { showAutomata, showGraph } from "./pictures.js";
 import { showChart } from "./chart.js";
@@ -23,7 +23,7 @@ const VIEWS = ["lanes", "chart", "graph", "automata", "compare"];
 const MOST_BRANCHES = 12;
 
 /** The path to the present state. */
-export const pathHere = () => encode(session.trail.slice(0, session.here));
+export const choicesHere = () => session.trail.slice(0, session.here);
 
 // Actions run one after the other, so that fast fingers mean what they say.
 let chain = Promise.resolve();
@@ -56,31 +56,30 @@ export const take = (which) => act(async () => {
   const { trail, here } = session;
   if (trail[here] !== choice) {
     leave(here);
-    session.trail = extended(trail, here, choice);
+    session.trail = [...trail.slice(0, here), choice];
     dropRows(here);
   }
   session.here = here + 1;
   await refresh();
 });
 
-/** Follows another path; the one that is left can be found again. */
+/** Follows another path, as text or as choices; the one that is left can be found again. */
 export async function follow(path, here) {
-  const trail = decode(path);
-  let common = 0;
-  while (common < trail.length && trail[common] === session.trail[common]) common++;
-  if (common < session.trail.length) leave(common);
+  const trail = Array.isArray(path) ? path : decode(path);
+  const same = common(trail, session.trail);
+  if (same < session.trail.length) leave(same);
   session.trail = trail;
   session.here = Math.min(here ?? trail.length, trail.length);
-  dropRows(common);
+  dropRows(same);
   await refresh();
 }
 
-/** Keeps a trail that is about to be cut behind `common`, if there is something to lose. */
-function leave(common) {
-  if (session.trail.length <= common) return;
-  const path = encode(session.trail);
-  const rest = session.branches.filter((branch) => branch.path !== path && !path.startsWith(branch.path));
-  session.branches = [{ path, at: common, steps: session.trail.length }, ...rest].slice(0, MOST_BRANCHES);
+/** Keeps a trail that is about to be cut behind `at`, if there is something to lose. */
+function leave(at) {
+  const choices = session.trail;
+  if (choices.length <= at) return;
+  const rest = session.branches.filter((branch) => common(branch.choices, choices) < branch.choices.length);
+  session.branches = [{ choices, at }, ...rest].slice(0, MOST_BRANCHES);
 }
 
 /** Asks for the present state and draws everything. */
@@ -90,9 +89,9 @@ export async function refresh() {
   const { here } = session;
   // Of rows that are on the page already, only those around the present one are asked for.
   const known = knowsRows(here - 50, Math.min(here + 50, session.trail.length) - 2);
-  const look = await ask("look", {
-    model: session.model, path: encode(session.trail), here,
-    watches: session.watches, ...(known ? { from: Math.max(0, here - 3), rows: 6 } : { rows: 120 }),
+  const look = await askAt("look", session.model, session.trail, {
+    here, watches: session.watches, processes: processesInView(), variables: variablesInView(),
+    ...(known ? { from: Math.max(0, here - 3), rows: 6 } : { rows: 120 }),
   });
   if (look.length < session.trail.length) {
     session.trail = session.trail.slice(0, look.length);
@@ -100,6 +99,7 @@ export async function refresh() {
     say(`The path could be followed for ${many(look.length, "step")} only.`, "warn");
   }
   session.look = look;
+  nameTrail(session.model, look.trail, session.trail);
   draw();
 }
 
@@ -119,7 +119,7 @@ function draw() {
   showSteps();
   showState();
   showView();
-  rememberSoon();
+  remember();
 }
 
 const shortName = (name) => name.split("/").pop();
@@ -144,8 +144,13 @@ export const nextView = (by = 1) => choose(VIEWS[(VIEWS.indexOf(session.view) + 
 /** Runs by itself: `nearest`, `random` or `process`. */
 export const run = (mode, more = {}) => act(async () => {
   const lines = [...session.breakpoints.values()];
-  const answer = await ask("run", { model: session.model, path: pathHere(), mode, lines, ...more });
-  if (answer.end !== "nowhere") await follow(answer.path);
+  const from = choicesHere();
+  const answer = await askAt("run", session.model, from, { mode, lines, ...more });
+  if (answer.end !== "nowhere") {
+    const trail = [...from.slice(0, answer.kept), ...decode(answer.path)];
+    nameTrail(session.model, answer.trail, trail);
+    await follow(trail);
+  }
   const searched = answer.states ? ` (${many(answer.states, "state")} looked at)` : "";
   const words = {
     condition: `The condition holds here${searched}.`,
@@ -158,39 +163,48 @@ export const run = (mode, more = {}) => act(async () => {
   if (words[answer.end]) say(words[answer.end], answer.end === "nowhere" || answer.end === "limit" ? "warn" : "");
 });
 
-/** The address names the state, so that it can be shared. Browsers are slow with long ones: not at every key. */
-let remembering = 0;
-function rememberSoon() {
-  clearTimeout(remembering);
-  if (session.trail.length < 2000) remember();
-  else remembering = setTimeout(remember, 400);
+// Browsers are slow with long addresses: of longer paths the address has the name that the server knows.
+const LONGEST_ADDRESS = 2000;
+
+/** The address names the state, so that it can be shared; with all of its path if that is asked for. */
+function address(whole) {
+  const { trail, look } = session;
+  const path = whole || trail.length < LONGEST_ADDRESS || !look ? `path=${encode(trail)}` : `trail=${look.trail}.${trail.length}`;
+  const parts = [`model=${session.model}`, path];
+  if (session.here !== trail.length) parts.push(`here=${session.here}`);
+  return "#" + parts.join("&");
 }
 
 function remember() {
-  clearTimeout(remembering);
-  const parts = [`model=${session.model}`, `path=${encode(session.trail)}`];
-  if (session.here !== session.trail.length) parts.push(`here=${session.here}`);
-  const hash = "#" + parts.join("&");
+  const hash = address(false);
   if (location.hash !== hash) history.replaceState(null, "", hash);
 }
 
-function recalled() {
+/** The model, path and place that the address names. */
+async function recalled() {
   const wanted = new URLSearchParams(location.hash.slice(1));
-  return { model: Number(wanted.get("model") || 0), path: wanted.get("path") || "", here: wanted.has("here") ? Number(wanted.get("here")) : undefined };
+  const model = Number(wanted.get("model") || 0), here = wanted.has("here") ? Number(wanted.get("here")) : undefined;
+  if (!wanted.has("trail")) return { model, path: wanted.get("path") || "", here };
+  const [trail, keep] = wanted.get("trail").split(".").map(Number);
+  try {
+    return { model, path: (await ask("path", { model, onto: { trail, keep } })).path, here };
+  } catch {
+    return { model, path: "", here: 0, lost: true };
+  }
 }
 
 export const copyLink = () => act(async () => {
-  remember();
+  const link = location.href.split("#")[0] + address(true);
   try {
-    await navigator.clipboard.writeText(location.href);
-    say("The link is copied. Elsewhere: preempt serve MODEL --at " + encode(session.trail.slice(0, session.here)));
+    await navigator.clipboard.writeText(link);
+    say("The link is copied. Elsewhere: preempt serve MODEL --at " + encode(choicesHere()));
   } catch {
-    say(location.href);
+    say(link);
   }
 });
 
 export const bookmark = () => act(async () => {
-  const path = pathHere();
+  const path = encode(choicesHere());
   if (session.bookmarks.some((known) => known.path === path)) return;
   const last = session.look.rows.find((row) => row.at === session.here - 1);
   session.bookmarks.push({ path, steps: session.here, name: last ? `${last.process}: ${last.text}` : "start" });
@@ -234,7 +248,7 @@ const reload = (event) => act(async () => {
   showProperties();
   if (!info.kind) {
     showSource();
-    say("The file changed, and has mistakes now. The path waits for them to be mended.", "bad");
+    say("The file changed and has errors now. The path is replayed when they are fixed.", "bad");
     // The version that the path belongs to is the last one that could be read.
     session.info.version = before.version;
     return;
@@ -290,10 +304,12 @@ async function start() {
     if (!connected) say("The server does not answer.", "bad");
     else if ($("notice").textContent === "The server does not answer.") say("");
   });
-  const wanted = recalled();
+  const wanted = await recalled();
   await open(wanted.model < models.length ? wanted.model : 0, wanted.path, wanted.here);
+  if (wanted.lost) say("The server does not know the path of this address any more. A copied link has all of it.", "warn");
   window.addEventListener("hashchange", () => act(async () => {
-    const { model, path, here } = recalled();
+    if (location.hash === address(false)) return;
+    const { model, path, here } = await recalled();
     if (model !== session.model) await open(model, path, here);
     else if (path !== encode(session.trail) || (here ?? session.trail.length) !== session.here) await follow(path, here);
   }));

@@ -1,13 +1,13 @@
 // The message sequence chart of the path so far.
 import { $, draw, laneClass, make } from "./dom.js";
-import { act, goTo, pathHere, session } from "./app.js";
-import { ask } from "./server.js";
+import { act, choicesHere, goTo, session } from "./app.js";
+import { askAt } from "./server.js";
 
 const ROW = 34, COLUMN = 190, SIDE = 110, TOP = 14;
 
 export const showChart = () => act(async () => {
   const holder = $("chart");
-  const { lanes, messages, from } = await ask("chart", { model: session.model, path: pathHere() });
+  const { lanes, messages, from } = await askAt("chart", session.model, choicesHere());
   if (!messages.length) {
     holder.replaceChildren(make("p", "nothing", "No message has been sent on this path."));
     return;

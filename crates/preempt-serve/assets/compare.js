@@ -1,17 +1,17 @@
 // Two branches side by side: where they part, what each does since then, in what their states differ.
 import { $, changed, laneClass, make, shown } from "./dom.js";
-import { act, pathHere, session } from "./app.js";
-import { ask } from "./server.js";
+import { act, choicesHere, session } from "./app.js";
+import { ask, encode } from "./server.js";
 
 let other = null;
 
 export const showCompare = () => act(async () => {
   const holder = $("compare");
-  const here = pathHere();
+  const here = encode(choicesHere());
   const places = [
     ...(session.trace ? [["the counterexample", session.trace.path]] : []),
     ...session.bookmarks.map(({ name, path, steps }) => [`★ ${name} (step ${steps})`, path]),
-    ...session.branches.map(({ path, at, steps }) => [`↳ branch of ${steps} steps, parts behind ${at}`, path]),
+    ...session.branches.map(({ choices, at }) => [`↳ branch of ${choices.length} steps, parts behind ${at}`, encode(choices)]),
   ].filter(([, path]) => path !== here);
   if (!places.length) {
     holder.replaceChildren(make("p", "nothing", "Nothing to compare with yet: go back, take another step, and the branch that was left is offered here. Bookmarks and counterexamples are, too."));

@@ -1,14 +1,14 @@
 // The lanes: a row per step of the trail, a column per process, one per watch. Only the rows in view are
 // drawn, and only those near it are asked for; all rows are equally high.
-import { $, changed, laneClass, make, shown } from "./dom.js";
+import { $, changed, laneClass, make, reconcile, shown } from "./dom.js";
 import { goTo, session } from "./app.js";
-import { ask, encode } from "./server.js";
+import { askAt } from "./server.js";
 
 const ROW = 30, PAGE = 200;
 // With more lanes than this all are equally wide and there are no lifelines: rows would be slow to lay out.
 const CROWD = 16;
 const rows = new Map();
-let asked = null, lanes = [], headed = "", columns = "";
+let asked = null, lanes = [], headed = "", columns = "", layout = 0;
 
 /** Forgets the rows from `from` on: the trail is another one there. */
 export function dropRows(from) {
@@ -46,7 +46,10 @@ export function showLanes() {
   const template = `64px repeat(${Math.max(1, lanes.length)}, ${lane}) ${more} ${watched.repeat(session.watches.length)}`;
   const names = $("names");
   const heading = JSON.stringify([lanes, session.watches]);
-  if (heading !== headed) showNames(names);
+  if (heading !== headed) {
+    showNames(names);
+    layout++;
+  }
   headed = heading;
   const width = 64 + 140 * Math.max(1, lanes.length) + (crowd ? 260 : 150) + (crowd ? 90 : 64) * session.watches.length;
   $("spacer").style.minWidth = names.style.minWidth = width + "px";
@@ -88,27 +91,26 @@ async function render() {
   const count = session.trail.length;
   const first = Math.max(0, Math.floor(box.scrollTop / ROW) - 4);
   const last = Math.min(count, first + Math.ceil(box.clientHeight / ROW) + 8);
-  const list = [];
+  const items = [];
   let missing = -1;
   for (let here = first; here <= last; here++) {
-    const row = here === 0 ? startRow() : stepRow(here);
-    if (here > 0 && !rows.has(here - 1) && missing < 0) missing = here - 1;
-    row.style.top = here * ROW + "px";
-    list.push(row);
+    const step = rows.get(here - 1), goesOn = step && rows.get(here - 2)?.pid === step.pid;
+    if (here > 0 && !step && missing < 0) missing = here - 1;
+    const build = () => (here === 0 ? startRow() : stepRow(here, step, goesOn));
+    items.push({ key: here, what: [layout, step, goesOn], build, update: (row) => mark(row, here) });
   }
-  $("rows").replaceChildren(...list);
+  reconcile($("rows"), items);
   $("scroll").setAttribute("aria-activedescendant", `row-${session.here}`);
   if (missing >= 0) fetchRows(missing);
 }
 
 async function fetchRows(missing) {
-  const path = encode(session.trail), from = Math.max(0, missing - PAGE / 4);
-  const mine = `${path}:${from}`;
-  if (asked === mine) return;
-  asked = mine;
-  const look = await ask("rows", { model: session.model, path, from, rows: PAGE, watches: session.watches }).catch(() => null);
+  const { trail, watches } = session, from = Math.max(0, missing - PAGE / 4);
+  if (asked?.trail === trail && asked.from === from) return;
+  asked = { trail, from };
+  const look = await askAt("rows", session.model, trail, { from, rows: PAGE, watches }).catch(() => null);
   asked = null;
-  if (look && encode(session.trail) === path) {
+  if (look && session.trail === trail) {
     learn(look);
     render();
   }
@@ -120,17 +122,23 @@ function frame(here, label) {
   row.dataset.here = here;
   row.setAttribute("role", "option");
   row.setAttribute("aria-label", label);
-  row.setAttribute("aria-selected", String(here === session.here));
-  row.setAttribute("aria-posinset", here + 1);
-  row.setAttribute("aria-setsize", session.trail.length + 1);
-  if (here === session.here) row.classList.add("here");
-  if (here > session.here) row.classList.add("later");
-  const { trace } = session;
-  if (trace?.cycle !== null && trace && here > trace.cycle && here <= trace.length) row.classList.add("in-cycle");
   const number = make("div", "number", String(here));
   number.style.gridColumn = "1";
   row.append(number);
   return row;
+}
+
+/** What of a row depends on where we are. */
+function mark(row, here) {
+  const { trace } = session;
+  const set = (name, value) => { if (row.getAttribute(name) !== value) row.setAttribute(name, value); };
+  set("aria-selected", String(here === session.here));
+  set("aria-posinset", String(here + 1));
+  set("aria-setsize", String(session.trail.length + 1));
+  row.classList.toggle("here", here === session.here);
+  row.classList.toggle("later", here > session.here);
+  row.classList.toggle("in-cycle", Boolean(trace && trace.cycle !== null && here > trace.cycle && here <= trace.length));
+  row.style.top = here * ROW + "px";
 }
 
 function place(row, cell, column) {
@@ -159,8 +167,7 @@ function startRow() {
   return row;
 }
 
-function stepRow(here) {
-  const step = rows.get(here - 1);
+function stepRow(here, step, goesOn) {
   if (!step) return frame(here, `step ${here}`);
   const words = step.changes.map(changed);
   const label = `step ${here}, ${step.process}: ${step.text}${words.length ? "; " + words.join(", ") : ""}${step.preemption ? ", after a preemption" : ""}${step.fault ? "; " + step.fault.message : ""}`;
@@ -171,7 +178,7 @@ function stepRow(here) {
   // Of a rendezvous `c!x => c?y` each side gets its half.
   const [text, receives] = partner < 0 ? [step.text] : step.text.split(" => ");
   const cell = place(row, make("div", `cell ${laneClass(step.pid)}`), lane + 2);
-  if (rows.get(here - 2)?.pid === step.pid) cell.classList.add("goes-on");
+  if (goesOn) cell.classList.add("goes-on");
   if (step.preemption) {
     row.classList.add("preempts");
     const badge = make("span", "badge", `⇄ ${step.preemption}`);

@@ -1,7 +1,7 @@
 // Automata, and the reachable graph around the present state. The server says where everything goes.
 import { $, draw, laneClass, make } from "./dom.js";
-import { act, follow, pathHere, session } from "./app.js";
-import { ask } from "./server.js";
+import { act, choicesHere, follow, session } from "./app.js";
+import { askAt, decode } from "./server.js";
 
 const MOST_LABELS = 4;
 let automaton = 0, levels = 3, merge = [];
@@ -40,7 +40,7 @@ function box(node, className) {
 
 export const showAutomata = () => act(async () => {
   const holder = $("automata");
-  const { automata } = await ask("automata", { model: session.model, path: pathHere() });
+  const { automata } = await askAt("automata", session.model, choicesHere());
   if (!automata.length) {
     holder.replaceChildren(make("p", "nothing", "Only Promela models have automata to show."));
     return;
@@ -85,7 +85,8 @@ export const showAutomata = () => act(async () => {
 
 export const showGraph = () => act(async () => {
   const holder = $("graph");
-  const picture = await ask("graph", { model: session.model, path: pathHere(), levels, merge, trace: session.trace?.path ?? null });
+  const here = choicesHere();
+  const picture = await askAt("graph", session.model, here, { levels, merge, trace: session.trace?.path ?? null });
   const bar = make("div", "bar");
   const label = make("label", "", "steps away ");
   const input = make("input");
@@ -95,7 +96,7 @@ export const showGraph = () => act(async () => {
   bar.append(label);
   const details = make("details", "merge");
   details.append(make("summary", "", merge.length ? `merged by ${merge.join(", ")}` : "merge states by variables"));
-  for (const { name } of session.look.variables) {
+  for (const name of picture.variables) {
     const row = make("label");
     const tick = make("input");
     tick.type = "checkbox";
@@ -118,7 +119,7 @@ export const showGraph = () => act(async () => {
     group.setAttribute("tabindex", "0");
     group.setAttribute("role", "button");
     group.setAttribute("aria-label", words);
-    const go = () => act(() => follow(node.path));
+    const go = () => act(() => follow([...here.slice(0, picture.kept), ...decode(node.path)]));
     group.addEventListener("click", go);
     group.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.stopPropagation(); go(); } });
     return group;

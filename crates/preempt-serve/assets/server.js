@@ -9,8 +9,44 @@ export async function ask(question, body = {}) {
     body: JSON.stringify(body),
   });
   const answer = await response.json();
-  if (!response.ok) throw new Error(answer.problem || "the server refuses");
+  if (!response.ok) throw Object.assign(new Error(answer.problem || "the server refuses"), { status: response.status });
   return answer;
+}
+
+// Trails that the server knows by a name: a long path is sent once. Shorter ones are not worth it.
+const MOST_TRAILS = 4, SHORT = 64;
+let trails = [];
+
+/** The server calls these choices by this name from now on. */
+export function nameTrail(model, trail, choices) {
+  trails = [...trails.filter((known) => known.trail !== trail), { model, trail, choices }].slice(-MOST_TRAILS);
+}
+
+/** How many choices two paths have in common. */
+export function common(a, b) {
+  if (a === b) return a.length;
+  let length = 0;
+  while (length < a.length && length < b.length && a[length] === b[length]) length++;
+  return length;
+}
+
+/** Asks about a path. Paths in the answer continue the first `kept` choices of it. */
+export async function askAt(question, model, choices, more = {}) {
+  let onto = null, kept = SHORT;
+  for (const known of trails) {
+    const same = known.model === model ? common(known.choices, choices) : 0;
+    if (same >= kept) [onto, kept] = [known, same];
+  }
+  if (onto) {
+    try {
+      const body = { model, onto: { trail: onto.trail, keep: kept }, path: encode(choices.slice(kept)), ...more };
+      return { ...(await ask(question, body)), kept };
+    } catch (error) {
+      if (error.status !== 410) throw error;
+      trails = trails.filter((known) => known !== onto);
+    }
+  }
+  return { ...(await ask(question, { model, path: encode(choices), ...more })), kept: 0 };
 }
 
 /** Calls `handle` with every event; says when the connection comes and goes. */
@@ -31,16 +67,6 @@ export function encode(choices) {
     encoded.set(choices, text);
   }
   return text;
-}
-
-/** The first choices and one more. Its text follows from the one that is known. */
-export function extended(choices, length, choice) {
-  const next = choices.slice(0, length);
-  next.push(choice);
-  const text = encode(choices);
-  // One character for each choice: then the text can be cut like the list.
-  if (text.length === choices.length && choice < 36) encoded.set(next, text.slice(0, length) + choice.toString(36));
-  return next;
 }
 
 /** The choices behind the text. */

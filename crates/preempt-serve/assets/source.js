@@ -2,8 +2,6 @@
 import { $, button, laneClass, make } from "./dom.js";
 import { redraw, session } from "./app.js";
 
-// So many processes are marked at one line.
-const MOST_MARKS = 6;
 let built = null;
 const lines = new Map();
 const key = (file, line) => `${file}:${line}`;
@@ -94,19 +92,18 @@ export function showSource() {
   const last = look.rows.find((row) => row.at === session.here - 1);
   lines.get(last && key(last.file, last.line))?.classList.add("ran");
   let target = null;
-  for (const { pid, name, file, line, can_move } of look.processes) {
+  for (const { file, line, count, processes } of look.standing) {
     const row = lines.get(key(file, line));
     if (!row) continue;
     row.classList.add("at");
-    if (pid === last?.pid || !target) target = row;
+    if (!target || processes.some(({ pid }) => pid === last?.pid)) target = row;
     const marks = row.querySelector(".mark");
-    if (marks.children.length === MOST_MARKS) {
-      if (!marks.textContent.endsWith("…")) marks.append("…");
-      continue;
+    for (const { pid, name, can_move } of processes) {
+      const mark = make("b", laneClass(pid) + (can_move ? "" : " waits"), String(pid));
+      mark.title = `${name} ${can_move ? "is here" : "waits here"}`;
+      marks.append(mark);
     }
-    const mark = make("b", laneClass(pid) + (can_move ? "" : " waits"), String(pid));
-    mark.title = `${name} ${can_move ? "is here" : "waits here"}`;
-    marks.append(mark);
+    if (count > processes.length) marks.append("…");
   }
   if (target) reveal(target);
 }

@@ -1,11 +1,14 @@
 // Variables, channels, watches, and the places one may want to come back to.
-import { $, button, make, shown } from "./dom.js";
+import { $, button, make, reconcile, shown } from "./dom.js";
 import { act, follow, keepBookmarks, redraw, refresh, session } from "./app.js";
 import { dropRows } from "./lanes.js";
 
 // Of very many variables, so many are drawn at once, and those that just changed; the others on request.
 const MOST_DRAWN = 120;
 let all = false;
+
+/** How many variables to ask for; all if that is undefined. */
+export const variablesInView = () => (all ? undefined : MOST_DRAWN);
 
 export function openState() {
   $("watch-form").addEventListener("submit", (event) => {
@@ -29,39 +32,43 @@ export function showState() {
   $("state-title").textContent = session.here ? `State after step ${session.here}` : "Initial state";
   const channels = look.variables.filter(({ value }) => Array.isArray(value));
   $("channels").replaceChildren(...channels.map((channel) => queue(channel, fresh.get(channel.name))));
-  const body = $("variables").tBodies[0];
-  body.replaceChildren();
+  const items = [];
   let owner = null;
-  const plain = look.variables.filter(({ value }) => !Array.isArray(value));
-  const drawn = all ? plain : plain.filter(({ name }, at) => at < MOST_DRAWN || fresh.has(name));
-  for (const variable of drawn) {
-    const [, process, name] = variable.name.match(/^([^:]+\(\d+\)):(.*)$/) ?? [null, null, variable.name];
-    if (process !== owner && process !== null) {
-      const row = body.insertRow();
-      row.className = "owner";
-      const head = make("th", "", process);
-      head.colSpan = 2;
-      row.append(head);
-    }
+  for (const { name: whole, value } of look.variables.filter(({ value }) => !Array.isArray(value))) {
+    const [, process, name] = whole.match(/^([^:]+\(\d+\)):(.*)$/) ?? [null, null, whole];
+    if (process !== owner && process !== null) items.push({ key: `of ${process}`, what: process, build: () => heading(process) });
     owner = process;
-    const row = body.insertRow();
-    const head = make("th", "", name);
-    head.scope = "row";
-    head.title = variable.name;
-    const cell = make("td", "value");
-    const change = fresh.get(variable.name);
-    if (change) {
-      row.className = "fresh";
-      if (change.from !== null) cell.append(make("s", "", shown(change.from)), " → ");
-    }
-    cell.append(shown(variable.value));
-    row.append(head, cell);
+    const change = fresh.get(whole) ?? null;
+    items.push({ key: `variable ${whole}`, what: [value, change], build: () => variable(whole, name, value, change) });
   }
-  if (drawn.length < plain.length) {
-    body.insertRow().insertCell().append(button(`${plain.length - drawn.length} more variables`, () => { all = true; showState(); }));
-  }
+  const others = look.variable_count - look.variables.length;
+  if (others > 0) items.push({ key: "others", what: others, build: () => moreRow(others) });
+  reconcile($("variables").tBodies[0], items);
   showWatches();
   showPlaces();
+}
+
+function heading(process) {
+  const row = make("tr", "owner"), head = make("th", "", process);
+  head.colSpan = 2;
+  row.append(head);
+  return row;
+}
+
+function variable(whole, name, value, change) {
+  const row = make("tr", change ? "fresh" : ""), head = make("th", "", name), cell = make("td", "value");
+  head.scope = "row";
+  head.title = whole;
+  if (change && change.from !== null) cell.append(make("s", "", shown(change.from)), " → ");
+  cell.append(shown(value));
+  row.append(head, cell);
+  return row;
+}
+
+function moreRow(count) {
+  const row = make("tr");
+  row.insertCell().append(button(`${count} more variables`, () => act(async () => { all = true; await refresh(); })));
+  return row;
 }
 
 function queue({ name, value }, change) {
@@ -108,7 +115,7 @@ function showPlaces() {
       redraw();
     }));
   }
-  session.branches.forEach(({ path, at, steps }) => place(`↳ branch of ${steps} steps`, `parts behind step ${at}`, path));
+  session.branches.forEach(({ choices, at }) => place(`↳ branch of ${choices.length} steps`, `parts behind step ${at}`, choices));
   for (const [file, line] of session.breakpoints.values()) list.push(make("li", "soft", `● breakpoint ${file.split("/").pop()}:${line}`));
   if (!list.length) list.push(make("li", "soft", "Bookmarks, branches that were left, and breakpoints are listed here."));
   $("places").replaceChildren(...list);

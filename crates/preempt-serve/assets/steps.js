@@ -1,10 +1,13 @@
 // What can happen next: the possible steps of every process, what each would change, and what it costs.
-import { $, button, changed, laneClass, make } from "./dom.js";
-import { act, goBy, goTo, goToEnd, run, session, take } from "./app.js";
+import { $, button, changed, laneClass, make, reconcile } from "./dom.js";
+import { act, goBy, goTo, goToEnd, refresh, run, session, take } from "./app.js";
 
 // Of a crowd, so many processes are drawn at once; the others on request.
 const MOST_DRAWN = 40;
 let order = [], chosen = 0, all = false;
+
+/** How many processes to ask for; all if that is undefined. */
+export const processesInView = () => (all ? undefined : MOST_DRAWN);
 
 export function openSteps() {
   $("first").addEventListener("click", () => goTo(0));
@@ -46,57 +49,69 @@ export function showSteps() {
   $("condition").disabled = !session.info.has_expressions;
   const box = $("steps");
   const focused = box.contains(document.activeElement);
-  box.replaceChildren();
   order = [];
   // The step that the trail takes next comes first to the keyboard.
   const next = session.trail[session.here];
-  if (look.fault) box.append(make("p", "verdict-line bad", `✗ ${look.fault.message}${look.fault.line ? ` (line ${look.fault.line})` : ""}`));
+  const items = [];
+  const line = (key, className, text) => items.push({ key, what: [className, text], build: () => make("p", className, text) });
+  if (look.fault) line("fault", "verdict-line bad", `✗ ${look.fault.message}${look.fault.line ? ` (line ${look.fault.line})` : ""}`);
   const ends = {
     finished: ["good", "All processes have finished."],
     deadlock: ["bad", "✗ Deadlock: no process can move, and not all are at a valid end."],
     broken: ["bad", "The execution cannot go on behind this step."],
   };
-  if (look.end) box.append(make("p", `verdict-line ${ends[look.end][0]}`, ends[look.end][1]));
-  if (look.indivisible) box.append(make("p", "soft", "Inside an indivisible sequence: only its process can move."));
+  if (look.end) line("end", `verdict-line ${ends[look.end][0]}`, ends[look.end][1]);
+  if (look.indivisible) line("indivisible", "soft", "Inside an indivisible sequence: only its process can move.");
   if (session.trace?.cycle !== null && session.trace && session.here === session.trace.length) {
-    box.append(make("p", "verdict-line bad", `From here the steps behind step ${session.trace.cycle} repeat for ever.`));
+    line("cycle", "verdict-line bad", `From here the steps behind step ${session.trace.cycle} repeat for ever.`);
   }
   const listed = new Set(look.processes.map(({ pid }) => pid));
   const byProcess = Map.groupBy(look.enabled, ({ pid }) => pid);
-  const last = look.rows.find((row) => row.at === session.here - 1)?.pid;
-  const drawn = all ? look.processes : look.processes.filter(({ pid }, at) => at < MOST_DRAWN || pid === last);
-  for (const process of drawn) {
-    const steps = byProcess.get(process.pid) ?? [];
-    const group = make("div", `process ${laneClass(process.pid)}`);
-    group.setAttribute("role", "group");
-    group.setAttribute("aria-label", process.name);
-    const head = make("div", "process-name");
-    head.append(make("b", "", process.name));
-    if (steps.length) {
-      const alone = button("run ▸", () => run("process", { process: process.pid }), "small");
-      alone.title = "Let this process run until it cannot go on, or reaches a breakpoint";
-      head.append(alone);
-    }
-    group.append(head);
-    if (!steps.length) {
-      const ended = process.text === "-end-";
-      const waits = make("div", "waits", ended ? "ended" : process.can_move ? "takes part in a step above" : "waits");
-      if (!ended) waits.append(" ", make("span", "at-line", process.line ? String(process.line) : ""), make("code", "", process.text));
-      group.append(waits);
-    }
-    for (const step of steps) group.append(choice(step, next));
-    box.append(group);
+  const numbered = (step) => [step, order.push(step) - 1, step.index === next];
+  for (const process of look.processes) {
+    const steps = (byProcess.get(process.pid) ?? []).map(numbered);
+    items.push({ key: process.pid, what: [process, steps], build: () => group(process, steps) });
   }
-  for (const step of look.enabled.filter(({ pid }) => !listed.has(pid))) box.append(choice(step, next));
-  if (drawn.length < look.processes.length) {
-    box.append(button(`${look.processes.length - drawn.length} more processes`, () => { all = true; showSteps(); }));
+  for (const step of look.enabled.filter(({ pid }) => !listed.has(pid))) {
+    const shown = numbered(step);
+    items.push({ key: `step ${step.index}`, what: shown, build: () => choice(...shown) });
   }
+  const others = look.process_count - look.processes.length;
+  if (others > 0) {
+    const more = () => act(async () => { all = true; await refresh(); });
+    items.push({ key: "others", what: others, build: () => button(`${others} more processes`, more) });
+  }
+  reconcile(box, items);
   chosen = Math.max(0, order.findIndex((step) => step.index === next));
-  if (focused) box.querySelectorAll(".step-choice")[chosen]?.focus();
+  const choices = box.querySelectorAll(".step-choice");
+  choices.forEach((element) => element.classList.remove("chosen"));
+  if (focused) choices[chosen]?.focus();
 }
 
-function choice(step, next) {
-  const number = order.push(step) - 1;
+function group(process, steps) {
+  const element = make("div", `process ${laneClass(process.pid)}`);
+  element.setAttribute("role", "group");
+  element.setAttribute("aria-label", process.name);
+  const head = make("div", "process-name");
+  head.append(make("b", "", process.name));
+  if (steps.length) {
+    const alone = button("run ▸", () => run("process", { process: process.pid }), "small");
+    alone.title = "Let this process run until it cannot go on, or reaches a breakpoint";
+    head.append(alone);
+  }
+  element.append(head);
+  if (!steps.length) {
+    const ended = process.text === "-end-";
+    const waits = make("div", "waits", ended ? "ended" : process.can_move ? "takes part in a step above" : "waits");
+    if (!ended) waits.append(" ", make("span", "at-line", process.line ? String(process.line) : ""), make("code", "", process.text));
+    element.append(waits);
+  }
+  for (const step of steps) element.append(choice(...step));
+  return element;
+}
+
+/** One of the possible steps, its number on the page, and whether the trail takes it. */
+function choice(step, number, onTrail) {
   const element = button("", () => take(step.index), "step-choice");
   element.dataset.index = step.index;
   element.append(make("kbd", "", number < 9 ? String(number + 1) : "·"));
@@ -106,7 +121,7 @@ function choice(step, next) {
   if (step.fault) element.append(make("span", "fault", `✗ ${step.fault.message}`));
   const words = step.changes.map(changed);
   element.append(make("span", "would", words.join("   ") || (step.output ? "» " + step.output.trim() : "")));
-  if (step.index === next) element.classList.add("on-trail");
+  if (onTrail) element.classList.add("on-trail");
   element.setAttribute("aria-label", `${step.process}: ${step.text}, line ${step.line}${words.length ? "; " + words.join(", ") : ""}${step.switch === "preemption" ? "; costs a preemption" : ""}${step.fault ? "; " + step.fault.message : ""}`);
   return element;
 }

@@ -1,9 +1,10 @@
 //! What a page can ask, as JSON. One function per question; nothing here knows HTTP.
 //!
 //! Every question about states names the path to the state, so that a page can be reloaded, shared and
-//! branched without the server keeping track of it.
+//! branched without the server keeping track of it. Only long paths are not sent again and again: see
+//! [`Route`]. Answers have what is in view, and numbers for the rest.
 
-use crate::explorer::{Explorer, Loaded, Refusal};
+use crate::explorer::{Explorer, Loaded, Refusal, Route};
 use crate::find::{self, Goal};
 use crate::subject::{Evaluate, Question};
 use crate::walk::Walk;
@@ -47,6 +48,7 @@ pub(crate) fn answer(
         "rows" => look(explorer, &read(body)?, false),
         "compare" => compare(explorer, &read(body)?),
         "run" => run(explorer, &read(body)?),
+        "path" => whole_path(explorer, &read(body)?),
         "chart" => chart(explorer, &read(body)?),
         "graph" => around(explorer, &read(body)?),
         "automata" => automata(explorer, &read(body)?),
@@ -57,7 +59,7 @@ pub(crate) fn answer(
             let Cancel { check } = read(body)?;
             Ok(json!({ "was_running": explorer.cancel(check) }))
         }
-        _ => Err(Refusal { status: 404, message: "there is no such question".into() }),
+        _ => Err(Refusal { status: 404, message: "unknown request".into() }),
     }
 }
 
@@ -105,8 +107,8 @@ fn joined(mut a: Value, b: Value) -> Value {
 #[derive(Deserialize)]
 struct Look {
     model: usize,
-    #[serde(default)]
-    path: String,
+    #[serde(flatten)]
+    route: Route,
     /// The step to look behind; the last one when it is not given.
     here: Option<usize>,
     #[serde(default)]
@@ -115,6 +117,11 @@ struct Look {
     from: Option<usize>,
     /// How many rows.
     rows: Option<usize>,
+    /// So many processes are described, and those that have to do with the steps before and behind; all
+    /// when it is not given.
+    processes: Option<usize>,
+    /// So many variables, and those that the last step changed; all when it is not given.
+    variables: Option<usize>,
 }
 
 /// A part of the lanes of a path, and with `state` the state behind one of its steps and what can happen
@@ -127,16 +134,16 @@ fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal
     let compiled = loaded.compiled(&asked.watches);
     let version = loaded.version;
     let usable: Vec<Option<Evaluate>> = compiled.iter().map(|w| w.as_ref().ok().cloned()).collect();
-    loaded.at(&asked.path, |system, walk, far| {
+    loaded.at(&asked.route, |system, walk, far| {
         let here = asked.here.unwrap_or(walk.len()).min(walk.len());
         let rows = asked.rows.unwrap_or(100).min(MOST_ROWS);
         let from = asked.from.unwrap_or_else(|| here.saturating_sub(rows / 2));
         let shown = walk.rows(system, from..from.saturating_add(rows));
         let row = |(at, row)| show::row(system, from + at, row, &usable);
         let answer = json!({
-            "version": version, "length": walk.len(), "followed": far, "from": from,
-            "rows": shown.iter().enumerate().map(row).collect::<Value>(),
-            "preemptions": preemptions(walk, from), "lanes": lanes(system, walk),
+            "version": version, "trail": walk.trail(), "length": walk.len(), "followed": far,
+            "from": from, "rows": shown.iter().enumerate().map(row).collect::<Value>(),
+            "preemptions": walk.cost(from).preemptions, "lanes": lanes(system, walk),
         });
         if !state {
             return Ok(answer);
@@ -146,25 +153,39 @@ fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal
             Ok(watch) => json!({ "value": watch(&moment.state) }),
             Err(problem) => json!({ "problem": problem }),
         });
+        let around = walk.steps()[here.saturating_sub(1)..walk.len().min(here + 1)].iter();
+        let movers: Vec<usize> = around
+            .flat_map(|step| [Some(step.process), step.partner])
+            .flatten()
+            .map(|process| process.index())
+            .collect();
+        let most = asked.processes.unwrap_or(usize::MAX);
+        let count = system.process_count(&moment.state);
+        // What is no process of the state, such as a claim, is always shown.
+        let is_shown = |pid: usize| pid < most || pid >= count || movers.contains(&pid);
+        let changed = match here.checked_sub(1) {
+            Some(last) if asked.variables.is_some() => walk.rows(system, last..here),
+            _ => Vec::new(),
+        };
+        let changed: HashSet<&str> =
+            changed.iter().flat_map(|row| &row.step.changes).map(|c| c.name.as_str()).collect();
+        let variables = system.variables(&moment.state);
+        let most = asked.variables.unwrap_or(usize::MAX);
+        let in_view = show::in_view(&variables, most, &changed);
         Ok(joined(
             answer,
             json!({
                 "here": here, "cost": show::cost(walk, here),
-                "processes": show::processes(system, &moment),
-                "variables": show::variables(system, &moment.state),
-                "enabled": show::enabled(system, &moment.previews(system)),
+                "processes": show::processes(system, &moment, &is_shown), "process_count": count,
+                "standing": show::standing(system, &moment, &movers),
+                "variables": in_view, "variable_count": variables.len(),
+                "enabled": show::enabled(system, &moment.previews(system, is_shown)),
                 "end": show::end(system, &moment), "fault": show::fault(system, moment.fault),
                 "indivisible": system.is_transient(&moment.state),
                 "watches": watched.collect::<Value>(),
             }),
         ))
     })
-}
-
-/// How many preemptions there are before a row.
-fn preemptions(walk: &Walk, from: usize) -> usize {
-    let before = walk.switches().iter().take(from);
-    before.filter(|switch| **switch == preempt_core::Switch::Preemption).count()
 }
 
 #[derive(Deserialize)]
@@ -175,14 +196,14 @@ struct Compare {
 
 /// Two branches: where they part, their steps since then, and in what their states differ.
 fn compare(explorer: &Explorer, asked: &Compare) -> Result<Value, Refusal> {
-    let read = |text: &String| path::read(text).ok_or_else(|| Refusal::bad("this is no path"));
+    let mut loaded = explorer.model(asked.model)?;
+    let read = |text: &String| path::read(text).ok_or_else(|| Refusal::bad("this is not a path"));
     let (a, b) = (read(&asked.paths[0])?, read(&asked.paths[1])?);
     let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    let mut loaded = explorer.model(asked.model)?;
     let mut sides = Vec::new();
     let mut variables = Vec::new();
     for text in &asked.paths {
-        let side = loaded.at(text, |system, walk, _| {
+        let side = loaded.at(&Route::whole(text), |system, walk, _| {
             variables.push(system.variables(walk.state()));
             let from = common.min(walk.len());
             let rows = walk.rows(system, from..from + MOST_ROWS);
@@ -192,7 +213,7 @@ fn compare(explorer: &Explorer, asked: &Compare) -> Result<Value, Refusal> {
             Ok(json!({
                 "rows": rows.collect::<Value>(), "length": walk.len(),
                 "cost": show::cost(walk, walk.len()), "end": show::end(system, &moment),
-                "processes": show::processes(system, &moment),
+                "processes": show::processes(system, &moment, &|_| true),
                 "fault": show::fault(system, moment.fault),
             }))
         })?;
@@ -205,7 +226,8 @@ fn compare(explorer: &Explorer, asked: &Compare) -> Result<Value, Refusal> {
 #[derive(Deserialize)]
 struct Run {
     model: usize,
-    path: String,
+    #[serde(flatten)]
+    route: Route,
     /// `nearest`, `random` or `process`.
     mode: String,
     until: Option<String>,
@@ -226,10 +248,10 @@ fn run(explorer: &Explorer, asked: &Run) -> Result<Value, Refusal> {
     };
     let goal = Goal { condition: condition.map_err(Refusal::bad)?, lines: asked.lines.clone() };
     if asked.mode == "nearest" && goal.condition.is_none() && goal.lines.is_empty() {
-        return Err(Refusal::bad("say where to go: a condition, or a breakpoint"));
+        return Err(Refusal::bad("a condition or a breakpoint is needed"));
     }
     let steps = asked.steps.unwrap_or(10_000).min(MOST_STEPS);
-    loaded.at(&asked.path, |system, walk, _| {
+    loaded.at(&asked.route, |system, walk, _| {
         let mut seen = None;
         let end = match asked.mode.as_str() {
             "nearest" => {
@@ -244,21 +266,29 @@ fn run(explorer: &Explorer, asked: &Run) -> Result<Value, Refusal> {
                 };
                 find::run(system, walk, &goal, Some(pid), steps, asked.seed)
             }
-            _ => return Err(Refusal::bad("there is no such way to run")),
+            _ => return Err(Refusal::bad("unknown way to run")),
         };
-        Ok(json!({ "path": path::write(walk.choices()), "end": end.name(), "states": seen }))
+        let path = path::write(&walk.choices()[asked.route.kept().min(walk.len())..]);
+        Ok(json!({ "path": path, "end": end.name(), "states": seen, "trail": walk.trail() }))
     })
 }
 
 #[derive(Deserialize)]
 struct At {
     model: usize,
-    path: String,
+    #[serde(flatten)]
+    route: Route,
+}
+
+/// A path in full, for a page that only knows the name of its walk.
+fn whole_path(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
+    let mut loaded = explorer.model(asked.model)?;
+    loaded.at(&asked.route, |_, walk, _| Ok(json!({ "path": path::write(walk.choices()) })))
 }
 
 /// The messages of the last part of a path.
 fn chart(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
-    explorer.model(asked.model)?.at(&asked.path, |system, walk, _| {
+    explorer.model(asked.model)?.at(&asked.route, |system, walk, _| {
         let from = walk.len().saturating_sub(MOST_CHARTED);
         let rows = walk.rows(system, from..walk.len());
         let mut initial = Vec::new();
@@ -284,30 +314,21 @@ fn chart(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
 
 /// The processes that take part, by id.
 fn lanes(system: &dyn System, walk: &Walk) -> Value {
-    let mut takes_part = vec![true; system.process_count(walk.state())];
-    let moved = walk.steps().iter().flat_map(|step| [Some(step.process), step.partner]);
-    for pid in moved.flatten().map(|process| process.index()) {
-        if pid >= takes_part.len() {
-            takes_part.resize(pid + 1, false);
-        }
-        takes_part[pid] = true;
-    }
-    let pids = takes_part.iter().enumerate().filter(|(_, moves)| **moves).map(|(pid, _)| pid);
-    let pids: Vec<usize> = pids.collect();
-    let name = |pid: &usize| {
-        let id = preempt_core::ProcessId(u16::try_from(*pid).unwrap_or(u16::MAX));
-        let alive = *pid < system.process_count(walk.state());
+    let name = |pid: usize| {
+        let id = preempt_core::ProcessId(u16::try_from(pid).unwrap_or(u16::MAX));
+        let alive = pid < system.process_count(walk.state());
         let name =
             if alive { system.process_name(walk.state(), id) } else { format!("process {pid}") };
         json!({ "pid": pid, "name": name })
     };
-    pids.iter().map(name).collect()
+    walk.cast(system).map(name).collect()
 }
 
 #[derive(Deserialize)]
 struct Graph {
     model: usize,
-    path: String,
+    #[serde(flatten)]
+    route: Route,
     levels: usize,
     #[serde(default)]
     merge: Vec<String>,
@@ -319,19 +340,22 @@ struct Graph {
 fn around(explorer: &Explorer, asked: &Graph) -> Result<Value, Refusal> {
     let mut loaded = explorer.model(asked.model)?;
     let marked = match &asked.trace {
-        Some(trace) => states_of(&mut loaded, trace)?.into_iter().collect(),
+        Some(trace) => states_of(&mut loaded, &Route::whole(trace))?.into_iter().collect(),
         None => HashSet::new(),
     };
-    loaded.at(&asked.path, |system, walk, _| {
+    loaded.at(&asked.route, |system, walk, _| {
         let levels = asked.levels.min(MOST_LEVELS);
-        let what = graph::Around { levels, merge: &asked.merge, marked: &marked };
-        Ok(graph::around(system, walk, &what))
+        let kept = asked.route.kept().min(walk.len());
+        let what = graph::Around { levels, merge: &asked.merge, marked: &marked, kept };
+        let names = system.variables(walk.state()).into_iter().map(|(name, _)| name);
+        let names = json!({ "variables": names.collect::<Value>() });
+        Ok(joined(graph::around(system, walk, &what), names))
     })
 }
 
 /// The states of the last part of a path, the one at its end included.
-fn states_of(loaded: &mut Loaded, path: &str) -> Result<Vec<Vec<u8>>, Refusal> {
-    loaded.at(path, |system, walk, _| {
+fn states_of(loaded: &mut Loaded, route: &Route) -> Result<Vec<Vec<u8>>, Refusal> {
+    loaded.at(route, |system, walk, _| {
         let mut states = Vec::new();
         let from = walk.len().saturating_sub(MOST_READ);
         walk.states(system, from..walk.len(), &mut |_, state| states.push(state.to_vec()));
@@ -346,7 +370,7 @@ fn states_of(loaded: &mut Loaded, path: &str) -> Result<Vec<Vec<u8>>, Refusal> {
 fn automata(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
     let (states, subject) = {
         let mut loaded = explorer.model(asked.model)?;
-        (states_of(&mut loaded, &asked.path)?, loaded.subject()?)
+        (states_of(&mut loaded, &asked.route)?, loaded.subject()?)
     };
     let list = subject.automata(&states);
     Ok(json!({ "automata": list.iter().map(graph::automaton).collect::<Value>() }))

@@ -7,6 +7,7 @@ use crate::path;
 use crate::subject::{Evaluate, Mistake, Origin, Subject};
 use crate::walk::{OutOfTime, Walk};
 use preempt_core::System;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,6 +45,36 @@ impl Refusal {
 impl From<OutOfTime> for Refusal {
     fn from(_: OutOfTime) -> Self {
         Refusal { status: 503, message: "the path takes too long to follow".into() }
+    }
+}
+
+/// A path as a request names it: some steps of a walk that is known here, and more. A long path is sent
+/// once, and then called by the name of its walk.
+#[derive(Deserialize, Default)]
+pub(crate) struct Route {
+    /// The choices, see [`path`]; those behind the steps of `onto` if that is given.
+    #[serde(default)]
+    pub(crate) path: String,
+    onto: Option<Onto>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+struct Onto {
+    /// The name of a walk.
+    trail: u64,
+    /// How many of its steps.
+    keep: usize,
+}
+
+impl Route {
+    /// A path in full.
+    pub(crate) fn whole(path: &str) -> Self {
+        Route { path: path.into(), onto: None }
+    }
+
+    /// How many steps are named by their walk: answers give paths from there on.
+    pub(crate) fn kept(&self) -> usize {
+        self.onto.map_or(0, |onto| onto.keep)
     }
 }
 
@@ -185,31 +216,31 @@ impl Loaded {
     pub(crate) fn subject(&self) -> Result<Arc<dyn Subject>, Refusal> {
         self.subject.clone().map_err(|mistakes| {
             let first = mistakes.first().map_or("it cannot be read", |m| m.message.as_str());
-            Refusal { status: 409, message: format!("the model has mistakes: {first}") }
+            Refusal { status: 409, message: format!("the model has errors: {first}") }
         })
     }
 
     /// Goes along a path, and calls `visit` at its end, or as far as it can be followed.
     pub(crate) fn at<R>(
         &mut self,
-        text: &str,
+        route: &Route,
         visit: impl FnOnce(&dyn System, &mut Walk, usize) -> Result<R, Refusal>,
     ) -> Result<R, Refusal> {
-        let choices = path::read(text).ok_or_else(|| Refusal::bad("this is no path"))?;
+        let more = path::read(&route.path).ok_or_else(|| Refusal::bad("this is not a path"))?;
         let subject = self.subject()?;
-        let best = (0..self.walks.len()).max_by_key(|at| self.walks[*at].common(&choices));
+        let (best, keep) = self.beginning(route, &more)?;
         // A walk that goes on much further stays as it is, for whoever is there.
-        let near =
-            best.filter(|at| self.walks[*at].common(&choices) + NEAR >= self.walks[*at].len());
+        let common = best.map_or(0, |at| self.walks[at].common(keep, &more));
+        let near = best.filter(|at| common + NEAR >= self.walks[*at].len());
         let mut walk = near.map(|at| self.walks.remove(at));
         let (mut visit, mut result) = (Some(visit), None);
         subject.explore(&mut |system| {
             let Some(visit) = visit.take() else { return };
             let walk = walk.get_or_insert_with(|| match best.filter(|_| near.is_none()) {
-                Some(at) => self.walks[at].copy(system, self.walks[at].common(&choices)),
+                Some(at) => self.walks[at].copy(system, common),
                 None => Walk::new(system),
             });
-            let far = walk.go(system, &choices, Instant::now() + PATIENCE);
+            let far = walk.go(system, keep, &more, Instant::now() + PATIENCE);
             result = Some(far.map_err(Refusal::from).and_then(|far| visit(system, walk, far)));
         });
         // The one used last is the last one.
@@ -217,6 +248,20 @@ impl Loaded {
         let excess = self.walks.len().saturating_sub(MOST_WALKS);
         self.walks.drain(..excess);
         result.unwrap_or_else(|| Err(Refusal::bad("the model cannot be executed")))
+    }
+
+    /// The walk to begin with, and how many of its steps a route names by it.
+    fn beginning(&self, route: &Route, more: &[u32]) -> Result<(Option<usize>, usize), Refusal> {
+        let Some(onto) = route.onto else {
+            let best = (0..self.walks.len()).max_by_key(|at| self.walks[*at].common(0, more));
+            return Ok((best, 0));
+        };
+        let gone = Refusal { status: 410, message: "this trail is not known any more".into() };
+        let at = self.walks.iter().position(|walk| walk.is_trail(onto.trail)).ok_or(gone)?;
+        if onto.keep > self.walks[at].len() {
+            return Err(Refusal::bad("the trail is not that long"));
+        }
+        Ok((Some(at), onto.keep))
     }
 
     /// Expressions, prepared once.
@@ -244,7 +289,7 @@ impl Loaded {
     /// Carries a path over from an earlier version: the same processes take the same statements, as far
     /// as that goes. Says how many steps of how many.
     pub(crate) fn carry_over(&mut self, text: &str, version: u64) -> Result<Carried, Refusal> {
-        let choices = path::read(text).ok_or_else(|| Refusal::bad("this is no path"))?;
+        let choices = path::read(text).ok_or_else(|| Refusal::bad("this is not a path"))?;
         let old = match &self.previous {
             _ if version == self.version => Some(self.subject()?),
             Some((known, subject)) if *known == version => Some(subject.clone()),
@@ -257,7 +302,7 @@ impl Loaded {
         let mut failed = None;
         old.explore(&mut |system| {
             let mut walk = Walk::new(system);
-            match walk.go(system, &choices, Instant::now() + PATIENCE) {
+            match walk.go(system, 0, &choices, Instant::now() + PATIENCE) {
                 Ok(_) => told = signatures(system, &walk),
                 Err(OutOfTime) => failed = Some(OutOfTime),
             }
@@ -266,7 +311,7 @@ impl Loaded {
             return Err(out_of_time.into());
         }
         let of = choices.len();
-        self.at("", |system, walk, _| {
+        self.at(&Route::default(), |system, walk, _| {
             let kept = follow(system, walk, &told);
             Ok(Carried { path: path::write(walk.choices()), kept, of })
         })

@@ -22,6 +22,8 @@ pub(crate) struct Around<'a> {
     pub(crate) merge: &'a [String],
     /// The states of a counterexample.
     pub(crate) marked: &'a HashSet<Vec<u8>>,
+    /// The paths of states leave out so many steps of the walk.
+    pub(crate) kept: usize,
 }
 
 struct Node {
@@ -113,7 +115,7 @@ pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Val
         }
     }
     full |= at < queue.len();
-    draw(walk, nodes, edges, full)
+    draw(&walk.choices()[what.kept..], nodes, edges, full)
 }
 
 /// What is written into a state: the merged variables, or what differs from the present state.
@@ -156,7 +158,7 @@ fn label(
     lines.join("\n")
 }
 
-fn draw(walk: &Walk, nodes: Vec<Node>, edges: Vec<(usize, usize, String)>, full: bool) -> Value {
+fn draw(before: &[u32], nodes: Vec<Node>, edges: Vec<(usize, usize, String)>, full: bool) -> Value {
     let states = nodes.iter().map(|node| GraphState {
         label: node.label.clone(),
         initial: false,
@@ -170,7 +172,7 @@ fn draw(walk: &Walk, nodes: Vec<Node>, edges: Vec<(usize, usize, String)>, full:
     };
     let picture = graph.picture();
     let node = |(at, node): (usize, &Node)| {
-        let choices: Vec<u32> = walk.choices().iter().chain(&node.choices).copied().collect();
+        let choices: Vec<u32> = before.iter().chain(&node.choices).copied().collect();
         json!({
             "label": node.label, "level": node.level, "error": node.error, "marked": node.marked,
             "transient": node.transient, "box": picture.boxes[at], "path": path::write(&choices),

@@ -71,7 +71,7 @@ async fn respond(
         Err(denied) => refuse(&Refusal {
             status: 403,
             message: match denied {
-                Denied::Host => "this server is asked for under another name",
+                Denied::Host => "the request is for another host name",
                 Denied::Origin => "requests from other pages are refused",
                 Denied::Token => "the address lacks the token that preempt serve printed",
             }
@@ -118,7 +118,7 @@ async fn question_answered(
     let is_json =
         request.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
     if request.method() != Method::POST || !is_json {
-        let message = "questions are posted as application/json".into();
+        let message = "requests must be posted as application/json".into();
         return refuse(&Refusal { status: 405, message });
     }
     let body = Limited::new(request.into_body(), LARGEST_BODY).collect();
@@ -127,7 +127,9 @@ async fn question_answered(
         Ok(Err(_)) => {
             return refuse(&Refusal { status: 413, message: "the request is too large".into() });
         }
-        Err(_) => return refuse(&Refusal { status: 408, message: "the request is late".into() }),
+        Err(_) => {
+            return refuse(&Refusal { status: 408, message: "the request took too long".into() });
+        }
     };
     let explorer = explorer.clone();
     let work = tokio::task::spawn_blocking(move || {

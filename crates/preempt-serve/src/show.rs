@@ -2,8 +2,9 @@
 
 use crate::subject::{Evaluate, Mistake};
 use crate::walk::{Moment, Preview, Row, Walk};
-use preempt_core::{Change, ProcessId, Switch, SwitchCount, System, TraceStep, Value as Shown};
+use preempt_core::{Change, ProcessId, Switch, System, TraceStep, Value as Shown};
 use serde_json::{Value, json};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Numbers beyond this are not exact in a script: they are shown as text.
 const EXACT: i64 = 1 << 53;
@@ -62,19 +63,23 @@ pub(crate) fn row(
 }
 
 /// The enabled steps, with what they would do.
-pub(crate) fn enabled(system: &dyn System, previews: &[Preview]) -> Value {
-    let one = |(index, preview): (usize, &Preview)| {
+pub(crate) fn enabled(system: &dyn System, previews: &[(usize, Preview)]) -> Value {
+    let one = |(index, preview): &(usize, Preview)| {
         let mut shown = step(&preview.step);
         shown["index"] = json!(index);
         shown["fault"] = fault(system, preview.fault);
         shown["broken"] = json!(preview.broken);
         shown
     };
-    previews.iter().enumerate().map(one).collect()
+    previews.iter().map(one).collect()
 }
 
-/// The processes: who they are, where they stand, whether they can move.
-pub(crate) fn processes(system: &dyn System, moment: &Moment) -> Value {
+/// Some processes: who they are, where they stand, whether they can move.
+pub(crate) fn processes(
+    system: &dyn System,
+    moment: &Moment,
+    is_shown: &impl Fn(usize) -> bool,
+) -> Value {
     let state = &moment.state;
     let one = |pid: usize| {
         let id = ProcessId(u16::try_from(pid).unwrap_or(u16::MAX));
@@ -84,18 +89,59 @@ pub(crate) fn processes(system: &dyn System, moment: &Moment) -> Value {
             "text": text, "can_move": moment.enabled.can_move(id),
         })
     };
-    (0..system.process_count(state)).map(one).collect()
+    (0..system.process_count(state)).filter(|pid| is_shown(*pid)).map(one).collect()
 }
 
-pub(crate) fn variables(system: &dyn System, state: &[u8]) -> Value {
+/// So many processes are named at one line.
+const MOST_AT_A_LINE: usize = 6;
+
+/// The lines where processes stand, with some of these; first those that just moved.
+pub(crate) fn standing(system: &dyn System, moment: &Moment, movers: &[usize]) -> Value {
+    let state = &moment.state;
+    let count = system.process_count(state);
+    let mut lines: Vec<(String, u32, usize, Vec<Value>)> = Vec::new();
+    let mut found: HashMap<(String, u32), usize> = HashMap::new();
+    let present = movers.iter().copied().filter(|pid| *pid < count);
+    let others = (0..count).filter(|pid| !movers.contains(pid));
+    for pid in present.collect::<BTreeSet<_>>().into_iter().chain(others) {
+        let Ok(number) = u16::try_from(pid) else { continue };
+        let id = ProcessId(number);
+        let Some((file, line, _)) = system.position(state, id) else { continue };
+        let at = *found.entry((file, line)).or_insert_with_key(|(file, line)| {
+            lines.push((file.clone(), *line, 0, Vec::new()));
+            lines.len() - 1
+        });
+        let (_, _, standing, named) = &mut lines[at];
+        *standing += 1;
+        if named.len() < MOST_AT_A_LINE {
+            let name = system.process_name(state, id);
+            named
+                .push(json!({ "pid": pid, "name": name, "can_move": moment.enabled.can_move(id) }));
+        }
+    }
+    let one = |(file, line, count, processes): (String, u32, usize, Vec<Value>)| json!({ "file": file, "line": line, "count": count, "processes": processes });
+    lines.into_iter().map(one).collect()
+}
+
+/// Channels, the first variables, and those that just changed.
+pub(crate) fn in_view(
+    variables: &[(String, Shown)],
+    most: usize,
+    changed: &HashSet<&str>,
+) -> Value {
+    let mut plain = 0;
+    let is_shown = |(name, value): &&(String, Shown)| {
+        let is_channel = matches!(value, Shown::Queue(_));
+        plain += usize::from(!is_channel);
+        is_channel || plain <= most || changed.contains(name.as_str())
+    };
     let one = |(name, shown): &(String, Shown)| json!({ "name": name, "value": value(shown) });
-    system.variables(state).iter().map(one).collect()
+    variables.iter().filter(is_shown).map(one).collect()
 }
 
 /// What the first `length` steps of a path cost.
 pub(crate) fn cost(walk: &Walk, length: usize) -> Value {
-    let mut count = SwitchCount::default();
-    walk.switches().iter().take(length).for_each(|switch| count.add(*switch));
+    let count = walk.cost(length);
     json!({ "steps": count.steps, "preemptions": count.preemptions, "switches": count.switches })
 }
 

@@ -1,17 +1,22 @@
 //! One execution in the making: a path, with enough of its states kept to go anywhere along it quickly.
 //!
-//! Every [`STRIDE`]th state is kept. A request names a whole path; what it shares with the path walked
-//! before is not executed again, so that one more step costs one step, however long the path is.
+//! Every [`STRIDE`]th state is kept, and what was counted up to it. What a requested path shares with the one
+//! walked before is not executed again, so that one more step costs one step, however long the path is.
+//! A walk has a [name](Walk::trail) for as long as it stays as it is, so that a request need not repeat it.
 //!
 //! **Invariant:** `state` is the state behind `steps`, or the one in front of the last step if that step
 //! has no successor (`broken`); `enabled` holds its steps, none where the execution is broken.
 
 use preempt_core::{
-    Change, Enabled, Outcome, ProcessId, Step, Switch, System, TraceStep, changes_between,
-    classify, describe_step,
+    Change, Enabled, Outcome, ProcessId, Step, Switch, SwitchCount, System, TraceStep,
+    changes_between, classify, describe_step,
 };
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+
+/// The next name of a walk; none is given twice.
+static NEXT_TRAIL: AtomicU64 = AtomicU64::new(1);
 
 /// How many steps lie between two states that are kept.
 const STRIDE: usize = 32;
@@ -28,6 +33,12 @@ pub(crate) struct Walk {
     faults: Vec<(usize, u32)>,
     /// The states in front of steps 0, [`STRIDE`], 2·[`STRIDE`], …
     kept: Vec<Vec<u8>>,
+    /// What the steps in front of those states cost.
+    costs: Vec<SwitchCount>,
+    /// How many steps each process took part in.
+    moves: Vec<u32>,
+    /// The name of the walk, once somebody asked for it.
+    trail: Option<u64>,
     state: Vec<u8>,
     enabled: Enabled,
     /// What is wrong with the start, or with the last step, which has no successor.
@@ -72,6 +83,9 @@ impl Walk {
             switches: Vec::new(),
             faults: Vec::new(),
             kept: Vec::new(),
+            costs: Vec::new(),
+            moves: Vec::new(),
+            trail: None,
             state: Vec::new(),
             enabled: Enabled::new(),
             broken: None,
@@ -94,8 +108,30 @@ impl Walk {
         &self.steps
     }
 
-    pub(crate) fn switches(&self) -> &[Switch] {
-        &self.switches
+    /// What the first `length` steps cost.
+    pub(crate) fn cost(&self, length: usize) -> SwitchCount {
+        let stride = (length / STRIDE).min(self.costs.len().saturating_sub(1));
+        let mut count = self.costs.get(stride).copied().unwrap_or_default();
+        let rest = self.switches.iter().take(length).skip(stride * STRIDE);
+        rest.for_each(|switch| count.add(*switch));
+        count
+    }
+
+    /// The processes that exist at its end or took part in a step, by id.
+    pub(crate) fn cast(&self, system: &dyn System) -> impl Iterator<Item = usize> {
+        let present = system.process_count(&self.state);
+        let took_part = |pid: &usize| self.moves.get(*pid).is_some_and(|moves| *moves > 0);
+        (0..present.max(self.moves.len())).filter(move |pid| *pid < present || took_part(pid))
+    }
+
+    /// Its name: a number that no other walk has or had, and that it loses when it changes.
+    pub(crate) fn trail(&mut self) -> u64 {
+        *self.trail.get_or_insert_with(|| NEXT_TRAIL.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Whether this is its name.
+    pub(crate) fn is_trail(&self, name: u64) -> bool {
+        self.trail == Some(name)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -124,25 +160,28 @@ impl Walk {
         self.steps.last().map(Step::mover)
     }
 
-    /// How many steps this walk and a path have in common.
-    pub(crate) fn common(&self, choices: &[u32]) -> usize {
-        self.choices.iter().zip(choices).take_while(|(a, b)| a == b).count()
+    /// How many steps this walk has in common with a path of `keep` steps of it and more.
+    pub(crate) fn common(&self, keep: usize, more: &[u32]) -> usize {
+        let same = self.choices.iter().skip(keep).zip(more).take_while(|(a, b)| a == b);
+        keep + same.count()
     }
 
-    /// Goes to the end of a path, or as far as it can be followed; says how far.
+    /// Keeps the first `keep` steps and takes more, as far as they can be taken; says how far that is.
     pub(crate) fn go(
         &mut self,
         system: &dyn System,
-        choices: &[u32],
+        keep: usize,
+        more: &[u32],
         deadline: Instant,
     ) -> Result<usize, OutOfTime> {
-        self.back_to(system, self.common(choices));
-        for (at, choice) in choices.iter().enumerate().skip(self.len()) {
+        let common = self.common(keep, more);
+        self.back_to(system, common);
+        for (at, choice) in more.iter().enumerate().skip(common - keep) {
             if at.is_multiple_of(LOOK_EVERY) && Instant::now() >= deadline {
                 return Err(OutOfTime);
             }
             if !self.take(system, *choice) {
-                return Ok(at);
+                break;
             }
         }
         Ok(self.len())
@@ -152,10 +191,18 @@ impl Walk {
     pub(crate) fn take(&mut self, system: &dyn System, choice: u32) -> bool {
         let Some(step) = self.enabled.steps().get(choice as usize).copied() else { return false };
         if self.len().is_multiple_of(STRIDE) {
+            self.costs.push(self.cost(self.len()));
             self.kept.push(self.state.clone());
         }
+        self.trail = None;
         self.choices.push(choice);
         self.switches.push(classify(self.last_mover(), &self.enabled, &step));
+        for process in movers(&step) {
+            if process >= self.moves.len() {
+                self.moves.resize(process + 1, 0);
+            }
+            self.moves[process] += 1;
+        }
         let before = self.state.clone();
         let outcome = system.apply(&mut self.state, step);
         self.steps.push(step);
@@ -183,6 +230,9 @@ impl Walk {
             switches: self.switches.clone(),
             faults: self.faults.clone(),
             kept: self.kept[..self.kept.len().min(length / STRIDE + 1)].to_vec(),
+            costs: self.costs[..self.costs.len().min(length / STRIDE + 1)].to_vec(),
+            moves: self.moves.clone(),
+            trail: None,
             state: self.state.clone(),
             enabled: self.enabled.clone(),
             broken: self.broken,
@@ -225,11 +275,16 @@ impl Walk {
             // It was taken before and had a successor: only the last step of a walk can be broken.
             system.apply(&mut state, *step);
         }
+        self.trail = None;
+        for process in self.steps[length..].iter().flat_map(movers) {
+            self.moves[process] -= 1;
+        }
         self.choices.truncate(length);
         self.steps.truncate(length);
         self.switches.truncate(length);
         self.faults.retain(|(at, _)| *at < length);
         self.kept.truncate(length.div_ceil(STRIDE));
+        self.costs.truncate(length.div_ceil(STRIDE));
         self.state = state;
         self.broken = None;
         self.enabled.clear();
@@ -283,11 +338,20 @@ impl Walk {
     }
 }
 
+/// The processes that take part in a step.
+fn movers(step: &Step) -> impl Iterator<Item = usize> + use<> {
+    [Some(step.process), step.partner].into_iter().flatten().map(|process| process.index())
+}
+
 impl Moment {
-    /// The enabled steps, with what each would do.
-    pub(crate) fn previews(&self, system: &dyn System) -> Vec<Preview> {
+    /// The enabled steps of some processes with their numbers, and what each would do.
+    pub(crate) fn previews(
+        &self,
+        system: &dyn System,
+        is_shown: impl Fn(usize) -> bool,
+    ) -> Vec<(usize, Preview)> {
         let mut after = Vec::new();
-        let preview = |step: &Step| {
+        let mut preview = |step: &Step| {
             let switch = classify(self.last, &self.enabled, step);
             let mut told = describe_step(system, &self.state, *step, switch);
             after.clear();
@@ -302,7 +366,9 @@ impl Moment {
             }
             Preview { step: told, fault, broken }
         };
-        self.enabled.steps().iter().map(preview).collect()
+        let steps = self.enabled.steps().iter().enumerate();
+        let shown = steps.filter(|(_, step)| is_shown(step.process.index()));
+        shown.map(|(number, step)| (number, preview(step))).collect()
     }
 }
 

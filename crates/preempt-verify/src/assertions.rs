@@ -54,7 +54,7 @@ pub(crate) fn complete(
         Verdict::Inconclusive(stop) => {
             finding.stop = finding.stop.or(Some(stop));
             finding.notes.push(format!(
-                "the property was searched to the end, assertions were not: {}",
+                "the search for violations of the property was completed, the search for violated assertions was not: {}",
                 claim.sentence
             ));
         }

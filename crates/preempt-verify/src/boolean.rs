@@ -76,7 +76,9 @@ fn within_switches(
     let mut claim = report.claim;
     claim.notes.insert(0, format!("method {}: {}", report.method.name(), report.why));
     if request.threads > 1 {
-        claim.notes.push("one thread was used: only --bound uses several here".into());
+        claim
+            .notes
+            .push("one thread was used: for Boolean programs only --bound uses several".into());
     }
     Ok(claim)
 }
@@ -101,6 +103,12 @@ fn within_preemptions(
         check.interrupt(control.flag()).progress(listener).run()
     });
     let mut claim = answer.claim;
+    if let Some(trace) = claim.violation.as_mut().map(|violation| &mut violation.trace)
+        && let Some(observations) = preempt_bool::observations(&machine, &trace.raw)
+        && observations.seen.len() == trace.steps.len()
+    {
+        trace.observations = observations;
+    }
     if claim.verdict == Verdict::Inconclusive(Stop::Depth) {
         claim.notes.push(format!(
             "under a bound on preemptions stacks are followed up to {MOST_FRAMES} calls; without one there is no such limit"

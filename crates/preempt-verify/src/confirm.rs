@@ -7,7 +7,8 @@ use preempt_core::{Enabled, Label, Outcome, System, ViolationKind, replay};
 /// Replays `found` on `reference`: each step is enabled where it is taken, and the end is as bad as
 /// was claimed.
 pub(crate) fn confirm(reference: &dyn System, found: &Counterexample) -> Result<(), Error> {
-    let bug = |message: String| Error::Bug(format!("the counterexample does not hold: {message}"));
+    let bug =
+        |message: String| Error::Bug(format!("the counterexample cannot be confirmed: {message}"));
     let (_, mut state, outcome) = match replay(reference, &found.steps) {
         Ok(replayed) => replayed,
         // Nobody will call it a violation then, see `conclude`.
@@ -39,7 +40,8 @@ pub(crate) fn confirm(reference: &dyn System, found: &Counterexample) -> Result<
 /// Replays an execution that ends in a circle inside an indivisible sequence. What is seen of it was
 /// confirmed before.
 pub(crate) fn confirm_circle(reference: &dyn System, found: &Counterexample) -> Result<(), Error> {
-    let bug = |message: String| Error::Bug(format!("the counterexample does not hold: {message}"));
+    let bug =
+        |message: String| Error::Bug(format!("the counterexample cannot be confirmed: {message}"));
     replay(reference, &found.steps).map_err(|error| bug(error.to_string()))?;
     let start = found.cycle_start.unwrap_or(found.steps.len());
     close_cycle(reference, found, start).map(|_| ()).map_err(bug)

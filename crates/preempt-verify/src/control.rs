@@ -37,7 +37,7 @@ impl Default for Control<'_> {
 }
 
 impl<'a> Control<'a> {
-    /// Work that takes as long as it needs, and that nobody watches.
+    /// No deadline, no interruption, no listener.
     pub fn new() -> Self {
         Self::default()
     }

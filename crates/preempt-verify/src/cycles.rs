@@ -167,7 +167,9 @@ impl Job<'_> {
             rows.push(row(bound, &finding));
             let late = self.question.control.is_late();
             if late && finding.counterexample.is_none() && finding.stop.is_none() {
-                finding.notes.push("higher bounds were not explored: the time is over".into());
+                finding
+                    .notes
+                    .push("higher bounds were not explored: the time limit was reached".into());
             }
             let over = late || finding.counterexample.is_some() || finding.stop.is_some();
             if over || Some(bound) == last {
@@ -224,7 +226,7 @@ impl Job<'_> {
             if let Some(mut finding) = found {
                 if threads < request.threads {
                     finding.notes.push(format!(
-                        "{threads} of {} threads were used: more are of no use on this machine",
+                        "{threads} of {} threads were used: more would not help on this machine",
                         request.threads
                     ));
                 }
@@ -252,7 +254,7 @@ impl Job<'_> {
                 let mut store = Compact::new(memory, true);
                 let mut finding = self.nested(system, scheme, &mut store);
                 finding.coverage = Some(format!(
-                    "about {:.1e} states are expected to have been taken for others",
+                    "about {:.1e} states are expected to be confused with others",
                     store.expected_omissions()
                 ));
                 finding

@@ -150,7 +150,7 @@ fn read<M: Model>(model: &M, number: usize, text: &str) -> Result<Placed, Error>
     let parsed = parse(text).map_err(|error| wrong(format!("{error}, in `{text}`")))?;
     let known = |name: &String| {
         let found = property.propositions().iter().position(|known| known.name == *name);
-        found.ok_or_else(|| wrong(format!("its formula speaks of `{name}`, which is not defined")))
+        found.ok_or_else(|| wrong(format!("its formula uses `{name}`, which is not defined")))
     };
     let places = parsed.names.iter().map(known).collect::<Result<Vec<_>, _>>()?;
     Ok((parsed.formula, places))

@@ -66,7 +66,7 @@ impl<'a> Question<'a> {
             endless: None,
         };
         if request.elsewhere.is_some() {
-            question.reduce_not("whether steps may wait is not known where states belong to many");
+            question.reduce_not("it is not supported where several processes share the states");
         }
         question
     }

@@ -34,7 +34,7 @@ pub struct Request {
     pub depth: Option<u64>,
     /// Report violated assertions.
     pub assertions: bool,
-    /// Report states without steps that are no valid ends.
+    /// Report states without steps that are not valid ends.
     pub deadlocks: bool,
     /// Only executions in which no process that can always move is ignored for ever.
     pub fair: bool,

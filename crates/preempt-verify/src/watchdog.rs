@@ -22,7 +22,7 @@ pub(crate) fn watched(control: &Control<'_>) -> Arc<Cancellation> {
     cancellation
 }
 
-/// Looks until there is nobody left who could be asked.
+/// Polls until no request is left.
 fn watch(watched: &Weak<Cancellation>, deadline: Option<Instant>, interrupt: &AtomicBool) {
     while let Some(cancellation) = watched.upgrade() {
         if interrupt.load(Ordering::Relaxed) {

@@ -325,7 +325,7 @@ impl Model for Wrong {
 #[test]
 fn mistakes_in_a_formula_are_errors() {
     for (formula, message) in [
-        ("[] (p -> <> granted)", "its formula speaks of `granted`, which is not defined"),
+        ("[] (p -> <> granted)", "its formula uses `granted`, which is not defined"),
         ("[] (p", "property `wrong`: "),
     ] {
         let answer = verify_model(&Wrong(formula), &Request::default(), &Control::new());

@@ -1,6 +1,6 @@
 //! Plain cells whose accesses are checked for data races.
 //!
-//! Accesses are no scheduling points: as long as no execution has a race, switching at
+//! Accesses are not scheduling points: as long as no execution has a race, switching at
 //! synchronisation only loses nothing. An access by [`UnsafeCell::with`] or [`UnsafeCell::with_mut`] lasts
 //! until the last operation in its closure. `UnsafeCell::get` hands out a pointer and cannot know what
 //! it is for, so it counts as a write; use [`UnsafeCell::with`] for a read that may run in parallel

@@ -79,14 +79,14 @@ impl Check {
     }
 
     /// At most this many stale choices per execution: loads of older values, stores before others that
-    /// are already there, failures of `compare_exchange_weak` for no reason. Without this: none first,
+    /// are already there, spurious failures of `compare_exchange_weak`. By default: none first,
     /// then one, and so on, within the time.
     pub fn stale(mut self, most: u32) -> Self {
         self.stale = Some(most);
         self
     }
 
-    /// What atomics do that are not SeqCst. The default is [`Memory::Rc11`].
+    /// The memory model of atomics. The default is [`Memory::Rc11`].
     pub fn memory(mut self, memory: Memory) -> Self {
         self.memory = memory;
         self
@@ -98,7 +98,7 @@ impl Check {
         self
     }
 
-    /// Fail if what was asked for cannot be explored within the limits: an inconclusive check is a
+    /// Fail if what was requested cannot be explored within the limits: an inconclusive check is a
     /// failure.
     pub fn strict(mut self) -> Self {
         self.strict = true;
@@ -111,19 +111,19 @@ impl Check {
         self
     }
 
-    /// For at most this long.
+    /// Explore for at most this long.
     pub fn time(mut self, time: Duration) -> Self {
         self.time = time;
         self
     }
 
-    /// By this strategy.
+    /// Explore with this strategy.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// On this many operating system threads.
+    /// Explore on this many operating system threads.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
@@ -141,7 +141,7 @@ impl Check {
         self
     }
 
-    /// Remember at most this many states; then the last finished bound stands.
+    /// Store at most this many states; then the search ends with the last completed bound.
     pub fn states(mut self, states: usize) -> Self {
         self.limits.states = states.clamp(1, u32::MAX as usize - 1);
         self
@@ -167,7 +167,7 @@ impl Check {
     }
 
     /// Executions end when the body has returned, as a process ends with its main thread: threads
-    /// that still run or wait then are no failure.
+    /// that still run or wait then are not a failure.
     pub fn daemons(mut self) -> Self {
         self.daemons = true;
         self
@@ -212,7 +212,7 @@ impl Check {
         self
     }
 
-    /// Explores and returns what was found. Never panics, and does not look at the environment.
+    /// Explores and returns a report. Never panics, and does not read the environment.
     pub fn run(&self, body: impl Fn() + Sync) -> Report {
         let begin = Instant::now();
         if let Some(message) = self.contradiction() {
@@ -244,7 +244,9 @@ impl Check {
             return Some("a check cannot be unbounded and have a bound on preemptions".into());
         }
         if self.bound.is_some() && (samples || unbounded) {
-            return Some(format!("the strategy {strategy} knows no bound on preemptions"));
+            return Some(format!(
+                "the strategy {strategy} does not support a bound on preemptions"
+            ));
         }
         let stale = self.stale.is_some_and(|most| most > 0);
         if stale && self.memory == Memory::Sc {
@@ -254,7 +256,9 @@ impl Check {
             return Some(format!("the strategy {strategy} makes no stale choices"));
         }
         if self.min_preemptions.is_some() && samples {
-            return Some(format!("the strategy {strategy} completes no bound on preemptions"));
+            return Some(format!(
+                "the strategy {strategy} does not complete bounds on preemptions"
+            ));
         }
         if self.strict && samples {
             return Some(format!(

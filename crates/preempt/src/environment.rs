@@ -36,7 +36,7 @@ impl Environment {
 
     fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Self {
         let bad = |name: &str, value: &str| {
-            eprintln!("preempt: {name}={value} makes no sense and is ignored");
+            eprintln!("preempt: {name}={value} cannot be parsed and is ignored");
         };
         let number = |name: &str| {
             let value = get(name)?;

@@ -135,7 +135,7 @@ impl Token {
         Token(Slot::new(1))
     }
 
-    /// Waits for the token and takes it. Outside a check it returns at once.
+    /// Waits for the token and takes it. Outside a check it returns immediately.
     #[track_caller]
     pub fn wait(&self) {
         self.operate(Action::TakeToken, Location::caller());
@@ -155,7 +155,7 @@ impl Token {
     }
 }
 
-/// A value that every execution makes anew, by the address of a static; `None` outside a check.
+/// A value that is initialised again in every execution, by the address of a static; `None` outside a check.
 pub fn per_execution<T: Default + 'static, K>(key: &'static K) -> Option<&'static T> {
     rt::per_execution((&raw const *key).addr(), T::default)
 }

@@ -1,4 +1,4 @@
-//! A failing execution, as data and in words.
+//! A failing execution, as data and as text.
 
 use crate::evidence::{Evidence, RacyAccess};
 use crate::lanes;
@@ -28,7 +28,7 @@ pub enum FailureKind {
     StepLimit,
     /// A thread is blocked by something that preempt does not control.
     Blocked,
-    /// Nothing failed, but what was asked for was not explored, and the check is strict.
+    /// Nothing failed, but the check is strict and not everything that it requires was explored.
     Inconclusive,
     /// The input to preempt cannot be used.
     Input,
@@ -93,8 +93,7 @@ impl Failure {
 
     pub(crate) fn from_evidence(evidence: Evidence) -> Self {
         let (kind, message, file, line) = describe(&evidence);
-        let (trace, objects) =
-            lanes::trace(&evidence.events, &evidence.racy, &evidence.threads, &evidence.origins);
+        let (trace, objects) = lanes::trace(&evidence);
         Failure {
             kind,
             message,

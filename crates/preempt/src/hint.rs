@@ -5,7 +5,7 @@ use std::panic::Location;
 
 pub use std::hint::{black_box, unreachable_unchecked};
 
-/// Says that the caller spins. Under control this is a yield: the thread goes on when something
+/// Says that the caller spins. Under control this is a yield: the thread continues when something
 /// it has read changes.
 #[track_caller]
 pub fn spin_loop() {

@@ -1,6 +1,6 @@
 //! The failing execution as a page: `target/preempt/<test>.html`, beside the saved schedule.
 //!
-//! Failure to write it, or to find a source file, is no failure of the test.
+//! A failure to write it, or to find a source file, does not fail the test.
 
 use crate::failure::{Failure, FailureKind};
 use crate::naming::candidates;

@@ -1,9 +1,9 @@
 //! One failing execution as a picture: a lane per thread, time from top to bottom.
 
-use crate::evidence::{RacyAccess, line_of, writer};
+use crate::evidence::{Evidence, line_of, writer};
 use crate::naming::binding;
-use preempt_core::{Change, ReadsFrom, Switch, Trace, TraceStep, Value};
-use preempt_explore::{Access, Action, Event, Move, ObjectId, Site};
+use preempt_core::{Change, Observations, ReadsFrom, Switch, Trace, TraceStep, Value, Waiting};
+use preempt_explore::{Access, Action, Ending, Event, Move, ObjectId, Site};
 use preempt_report::{Look, lanes};
 use rustc_hash::FxHashMap;
 
@@ -14,13 +14,9 @@ const WIDTH: usize = 100;
 
 /// The steps of an execution in the vocabulary of reports, and where their objects were made. The main
 /// thread runs first: whoever moves before it has taken the processor from it.
-pub(crate) fn trace(
-    events: &[Event],
-    racy: &[RacyAccess],
-    threads: &[String],
-    origins: &FxHashMap<ObjectId, Site>,
-) -> (Trace, Vec<(String, String)>) {
-    let mut names = ObjectNames { origins: origins.clone(), ..ObjectNames::default() };
+pub(crate) fn trace(evidence: &Evidence) -> (Trace, Vec<(String, String)>) {
+    let Evidence { events, racy, threads, .. } = evidence;
+    let mut names = ObjectNames { origins: evidence.origins.clone(), ..ObjectNames::default() };
     let is_weak = events.iter().any(|e| e.source.is_some_and(|source| source.stale));
     let mut last = 0;
     let mut steps = Vec::with_capacity(events.len() + racy.len());
@@ -54,7 +50,20 @@ pub(crate) fn trace(
         steps.push(step);
     }
     let reads = if is_weak { reads(events, &rows) } else { Vec::new() };
-    (Trace { steps, reads, ..Trace::default() }, names.places)
+    let reasons = comparison(evidence).into_iter().collect();
+    let waiting = names.waiting(evidence);
+    let observations = Observations { reasons, waiting, ..Observations::default() };
+    (Trace { steps, reads, observations, ..Trace::default() }, names.places)
+}
+
+/// What `assert_eq!` and `assert_ne!` compared: `left == right is false: left is 1, right is 2`.
+fn comparison(evidence: &Evidence) -> Option<String> {
+    let (_, note) = evidence.panics.last().filter(|_| matches!(evidence.ending, Ending::Panic))?;
+    let (_, rest) = note.message.split_once("assertion `")?;
+    let (condition, rest) = rest.split_once("` failed")?;
+    let (_, values) = rest.split_once("\n  left: ")?;
+    let (left, right) = values.split_once("\n right: ")?;
+    Some(format!("{condition} is false: left is {left}, right is {right}"))
 }
 
 /// Which step wrote what each step reads; `rows` are the steps of the events.
@@ -147,6 +156,49 @@ impl ObjectNames {
         name
     }
 
+    /// Who waits for whom at a deadlock, and who took what they wait for where.
+    fn waiting(&mut self, evidence: &Evidence) -> Vec<Waiting> {
+        if !matches!(evidence.ending, Ending::Deadlock) {
+            return Vec::new();
+        }
+        let waiting = |waits: &crate::evidence::Waiting| {
+            let operation = &waits.operation;
+            let action = operation.action;
+            let name = |at: usize| evidence.threads.get(at).map_or("a thread", |n| n.as_str());
+            let what = match operation.object {
+                ObjectId::NONE => action.name().to_string(),
+                object => format!("{}.{}", self.name(object, kind(action)), action.name()),
+            };
+            let taken = |holder: usize| {
+                let takes = |event: &&Event| {
+                    event.step.thread.index() == holder
+                        && event.operation.object == operation.object
+                        && takes(event)
+                };
+                let site = evidence.events.iter().rev().find(takes).map(|e| e.operation.site);
+                site.map_or(String::new(), |site| format!(", who took it at {site}"))
+            };
+            let why = match (action, waits.holder) {
+                (Action::Join, Some(target)) => format!("{} has not ended", name(target)),
+                (_, Some(holder)) if holder == waits.thread => {
+                    format!("held by {} itself{}", name(holder), taken(holder))
+                }
+                (_, Some(holder)) => format!("held by {}{}", name(holder), taken(holder)),
+                (Action::Reacquire, None) => "not notified".into(),
+                (Action::TakeToken, None) => "not unparked".into(),
+                (_, None) => "nothing lets it go on".into(),
+            };
+            // Where nobody in particular has it, any other thread that is left could do something.
+            let others = evidence.waiting.iter().map(|w| w.thread).filter(|t| *t != waits.thread);
+            Waiting {
+                pid: waits.thread,
+                reasons: vec![format!("{what} at {}: {why}", operation.site)],
+                waits_for: waits.holder.map_or_else(|| others.collect(), |holder| vec![holder]),
+            }
+        };
+        evidence.waiting.iter().map(waiting).collect()
+    }
+
     /// What a step did to a number.
     fn changes(&mut self, event: &Event) -> Vec<Change> {
         let action = event.operation.action;
@@ -195,6 +247,17 @@ impl ObjectNames {
             _ if timeout => format!("{object}.{} times out", action.name()),
             _ => format!("{object}.{}", action.name()),
         }
+    }
+}
+
+/// Whether the step took a lock.
+fn takes(event: &Event) -> bool {
+    match event.operation.action {
+        Action::Lock | Action::Reacquire | Action::ReadLock | Action::WriteLock => {
+            event.step.choice != Move::TIMEOUT || event.operation.action == Action::Reacquire
+        }
+        Action::TryLock | Action::TryReadLock | Action::TryWriteLock => event.result == 1,
+        _ => false,
     }
 }
 

@@ -18,7 +18,7 @@ pub enum Outcome {
     HoldsWithinBound(u32),
     /// Some execution fails.
     Failed(Failure),
-    /// None was found, but not everything that was asked for was explored.
+    /// No failure was found, but not everything that was requested was explored.
     Inconclusive(Reason),
 }
 
@@ -150,7 +150,7 @@ impl Report {
         list
     }
 
-    /// What was covered, in words: for each number of stale choices the largest number of preemptions,
+    /// What was covered, as text: for each number of stale choices the largest number of preemptions,
     /// unless a larger number of stale choices covers it.
     fn boxes(&self) -> Option<String> {
         if let Some(row) = self.per_bound.iter().rfind(|row| row.all_fewer) {

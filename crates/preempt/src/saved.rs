@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Keeps a schedule. Failure to write is no failure of the test.
+/// Saves a schedule. A failure to write does not fail the test.
 pub(crate) fn save(name: &str, schedule: &str) {
     let Some(path) = path(name) else { return };
     if let Some(folder) = path.parent() {

@@ -1,4 +1,4 @@
-//! Statics that begin every execution anew.
+//! Statics that are initialised again in every execution.
 
 /// Declares statics of controlled types.
 ///

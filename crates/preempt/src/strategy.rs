@@ -10,7 +10,7 @@ pub enum Strategy {
     PartialOrders,
     /// Every schedule once, by increasing number of preemptions; nothing is remembered.
     ContextBoundedDfs,
-    /// Schedules by increasing number of preemptions, cut where a graph was met before.
+    /// Schedules by increasing number of preemptions, cut where a graph was seen before.
     HappensBeforeCaching,
     /// Every happens-before graph once, without bound: an optimal dynamic partial-order reduction,
     /// which runs the test exactly once per graph and needs no table.

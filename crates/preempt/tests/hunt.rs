@@ -13,7 +13,7 @@ use preempt::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
 };
 use preempt::sync::{Arc, Condvar, Mutex, RwLock, Weak, mpsc};
-use preempt::{Check, FailureKind, Outcome, Strategy, thread};
+use preempt::{Check, Failure, FailureKind, Outcome, Strategy, thread};
 use std::time::Duration;
 
 /// Small, seeded random numbers.
@@ -334,6 +334,28 @@ fn correct_programs_are_accepted() {
     assert!(complete > cut, "{complete} explored to the end, {cut} cut");
 }
 
+/// Who holds what at the end, by the steps of the execution, is what the remarks about a deadlock say.
+fn waits_name_the_holders(failure: &Failure) {
+    let mut holders = std::collections::HashMap::new();
+    for step in &failure.trace.steps {
+        match step.text.rsplit_once('.') {
+            Some((lock, "lock" | "wake and lock again")) => holders.insert(lock, step.pid),
+            Some((lock, "unlock" | "wait")) => holders.remove(lock),
+            _ => None,
+        };
+    }
+    let waiting = &failure.trace.observations.waiting;
+    assert!(!waiting.is_empty(), "{failure}");
+    for waits in waiting {
+        let reason = &waits.reasons[0];
+        assert!(!waits.waits_for.is_empty(), "{reason}\n{failure}");
+        if let Some((lock, _)) = reason.split_once(".lock at ") {
+            assert_eq!(waits.waits_for, [holders[lock]], "{reason}\n{failure}");
+            assert!(reason.contains(": held by ") && reason.contains("took it at "), "{reason}");
+        }
+    }
+}
+
 #[test]
 fn mistakes_are_found_with_the_fewest_preemptions() {
     let first = number("PREEMPT_HUNT_SEED", 0);
@@ -361,6 +383,9 @@ fn mistakes_are_found_with_the_fewest_preemptions() {
                 kind => kind,
             };
             assert_eq!(kind, wanted, "seed {seed}, {strategy:?}: {program:?}\n{report}");
+            if failure.kind == FailureKind::Deadlock {
+                waits_name_the_holders(failure);
+            }
             let expected = *least.get_or_insert(failure.preemptions);
             assert_eq!(failure.preemptions, expected, "seed {seed}, {strategy:?}: {program:?}");
             compared += 1;

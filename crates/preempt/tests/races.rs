@@ -2,7 +2,7 @@
 
 use preempt::cell::UnsafeCell;
 use preempt::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use preempt::sync::atomic::{AtomicUsize, Ordering, fence};
+use preempt::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 use preempt::sync::{Arc, RwLock};
 use preempt::{Check, FailureKind, Outcome, Report, Strategy, thread};
 
@@ -310,5 +310,38 @@ fn plain_reads_of_atomics_race_with_unordered_writes() {
         });
         let kind = report.failure().map(|failure| failure.kind);
         assert_eq!(kind, Some(FailureKind::DataRace), "{strategy:?}: {report}");
+    }
+}
+
+/// Reports name lines of the test, for every kind of atomic and every way to make one.
+#[test]
+fn reports_name_the_lines_of_the_test_for_every_atomic() {
+    macro_rules! race {
+        ($atomic:expr, $value:expr) => {
+            Check::new().run(|| {
+                let atomic = Arc::new($atomic);
+                let theirs = atomic.clone();
+                let other = thread::spawn(move || {
+                    // SAFETY: what is tested; the value is never written at the same time really.
+                    unsafe { theirs.unsync_load() };
+                });
+                atomic.store($value, SeqCst);
+                other.join().unwrap();
+            })
+        };
+    }
+    let nowhere = std::ptr::null_mut::<u8>;
+    let reports = [
+        race!(AtomicUsize::default(), 1),
+        race!(AtomicUsize::from(0), 1),
+        race!(AtomicPtr::<u8>::default(), nowhere()),
+        race!(AtomicPtr::from(nowhere()), nowhere()),
+    ];
+    for report in reports {
+        let failure = report.failure().expect("a race");
+        assert_eq!(failure.kind, FailureKind::DataRace, "{report}");
+        let text = report.to_string();
+        assert!(text.contains("tests/races.rs"), "{text}");
+        assert!(!text.contains("preempt/src"), "{text}");
     }
 }

@@ -94,7 +94,7 @@ test("quick fixes are offered for what the compiler says", async () => {
     textDocument: { uri }, range: found[0].range, context: { diagnostics: found },
   });
   const titles = actions.map((action) => action.title);
-  for (const wanted of ["write `x = x + 2`", "write a loop of Promela", "declare `y` in p", "declare `y` for all processes"]) {
+  for (const wanted of ["write `x = x + 2`", "rewrite it as a loop (`do`) of Promela", "declare `y` in p", "declare `y` for all processes"]) {
     assert.ok(titles.includes(wanted), `${wanted} in ${titles}`);
   }
   await server.stop();

@@ -25,8 +25,8 @@ const TOO_MANY: u32 = u32::MAX;
 
 /// The program with what is asked, ready to be explored state by state.
 pub struct Machine<'p> {
-    pub(super) program: &'p Program,
-    targets: Targets,
+    pub(crate) program: &'p Program,
+    pub(crate) targets: Targets,
     liveness: Liveness,
     layout: Layout,
     /// First transition number of each function.

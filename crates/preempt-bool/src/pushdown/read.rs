@@ -143,7 +143,7 @@ pub(super) fn configuration(
         Some(found) if found.stacks.len() == threads => Ok(found),
         _ => {
             let message = format!(
-                "`{}` is no configuration: it is `state|stack,stack,…`, with {threads} stacks here",
+                "`{}` is not a configuration: the format is `state|stack,stack,…`, with {threads} stacks here",
                 text.trim()
             );
             Err(lines.error("B0022", &(0..0), message))

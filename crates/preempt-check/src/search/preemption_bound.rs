@@ -193,7 +193,7 @@ fn choose<S: System + ?Sized>(
             break;
         }
     }
-    Ok(Rule::Local("in a first look that reached fewer states"))
+    Ok(Rule::Local("in a pilot search that reached fewer states"))
 }
 
 /// Of a hundred states by strictly local steps, how many running ahead may reach at most: one of these takes longer.
@@ -287,7 +287,7 @@ fn with_stack<S: System + ?Sized, V: Visited>(
         return depth_first(system, visited, bound, options.free_cycles, options, budget);
     }
     let why = match options.storage {
-        Storage::Bitstate { .. } => Some("a field of bits keeps no last movers"),
+        Storage::Bitstate { .. } => Some("a bitstate table stores no last movers"),
         _ if options.shorten => Some("ever shorter executions are looked for"),
         _ => only_local(options, bound),
     };

@@ -34,7 +34,7 @@ impl Compact {
         }
     }
 
-    /// How many states are expected to have been taken for others so far.
+    /// How many states are expected to be confused with others so far.
     pub fn expected_omissions(&self) -> f64 {
         let states = self.count as f64;
         states * states / 2f64.powi(65)

@@ -102,36 +102,100 @@ fn checksum_all(bytes: &[u8], batch: &mut [Pending], mut each: impl FnMut(u64)) 
 }
 
 /// Four checksums of every fourth word, which tell apart all states that differ in a few bits,
-/// multiplied with one another: less than half the instructions of [`hash`].
+/// multiplied with one another: less than half the instructions of [`hash`]. `$add` adds a word to a checksum.
+macro_rules! four_checksums {
+    ($state:expr, $add:path) => {{
+        let state: &[u8] = $state;
+        let (mut a, mut b, mut c, mut d) = (state.len() as u64, 1, 2, 3);
+        let mut rest = state;
+        while let Some((block, behind)) = rest.split_first_chunk::<32>()
+            && !behind.is_empty()
+        {
+            a = $add(a, word(block, 0));
+            b = $add(b, word(block, 8));
+            c = $add(c, word(block, 16));
+            d = $add(d, word(block, 24));
+            rest = behind;
+        }
+        if let Some((block, behind)) = rest.split_first_chunk::<16>()
+            && !behind.is_empty()
+        {
+            a = $add(a, word(block, 0));
+            b = $add(b, word(block, 8));
+        }
+        let (x, y) = match state.last_chunk::<16>() {
+            Some(last) => (word(last, 0), word(last, 8)),
+            None => ends(state),
+        };
+        c = $add(c, x);
+        d = $add(d, y);
+        fold((a << 32 | b) ^ A, (c << 32 | d) ^ B).wrapping_mul(C)
+    }};
+}
+
+/// Four checksums by the processor.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
 #[inline]
 fn checksum(state: &[u8]) -> u64 {
-    use std::arch::x86_64::_mm_crc32_u64 as add;
-    let (mut a, mut b, mut c, mut d) = (state.len() as u64, 1, 2, 3);
-    let mut rest = state;
-    while let Some((block, behind)) = rest.split_first_chunk::<32>()
-        && !behind.is_empty()
-    {
-        a = add(a, word(block, 0));
-        b = add(b, word(block, 8));
-        c = add(c, word(block, 16));
-        d = add(d, word(block, 24));
-        rest = behind;
+    four_checksums!(state, std::arch::x86_64::_mm_crc32_u64)
+}
+
+/// The same numbers without the processor's help.
+fn checksum_by_table(state: &[u8]) -> u64 {
+    four_checksums!(state, add_by_table)
+}
+
+/// What the processor's instruction computes (CRC-32C), byte by byte.
+fn add_by_table(sum: u64, word: u64) -> u64 {
+    let add = |sum: u32, byte: u8| sum >> 8 ^ CHECKSUMS[usize::from(sum as u8 ^ byte)];
+    u64::from(word.to_le_bytes().into_iter().fold(sum as u32, add))
+}
+
+const CHECKSUMS: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < table.len() {
+        let (mut sum, mut bit) = (at as u32, 0);
+        while bit < 8 {
+            sum = if sum & 1 == 1 { sum >> 1 ^ 0x82f6_3b78 } else { sum >> 1 };
+            bit += 1;
+        }
+        table[at] = sum;
+        at += 1;
     }
-    if let Some((block, behind)) = rest.split_first_chunk::<16>()
-        && !behind.is_empty()
-    {
-        a = add(a, word(block, 0));
-        b = add(b, word(block, 8));
+    table
+};
+
+/// A hash that is the same on every machine: processes deal out states by it.
+#[inline]
+pub(crate) fn hash_for_all(state: &[u8]) -> u64 {
+    match Quick::new() {
+        Quick::Anywhere => checksum_by_table(state),
+        // SAFETY: `new` has seen that the processor has this instruction.
+        #[cfg(target_arch = "x86_64")]
+        Quick::Checksum => unsafe { checksum(state) },
     }
-    let (x, y) = match state.last_chunk::<16>() {
-        Some(last) => (word(last, 0), word(last, 8)),
-        None => ends(state),
-    };
-    c = add(c, x);
-    d = add(d, y);
-    fold((a << 32 | b) ^ A, (c << 32 | d) ^ B).wrapping_mul(C)
+}
+
+/// As [`hash_for_all`], of all states of a batch. Says whether these are hashes that an exact store accepts beside
+/// its own.
+#[inline]
+pub(crate) fn hash_batch_for_all(bytes: &[u8], batch: &mut [Pending]) -> bool {
+    match Quick::new() {
+        Quick::Anywhere => {
+            for pending in batch {
+                pending.hash = checksum_by_table(&bytes[pending.start..pending.end]);
+            }
+            false
+        }
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Quick::Checksum => {
+            unsafe { checksum_all(bytes, batch, |_| ()) };
+            true
+        }
+    }
 }
 
 const A: u64 = 0x8bb8_4b93_962e_acc9;
@@ -181,6 +245,24 @@ mod tests {
                 assert!(seen.insert(hash(&state)), "length {length}, byte {at}");
             }
         }
+    }
+
+    #[test]
+    fn processors_agree_on_the_hash_for_all() {
+        let mut seed = 1_u64;
+        for length in 0..300 {
+            let state: Vec<u8> = std::iter::repeat_with(|| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (seed >> 33) as u8
+            })
+            .take(length)
+            .collect();
+            assert_eq!(hash_for_all(&state), checksum_by_table(&state), "{length} bytes");
+        }
+        // The checksum that everybody knows, of these bytes, without the inversions before and behind it.
+        let known = add_by_table(u64::from(u32::MAX), u64::from_le_bytes(*b"12345678")) as u32;
+        let known = known >> 8 ^ CHECKSUMS[usize::from(known as u8 ^ b'9')];
+        assert_eq!(!known, 0xe306_9283);
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub use bitstate::Bitstate;
 pub use compact::Compact;
 pub use exact::Exact;
 pub use hash::{hash, hash_with_seed};
+pub(crate) use hash::{hash_batch_for_all, hash_for_all};
 pub use tree::Tree;
 
 /// The number of a stored state: 0, 1, 2, … in the order of insertion.

@@ -183,6 +183,11 @@ impl Independence for Guarded {
     fn is_visible(&self, _state: &[u8], _process: ProcessId) -> bool {
         false
     }
+
+    fn control_points(&self, state: &[u8], points: &mut Vec<u32>) {
+        let point = |process| 16 * process as u32 + u32::from(state[self.at(process)]);
+        points.extend((0..self.processes.len()).map(point));
+    }
 }
 
 impl Describe for Guarded {}

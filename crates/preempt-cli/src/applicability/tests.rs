@@ -57,6 +57,7 @@ const SAMPLES: &[(&str, &[&str])] = &[
     ("search", &["--search", "bfs"]),
     ("search", &["--search", "idfs"]),
     ("search", &["--search", "random"]),
+    ("search", &["--search", "restarts"]),
     ("seed", &["--seed", "5"]),
     ("swarm", &["--swarm"]),
     ("first", &["--first"]),

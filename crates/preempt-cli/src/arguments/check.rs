@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 #[derive(Args, Debug, Clone)]
 pub(crate) struct ModelArguments {
-    /// The model (.pml) or program (.bp)
+    /// The model (.pml), Boolean program (.bp) or pushdown system (.pds)
     pub(crate) file: PathBuf,
     /// Define a macro, as for a C preprocessor
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
@@ -39,35 +39,35 @@ pub(crate) struct CheckArguments {
     /// 0, 1, 2, … preemptions until violated, exhausted or MAX
     #[arg(long, value_name = "MAX", num_args = 0..=1, help_heading = "Bounds")]
     pub(crate) iterate: Option<Option<u32>>,
-    /// With --iterate: raise the bound by this much more at a time
+    /// With --iterate: raise the bound by N + 1 at a time
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Bounds")]
     pub(crate) csb: u32,
-    /// Do not count a switch away from a process whose every step leads back into the path
+    /// Do not count switches away from a process all of whose steps lead back to the current path
     #[arg(long, help_heading = "Bounds")]
     pub(crate) free_cycles: bool,
-    /// Explore a state again when it is met at a smaller depth
+    /// Explore a state again when it is reached at a smaller depth
     #[arg(long, help_heading = "Bounds")]
     pub(crate) shorten: bool,
 
     /// Partial-order reduction
     #[arg(long, value_enum, value_name = "on|off", help_heading = "Search")]
     pub(crate) por: Option<Switch>,
-    /// Do as this tool does where it is wrong or different, for study
+    /// Behave like this tool where it is wrong or different, for study
     #[arg(long, value_enum, value_name = "spin", help_heading = "Search")]
     pub(crate) compat: Option<Compat>,
     /// Order of exploration
     #[arg(long, value_enum, default_value = "auto", help_heading = "Search")]
     pub(crate) search: SearchOrder,
-    /// Seed of random choices
+    /// Seed of the random choices
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
     pub(crate) seed: u64,
     /// Different bounds, orders and seeds in parallel; the first violation wins
     #[arg(long, help_heading = "Search")]
     pub(crate) swarm: bool,
-    /// With --swarm: the I-th of N jobs, which look at different searches; see `preempt merge`
+    /// With --swarm: the I-th of N jobs, each with its own searches; see `preempt merge`
     #[arg(long, value_name = "I/N", value_parser = parse_part, help_heading = "Search")]
     pub(crate) part: Option<Part>,
-    /// Stop at the first violation as found, do not look for the simplest
+    /// Stop at the first violation found, without looking for the simplest counterexample
     #[arg(long, help_heading = "Search")]
     pub(crate) first: bool,
     /// Stop after N violations (0 = count all)
@@ -76,19 +76,19 @@ pub(crate) struct CheckArguments {
     /// Cut executions after N steps
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) depth: Option<u64>,
-    /// Threads to use, or `auto` for as many as the machine runs at once
+    /// Number of threads, or `auto` for as many as the machine runs at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_threads, help_heading = "Search")]
     pub(crate) threads: usize,
-    /// Start so many processes here, which share the states among them
+    /// Start N processes on this machine, which share the states
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Many machines")]
     pub(crate) processes: Option<u16>,
-    /// Share the states with the processes that listen at these addresses, one host:port per line
+    /// Share the states with the processes at these addresses, one host:port per line
     #[arg(long, value_name = "FILE", help_heading = "Many machines")]
     pub(crate) hosts: Option<PathBuf>,
-    /// With --hosts: which of them this process is, counted from 0, which reports
+    /// With --hosts: the number of this process, from 0; process 0 reports
     #[arg(long, value_name = "I", help_heading = "Many machines")]
     pub(crate) process: Option<usize>,
-    /// With --hosts: a file with what all processes know and nobody else (or PREEMPT_SECRET)
+    /// With --hosts: a file with the secret that all processes share (or set PREEMPT_SECRET)
     #[arg(long, value_name = "FILE", help_heading = "Many machines")]
     pub(crate) secret: Option<PathBuf>,
     /// How steps are executed
@@ -110,10 +110,10 @@ pub(crate) struct CheckArguments {
     /// Time limit, e.g. 90s, 10m or 1h
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Memory and time")]
     pub(crate) time: Option<Duration>,
-    /// Keep the states in files in this folder, for more of them than memory can hold
+    /// Keep the states in files in this folder, for more states than memory can hold
     #[arg(long, value_name = "DIR", help_heading = "Memory and time")]
     pub(crate) disk: Option<PathBuf>,
-    /// Write the search down in this folder from time to time, for `preempt resume`
+    /// Save the search in this folder from time to time, for `preempt resume`
     #[arg(long, value_name = "DIR", help_heading = "Memory and time")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// With --checkpoint: how often
@@ -135,16 +135,16 @@ pub(crate) struct CheckArguments {
     /// Look for acceptance cycles
     #[arg(long, help_heading = "Properties")]
     pub(crate) acceptance: bool,
-    /// Look for cycles without progress
+    /// Look for non-progress cycles
     #[arg(long, help_heading = "Properties")]
     pub(crate) non_progress: bool,
-    /// Only executions in which no process that can always move is ignored for ever
+    /// Weak fairness: only executions in which no process that can always move is ignored for ever
     #[arg(long, help_heading = "Properties")]
     pub(crate) fair: bool,
     /// Ignore invalid end states
     #[arg(long, help_heading = "Properties")]
     pub(crate) no_deadlock: bool,
-    /// Count an end as valid only if all channels are empty (Spin's -q)
+    /// An end state is valid only if all channels are empty (Spin's -q)
     #[arg(long, help_heading = "Properties")]
     pub(crate) empty_channels: bool,
     /// Ignore assertions
@@ -157,23 +157,23 @@ pub(crate) struct CheckArguments {
     /// At most R rounds: in each, every thread may run once, in order
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Boolean programs")]
     pub(crate) rounds: Option<u32>,
-    /// How to solve it
+    /// Method that solves it
     #[arg(long, value_enum, help_heading = "Boolean programs")]
     pub(crate) method: Option<Method>,
     /// The label that must not be reached
     #[arg(long, value_name = "LABEL", help_heading = "Boolean programs")]
     pub(crate) target: Option<String>,
-    /// Which dialect of Boolean programs
+    /// Dialect of Boolean programs
     #[arg(long, value_name = "slam|boppo|bopp", help_heading = "Boolean programs")]
     pub(crate) dialect: Option<String>,
 
     /// Save the counterexample for `preempt replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
-    /// Write the counterexample as one self-contained page
+    /// Write the counterexample as a self-contained HTML page
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
-    /// Write a picture of the counterexample's messages (.svg)
+    /// Write the message sequence chart of the counterexample (.svg)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) msc: Option<PathBuf>,
     /// Write the state graph, at most 300 states (.dot or .svg)
@@ -182,7 +182,7 @@ pub(crate) struct CheckArguments {
     /// Print the report as JSON, or write it to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = "Output")]
     pub(crate) json: Option<Option<PathBuf>>,
-    /// The form of the report on standard output
+    /// Format of the report on standard output
     #[arg(
         long,
         value_enum,
@@ -191,7 +191,7 @@ pub(crate) struct CheckArguments {
         help_heading = "Output"
     )]
     pub(crate) report: ReportForm,
-    /// Only the verdict
+    /// Print only the verdict
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 

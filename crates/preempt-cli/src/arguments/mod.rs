@@ -33,7 +33,7 @@ Examples:
   preempt check model.pml --ltl p1 --html bug.html  an LTL property, the trace as a page
   preempt check driver.bp --switches 4              a concurrent recursive Boolean program
   preempt cc a.c -o a && preempt run -- ./a         a C or C++ program, as it is
-  preempt simulate model.pml --interactive          walk through a model by hand
+  preempt simulate model.pml --interactive          step through a model
   preempt serve model.pml                           … in the browser
 
 Exit codes: 0 holds, 1 violated, 2 bad input or usage, 3 inconclusive, 101 a bug in preempt.";
@@ -89,35 +89,35 @@ pub(crate) fn with_model_first(words: impl Iterator<Item = OsString>) -> Vec<OsS
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Check a model or program and say what holds
+    /// Check a model or program and report the verdict
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Box<CheckArguments>),
     /// Run a Promela model at random or step by step
     Simulate(SimulateArguments),
     /// Step through a saved trace
     Replay(ReplayArguments),
-    /// Walk through models in the browser: every possible step, branches, watches, checks
+    /// Explore models in the browser: possible steps, branches, watches, checks
     #[cfg(feature = "serve")]
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(ServeArguments),
     /// Print the sequential program that simulates a concurrent Boolean program
     Sequentialize(SequentializeArguments),
-    /// Translate an LTL formula to an automaton, or examine it
+    /// Translate an LTL formula to an automaton, or test it for stutter invariance
     Ltl(LtlArguments),
-    /// Serve an editor: diagnostics, names, colours, formatting (standard input and output)
+    /// Run the language server for editors (standard input and output)
     #[cfg(feature = "lsp")]
     Lsp,
     /// Indent Promela models by their nesting
     #[cfg(feature = "lsp")]
     Fmt(FormatArguments),
-    /// Compile C as the system's compiler does, for `preempt run`
+    /// Compile C programs for `preempt run`; takes the options of the C compiler
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Cc {
         /// The compiler's arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Compile C++ as the system's compiler does, for `preempt run`
+    /// Compile C++ programs for `preempt run`; takes the options of the C++ compiler
     #[command(name = "c++", disable_help_flag = true, disable_version_flag = true)]
     CPlusPlus {
         /// The compiler's arguments
@@ -127,16 +127,16 @@ pub(crate) enum Command {
     /// Search the schedules of a C or C++ program
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
-    /// Go on with a search that `check --checkpoint` has written down
+    /// Continue a search from a checkpoint that `check --checkpoint` has saved
     #[command(after_help = RESUME_EXAMPLES)]
     Resume {
         /// The folder of the checkpoint
         folder: PathBuf,
-        /// Options of `check` that take the place of those the search was begun with
+        /// Options of `check` that override those of the saved search
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         options: Vec<OsString>,
     },
-    /// Put the JSON reports of the parts of a swarm together
+    /// Merge the JSON reports of the parts of a swarm
     Merge {
         /// The reports, as `check --swarm --part I/N --json FILE` writes them
         #[arg(required = true)]
@@ -145,7 +145,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Accept a Spin command line, run the equivalent, print Spin's report
+    /// Run a Spin command line and print the report in Spin's format
     #[command(disable_help_flag = true)]
     Spin {
         /// Spin's arguments, e.g. `-run -a -ltl p1 model.pml`
@@ -169,7 +169,7 @@ pub(crate) enum Command {
 #[cfg(feature = "lsp")]
 #[derive(Args, Debug)]
 pub(crate) struct FormatArguments {
-    /// Models (.pml); `-` is the standard input, whose formatted text is printed
+    /// Models (.pml); `-` formats standard input and prints the result
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Change nothing; print the files that would change, with exit code 1 if there are any
@@ -192,13 +192,13 @@ pub(crate) struct ServeArguments {
     /// No statement merging: every statement is a step
     #[arg(long)]
     pub(crate) no_merge: bool,
-    /// Listen on this port of 127.0.0.1; 0 takes any
+    /// Port of 127.0.0.1 to listen on; 0 chooses a free one
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) port: u16,
-    /// Do not open the browser, only print the address
+    /// Print the address without opening the browser
     #[arg(long)]
     pub(crate) no_open: bool,
-    /// Begin at the end of this path, as the page's address shows it behind `path=`
+    /// Start at the end of this path, the part of the page's address after `path=`
     #[arg(long, value_name = "PATH", value_parser = path_through_states)]
     pub(crate) at: Option<String>,
 }
@@ -236,13 +236,13 @@ pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
 pub(crate) struct SimulateArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
-    /// Choose each step by hand
+    /// Choose each step interactively
     #[arg(long, short, conflicts_with_all = ["steps", "json"])]
     pub(crate) interactive: bool,
-    /// With --interactive: line by line, also on a terminal that has a screen
+    /// With --interactive: line by line, even on a terminal
     #[arg(long, requires = "interactive")]
     pub(crate) plain: bool,
-    /// Seed of the random choices; without it a fresh one, printed first
+    /// Seed of the random choices; by default a new one, which is printed first
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Stop after N steps
@@ -259,10 +259,10 @@ pub(crate) struct ReplayArguments {
     pub(crate) model: ModelArguments,
     /// A trace written by `check --trace`
     pub(crate) trace: PathBuf,
-    /// Step through by hand
+    /// Step through the trace interactively
     #[arg(long, short, conflicts_with_all = ["html", "json"])]
     pub(crate) interactive: bool,
-    /// With --interactive: line by line, also on a terminal that has a screen
+    /// With --interactive: line by line, even on a terminal
     #[arg(long, requires = "interactive")]
     pub(crate) plain: bool,
     /// Write the trace as one self-contained page
@@ -283,7 +283,7 @@ pub(crate) struct SequentializeArguments {
     /// Number of context switches
     #[arg(long, value_name = "K", default_value_t = 2)]
     pub(crate) switches: u32,
-    /// Which dialect of Boolean programs
+    /// Dialect of Boolean programs
     #[arg(long, value_name = "slam|boppo|bopp")]
     pub(crate) dialect: Option<String>,
 }

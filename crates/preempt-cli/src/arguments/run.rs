@@ -18,8 +18,8 @@ pub(crate) struct RunArguments {
     /// 0, 1, 2, … preemptions until violated, exhausted or MAX (the default, without MAX)
     #[arg(long, value_name = "MAX", num_args = 0..=1, help_heading = "Bounds")]
     pub(crate) iterate: Option<Option<u32>>,
-    /// At most N stale choices: reads of older values and the like, which memory orders allow and no
-    /// interleaving has. Without this: none first, then one, and so on
+    /// At most N stale choices: effects of weak memory orders that no interleaving has, such as
+    /// reading an older value. By default: none first, then one, and so on
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub(crate) stale: Option<u32>,
     /// Time limit, e.g. 90s, 10m or 1h
@@ -28,11 +28,11 @@ pub(crate) struct RunArguments {
     /// At most N executions
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub(crate) executions: Option<u64>,
-    /// Give up on executions of more than N steps
+    /// Cut executions after N steps
     #[arg(long, value_name = "N", help_heading = "Bounds")]
     pub(crate) depth: Option<u64>,
 
-    /// Whether data races are violations; otherwise accesses that race are scheduling points
+    /// Whether data races are violations; if off, racing accesses are scheduling points
     #[arg(
         long,
         value_enum,
@@ -41,38 +41,37 @@ pub(crate) struct RunArguments {
         help_heading = "Properties"
     )]
     pub(crate) races: Switch,
-    /// Memory that is never freed is a violation
+    /// Report memory that is never freed
     #[arg(long, help_heading = "Properties")]
     pub(crate) leaks: bool,
-    /// An exit code other than 0 is a violation
+    /// Report exit codes other than 0
     #[arg(long, help_heading = "Properties")]
     pub(crate) exit_code: bool,
-    /// Threads that still run when the program ends are a violation
+    /// Report threads that still run when the program ends
     #[arg(long, help_heading = "Properties")]
     pub(crate) unjoined: bool,
 
-    /// What atomic operations do that are not sequentially consistent: what C11 and C++20 allow, as the
-    /// model RC11 has it, or the same as if they were
+    /// Memory model of atomic operations: RC11, a model of C11 and C++20, or sequential consistency
     #[arg(long, value_enum, default_value = "rc11", help_heading = "Search")]
     pub(crate) memory: RunMemory,
-    /// Which executions: one per partial order, every schedule, or schedules at random
+    /// What to execute: each partial order once, every schedule, or random schedules
     #[arg(long, value_enum, default_value = "orders", help_heading = "Search")]
     pub(crate) search: RunSearch,
-    /// With --search random: the seed
+    /// With --search random: seed of the random choices
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) seed: Option<u64>,
-    /// How executions are repeated: in the process where possible, in a forked process each, or there
-    /// on real threads
+    /// How executions are repeated: in one process where possible, in a forked process each, or in a
+    /// forked process on threads of the operating system
     #[arg(long, value_enum, default_value = "auto", help_heading = "Search")]
     pub(crate) backend: RunBackend,
-    /// Processes that search together, with --search orders; `auto`: one per processor
+    /// With --search orders: number of processes that search together; `auto`: one per processor
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_threads, help_heading = "Search")]
     pub(crate) threads: usize,
-    /// Seconds without a scheduling point after which a thread is taken to compute without end
+    /// Seconds without a scheduling point after which a thread counts as an endless computation
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Search")]
     pub(crate) patience: u64,
 
-    /// Execute one schedule, as a report names it
+    /// Execute only this schedule, as printed in a report
     #[arg(
         long,
         value_name = "SCHEDULE",
@@ -80,7 +79,7 @@ pub(crate) struct RunArguments {
         help_heading = "Replay"
     )]
     pub(crate) replay: Option<String>,
-    /// With --replay: in this debugger
+    /// With --replay: run the program in this debugger
     #[arg(long, value_name = "COMMAND", requires = "replay", help_heading = "Replay")]
     pub(crate) debugger: Option<String>,
     /// Show what the program prints
@@ -90,13 +89,13 @@ pub(crate) struct RunArguments {
     /// Save the failing execution for `preempt replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
-    /// Write the failing execution as one self-contained page
+    /// Write the failing execution as a self-contained HTML page
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,
     /// Print the report as JSON, or write it to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = "Output")]
     pub(crate) json: Option<Option<PathBuf>>,
-    /// Only the verdict
+    /// Print only the verdict
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }

@@ -1,6 +1,10 @@
 //! The values that options take, and how they are written.
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use preempt_check::Sampler;
+use preempt_check::search::SAMPLERS;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +26,35 @@ pub(crate) enum Compat {
     Spin,
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchOrder {
     Auto,
     Dfs,
     Bfs,
     Idfs,
-    Random,
+    Sample(&'static Sampler),
+}
+
+/// By hand, so that every search of [`SAMPLERS`] is offered by its name.
+impl ValueEnum for SearchOrder {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ORDERS: LazyLock<Vec<SearchOrder>> = LazyLock::new(|| {
+            let exhaustive =
+                [SearchOrder::Auto, SearchOrder::Dfs, SearchOrder::Bfs, SearchOrder::Idfs];
+            exhaustive.into_iter().chain(SAMPLERS.iter().map(SearchOrder::Sample)).collect()
+        });
+        &ORDERS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(match self {
+            SearchOrder::Auto => "auto",
+            SearchOrder::Dfs => "dfs",
+            SearchOrder::Bfs => "bfs",
+            SearchOrder::Idfs => "idfs",
+            SearchOrder::Sample(sampler) => sampler.name,
+        }))
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -113,7 +113,8 @@ impl Session<'_> {
             return match self.system.is_valid_end(state) {
                 true => "all processes have finished (b to go back)\n".into(),
                 false => {
-                    "deadlock: no process can move (p shows where they stand, b goes back)\n".into()
+                    "deadlock: no process can move (p shows where each process is, b goes back)\n"
+                        .into()
                 }
             };
         }

@@ -1,4 +1,4 @@
-//! What engines and systems need from each other, and nobody else: not part of the stable interface.
+//! The interface between engines and systems. It is internal: not part of the stable interface of the crate.
 //!
 //! A search asks a system for successors by a [`Request`] (which steps) and a [`Sink`] (where they go):
 //! 1. `request.rs`: the two, and what a system answers.

@@ -23,7 +23,7 @@ impl SleepSet {
     pub const PROCESSES: usize = 16;
     const MOST_STEPS: u64 = 15;
 
-    /// One process that has so many steps; nobody if that cannot be kept.
+    /// One process with this number of steps; the empty set if that cannot be represented.
     #[inline(always)]
     pub fn one(process: usize, steps: usize) -> SleepSet {
         let can_be_told = process < SleepSet::PROCESSES && steps as u64 <= SleepSet::MOST_STEPS;
@@ -37,7 +37,7 @@ impl SleepSet {
         all.only_if(process < SleepSet::PROCESSES)
     }
 
-    /// Whether everybody is awake.
+    /// Whether the set is empty: all processes are awake.
     #[inline(always)]
     pub fn is_empty(self) -> bool {
         self.0 == 0
@@ -69,7 +69,7 @@ impl SleepSet {
         SleepSet(self.0 | others.0)
     }
 
-    /// These, or nobody.
+    /// These, or the empty set.
     #[inline(always)]
     pub fn only_if(self, condition: bool) -> SleepSet {
         SleepSet(self.0 & u64::from(condition).wrapping_neg())

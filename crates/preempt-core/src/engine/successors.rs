@@ -124,7 +124,7 @@ pub struct SuccessorList<T> {
     pub interruption: Vec<T>,
     /// Steps and outcomes that do not fit into their headers, by the places of these.
     odd: Vec<(usize, Step, Outcome)>,
-    /// Memory to work with; whoever takes it puts it back.
+    /// Scratch memory; a caller that takes it puts it back.
     pub scratch: Option<Box<Scratch>>,
 }
 

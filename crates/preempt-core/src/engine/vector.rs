@@ -53,7 +53,7 @@ impl Vector {
         &self.bytes[..self.length]
     }
 
-    /// The state and the zeros behind it. Whoever changes them must put them back.
+    /// The state and the zeros behind it. A caller that changes them must restore them.
     #[inline(always)]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes

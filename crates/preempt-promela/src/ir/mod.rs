@@ -58,7 +58,7 @@ pub use expr::{
     Place, Space, UnaryOp,
 };
 pub use layout::{ChannelSlot, ChannelType, Frame, Layout, Named, NamedValue};
-pub use lower::{LowerError, LowerOptions, lower};
+pub use lower::{LowerError, LowerOptions, can_be_lowered, lower};
 pub use moves::{Block, BlockGuard, BlockOption, Condition, Move, MoveKind, Op, Safety, Statement};
 pub use sequences::EndlessSequences;
 pub use value_kind::{ValueKind, Width};

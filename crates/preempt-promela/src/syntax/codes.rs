@@ -51,7 +51,7 @@ codes! {
         "init { byte c; c = 'a' }";
     STRAY_CHARACTER = "P0004",
         "character without a meaning",
-        "This character is no part of Promela. Often it was pasted from a text with typographic quotes or dashes.",
+        "This character is not part of Promela. It is often pasted from a text with typographic quotes or dashes.",
         "init { byte x; x $ 1 }",
         "init { byte x; x = 1 }";
     NUMBER_TOO_LARGE = "P0005",
@@ -95,7 +95,7 @@ codes! {
         "#ifdef N\ninit { skip }",
         "#ifdef N\n#endif\ninit { skip }";
     BAD_CONDITION = "P0015",
-        "condition is no integer expression",
+        "condition is not an integer expression",
         "The condition of `#if` and `#elif` is an expression over integers, `defined(X)` and macros that expand to such. Names that are no macros count as 0.",
         "#if 1 +\n#endif\ninit { skip }",
         "#if 1 + 1\n#endif\ninit { skip }";
@@ -115,12 +115,12 @@ codes! {
         "#ifndef N\n#error define N\n#endif\ninit { skip }",
         "#define N 3\n#ifndef N\n#error define N\n#endif\ninit { skip }";
     MACRO_REDEFINED = "P0019",
-        "macro gets a new meaning",
+        "macro is redefined",
         "A macro is defined again with another meaning. The new one holds from here on. Use `#undef` first if this is meant.",
         "#define N 3\n#define N 4\ninit { skip }",
         "#define N 3\n#undef N\n#define N 4\ninit { skip }";
     UNEXPECTED = "P0020",
-        "unexpected word or sign",
+        "unexpected token",
         "The text does not follow the grammar at this place. The message says what could have stood here.",
         "init { byte x; x = }",
         "init { byte x; x = 1 }";
@@ -195,7 +195,7 @@ codes! {
         "init { goto there; here: skip }",
         "init { goto here; here: skip }";
     DUPLICATE_LABEL = "P0043",
-        "label stands twice",
+        "label is defined twice",
         "In one process type a label can stand once. Labels in an inline belong to each use of it and do not clash.",
         "init { a: skip; a: skip }",
         "init { a: skip; b: skip }";
@@ -211,12 +211,12 @@ codes! {
         "byte x;\ninit { x = 1 }";
     UNKNOWN_FIELD = "P0046",
         "unknown field",
-        "The structure has no field of this name, or the variable is no structure at all.",
+        "The structure has no field of this name, or the variable is not a structure.",
         "typedef T { byte a }; T v;\ninit { v.b = 1 }",
         "typedef T { byte a }; T v;\ninit { v.a = 1 }";
     LOCAL_IN_FORMULA = "P0047",
         "local variable in a formula",
-        "A formula speaks of the whole system and sees global variables only. A local variable of a process is reached with a remote reference, such as `P[0]:x` or `P:x`.",
+        "A formula is about the whole system and can use global variables only. A local variable of a process is reached with a remote reference, such as `P[0]:x` or `P:x`.",
         "active proctype P() { byte x; x = 1 }\nltl p { [] (x < 2) }",
         "active proctype P() { byte x; x = 1 }\nltl p { [] (P:x < 2) }";
     NOT_A_CHANNEL = "P0050",
@@ -321,7 +321,7 @@ codes! {
         "chan c = [1] of { byte };\ninit { byte x; if :: nempty(c) -> c?x :: else fi; c!x }";
     CHANNEL_PLACEMENT = "P0070",
         "channel created amid statements",
-        "The channels of a process are created when it starts. A local channel with an initialiser therefore stands at the start of the body, before the first statement and outside of inner blocks and inlines, as in Spin.",
+        "The channels of a process are created when it starts. A local channel with an initialiser must therefore be declared at the start of the body, before the first statement and outside of inner blocks and inlines, as in Spin.",
         "init { skip; chan c = [1] of { byte }; c!1; c?_ }",
         "init { chan c = [1] of { byte }; c!1; c?_ }";
     WRONG_SET = "P0071",

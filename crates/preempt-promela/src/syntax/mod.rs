@@ -19,6 +19,7 @@ mod suggest;
 mod token;
 
 pub use diagnostic::{Diagnostic, Severity};
+pub use parse::KEYWORDS;
 pub use preprocess::{Loader, Macros};
 
 use crate::model::{Formula, Model};

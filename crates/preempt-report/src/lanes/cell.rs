@@ -22,7 +22,7 @@ pub(super) fn change_texts(changes: &[Change], mover: &str) -> Vec<String> {
     match gone[..] {
         [] => {}
         [change] => out.push(change_text(change, mover)),
-        _ => out.push(format!("{} variables are gone", gone.len())),
+        _ => out.push(format!("{} variables no longer exist", gone.len())),
     }
     out
 }
@@ -71,7 +71,7 @@ mod tests {
         ];
         assert_eq!(
             change_texts(&changes, "node(1)"),
-            ["ring[0] = [a]", "n: 0 -> 1", "node(2):n: 0 -> 1", "2 variables are gone"]
+            ["ring[0] = [a]", "n: 0 -> 1", "node(2):n: 0 -> 1", "2 variables no longer exist"]
         );
         assert_eq!(change_texts(&changes[4..5], "node(3)"), ["m is gone"]);
     }

@@ -139,7 +139,7 @@ enum IslandValue {
 
 fn from_page(text: &str) -> Result<Recorded, String> {
     const BEGIN: &str = "<script type=\"application/json\" id=\"data\">";
-    let none = "this is no page with an execution that preempt wrote";
+    let none = "this is not a page with an execution that preempt wrote";
     let (_, rest) = text.split_once(BEGIN).ok_or(none)?;
     let (data, _) = rest.split_once("</script>").ok_or(none)?;
     let island: Island = serde_json::from_str(data).map_err(|error| format!("{none}: {error}"))?;
@@ -391,6 +391,6 @@ impl Subject for Recorded {
     }
 
     fn check(&self, _question: &Question, _control: &Control<'_>) -> Result<Vec<Claim>, Error> {
-        Err(Error::Request("a saved execution can be walked through, but not checked".into()))
+        Err(Error::Request("a saved execution can be stepped through, but not checked".into()))
     }
 }

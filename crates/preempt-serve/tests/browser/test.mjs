@@ -191,7 +191,7 @@ async function reloads() {
   assert.equal(await text(page, "#position"), "4 of 4");
   assert.match(await text(page, "#source"), /byte more/);
   writeFileSync(file, before.replace("inside++;", "inside + ;"));
-  await page.locator("#notice", { hasText: "has mistakes now" }).waitFor();
+  await page.locator("#notice", { hasText: "has errors now" }).waitFor();
   assert.match(await text(page, ".mistakes"), /error P\d+/);
   writeFileSync(file, before.replace("inside++;", "inside = inside + 1;"));
   await page.locator("#notice", { hasText: "of 4 steps" }).waitFor();
@@ -258,18 +258,44 @@ async function crowd() {
     location.hash = `#model=6&path=${path}`;
   });
   await page.waitForFunction(() => /^1\d\d,\d\d\d of/.test(document.getElementById("position").textContent), null, { timeout: 60_000 });
-  const timed = async (name, action, done) => {
+  // What an action costs is counted: bytes to and from the server, and elements that are made anew.
+  await page.evaluate(() => {
+    window.cost = { bytes: 0, made: 0 };
+    const before = window.fetch;
+    window.fetch = async (address, options) => {
+      const response = await before(address, options);
+      window.cost.bytes += (options?.body ?? "").length + (await response.clone().text()).length;
+      return response;
+    };
+    new MutationObserver((records) => {
+      for (const { addedNodes } of records) for (const node of addedNodes) window.cost.made += 1 + (node.querySelectorAll?.("*").length ?? 0);
+    }).observe(document.body, { childList: true, subtree: true });
+  });
+  const timed = async (name, action, done, most) => {
+    await page.evaluate(() => Object.assign(window.cost, { bytes: 0, made: 0 }));
     const start = performance.now();
     await action();
     await page.waitForFunction(done.wait, done.value);
-    timings.push([name, performance.now() - start]);
+    const time = performance.now() - start;
+    await page.waitForTimeout(100);
+    const { bytes, made } = await page.evaluate(() => window.cost);
+    timings.push([`${name}: ${bytes} bytes, ${made} elements`, time]);
+    assert.ok(bytes < most.bytes && made < most.made, `${name}: ${bytes} bytes, ${made} elements`);
   };
+  const near = { bytes: 50_000, made: 400 }, far = { bytes: 120_000, made: 1200 };
   const count = Number((await text(page, "#position")).split(" ")[0].replaceAll(",", ""));
   const position = (here) => ({ wait: (wanted) => document.getElementById("position").textContent.startsWith(wanted + " of"), value: here.toLocaleString("en") });
-  await timed("one step on, 200 processes, 100,000 steps", () => page.keyboard.press("1"), position(count + 1));
-  await timed("one step back", () => page.keyboard.press("k"), position(count));
-  await timed("to the start", () => page.keyboard.press("g"), position(0));
-  await timed("to the end", () => page.keyboard.press("G"), position(count + 1));
+  await timed("one step on, 200 processes, 100,000 steps", () => page.keyboard.press("1"), position(count + 1), near);
+  await timed("one step back", () => page.keyboard.press("k"), position(count), near);
+  await timed("to the start", () => page.keyboard.press("g"), position(0), far);
+  await timed("to the end", () => page.keyboard.press("G"), position(count + 1), far);
+  // The address is short, and leads back here; a link that is copied has all of the path.
+  assert.ok(page.url().length < 300, page.url().slice(0, 300));
+  await page.reload();
+  await at(page, `${(count + 1).toLocaleString("en")} of ${(count + 1).toLocaleString("en")}`);
+  await page.evaluate(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; });
+  await press(page, ["y"]);
+  await page.waitForFunction(() => window.copied?.length > 100_000);
   const rows = await page.locator("#rows .row").count();
   assert.ok(rows < 100, `${rows} rows in the document`);
   await page.evaluate(() => { document.getElementById("scroll").scrollTop = 1_500_000; });

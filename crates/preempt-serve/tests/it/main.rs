@@ -5,3 +5,4 @@ mod client;
 mod rust;
 mod security;
 mod walking;
+mod work;

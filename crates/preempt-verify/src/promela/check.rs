@@ -188,12 +188,12 @@ impl Checker<'_> {
         let asserts = faults.iter().any(|fault| fault.kind == FaultKind::Assertion);
         if !self.request.deadlocks && (!self.request.assertions || !asserts) {
             let why = match asserts {
-                true => "assertions and ends were not looked at",
-                false => "the model has no assertion, and ends were not looked at",
+                true => "assertions and end states were not checked",
+                false => "the model has no assertion, and end states were not checked",
             };
             let states = grouped(claim.statistics.states);
             claim.sentence = format!(
-                "{NOTHING_TO_CHECK}{why}; only runtime errors were looked for ({states} states, all explored)"
+                "{NOTHING_TO_CHECK}{why}; only runtime errors were checked ({states} states, all explored)"
             );
         }
     }

@@ -40,7 +40,7 @@ pub enum Backend {
 /// How a model is brought into its intermediate form, and what its ends are.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Merge statements that nobody else can notice into one step.
+    /// Merge statements that no other process can observe into one step.
     pub merge: bool,
     /// Set local variables that will not be read any more to 0.
     pub reset_dead: bool,

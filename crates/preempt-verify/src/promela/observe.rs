@@ -1,5 +1,5 @@
-//! Remarks for the reader of a counterexample: what each step looked at, why the last one fails, which parts of
-//! the property hold where, from where on nothing can mend it, and who waits for whom.
+//! Remarks for the reader of a counterexample: what each step read, why the last one fails, which parts of
+//! the property hold where, from which step on every continuation violates it, and which process waits for which.
 //!
 //! The execution was found and confirmed before; it is walked once more, with all variables at their values
 //! (a search leaves out what is never read and resets what is dead). Where that is not possible, the
@@ -8,8 +8,8 @@
 use super::formula::numbered;
 use super::{Checker, Property, Settings, interpreter, violating};
 use preempt_core::{
-    Claim, Enabled, Observations, ProcessId, PropositionRow, Step, System, TraceStep, Value,
-    Violation, ViolationKind,
+    Change, Claim, Describe, Enabled, Observations, ProcessId, PropositionRow, Step, System,
+    TraceStep, Value, Violation, ViolationKind,
 };
 use preempt_ltl::{Automaton, translate};
 use preempt_promela::interpret::{Interpreter, Sights};
@@ -125,8 +125,11 @@ impl Walk {
                 return None;
             }
             let sights = interpreter.sights(&state, raw);
+            let before = state.clone();
             interpreter.apply(&mut state, raw);
-            seen.push(unchanged(step, &sights.values));
+            // A search may not know of all changes: it leaves out what is never read.
+            let changes = interpreter.changed_variables(&before, &state).unwrap_or_default();
+            seen.push(unchanged(step, &changes, &sights.values));
             last = Some(sights);
         }
         enabled.clear();
@@ -139,8 +142,13 @@ impl Walk {
 }
 
 /// What a step looked at and did not change.
-fn unchanged(step: &TraceStep, sights: &[(String, Value)]) -> Vec<(String, Value)> {
-    let is_changed = |name: &str| step.changes.iter().any(|change| change.name == name);
+fn unchanged(
+    step: &TraceStep,
+    changes: &[Change],
+    sights: &[(String, Value)],
+) -> Vec<(String, Value)> {
+    let changed = || step.changes.iter().chain(changes);
+    let is_changed = |name: &str| changed().any(|change| change.name == name);
     sights.iter().filter(|(name, _)| !is_changed(name)).cloned().collect()
 }
 

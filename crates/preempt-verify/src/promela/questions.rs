@@ -207,7 +207,7 @@ impl Job<'_> {
         }
         if reduces {
             claim.notes.push(
-                "no partial-order reduction: a never claim may tell executions apart that differ in repetitions only".into(),
+                "no partial-order reduction: a never claim may distinguish executions that differ only in repetitions".into(),
             );
         }
         if automaton.states.iter().any(|state| state.is_accept) {

@@ -33,7 +33,7 @@ impl Property {
         }
     }
 
-    /// In few words, for when there is no time for more.
+    /// A short description, for when there is no time for more.
     pub fn in_brief(self, model: &Model) -> String {
         let named = |what: &str, name: &Option<String>| match name {
             Some(name) => format!("{what} {name}"),

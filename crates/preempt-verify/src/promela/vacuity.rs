@@ -1,4 +1,4 @@
-//! Warnings about properties that hold for a reason that nobody meant.
+//! Warnings about properties that hold for an unintended reason.
 //!
 //! `[] (p -> <> q)` holds if `p` is never true; a never claim without an `accept` label accepts nothing; a model without an
 //! assertion cannot violate one. Whether `p` can be true is a question of its own: all states are
@@ -37,7 +37,7 @@ impl Checker<'_> {
         match property {
             Property::Safety if self.request.deadlocks && !has_assertions(program) => {
                 vec![format!(
-                    "the model has no assertion: {} and runtime errors are all that was looked for",
+                    "the model has no assertion: {} and runtime errors are all that was checked",
                     if self.settings.empty_channels {
                         "invalid end states, messages left behind"
                     } else {

@@ -37,7 +37,9 @@ impl Watch {
             messages.collect::<Vec<_>>().join("; ")
         })?;
         if is_temporal(&formula) {
-            return Err("temporal operators speak of executions: check it as a property".into());
+            return Err(
+                "temporal operators are about executions: check the formula as a property".into()
+            );
         }
         let interpreter = with_formula(model, settings, running, formula.clone())?;
         let uses = interpreter.program().formulas.last();

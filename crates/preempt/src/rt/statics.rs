@@ -1,4 +1,4 @@
-//! Values that every execution begins anew.
+//! Values that are initialised again in every execution.
 
 use super::heap::Paused;
 use super::registry::Reset;
@@ -26,7 +26,7 @@ pub(crate) fn per_execution<T: 'static>(
     Some(unsafe { &*std::ptr::from_ref(value) })
 }
 
-/// A static whose value is made anew at the beginning of every execution. Made by
+/// A static that is initialised again in every execution. Made by
 /// [`statics!`](macro@crate::statics).
 pub struct Static<T: 'static> {
     init: fn() -> T,

@@ -1,6 +1,6 @@
 //! `Arc` and `Weak`, with a check for leaks.
 //!
-//! Clones and drops commute, so they are no operations, unless somebody can tell: the payload's
+//! Clones and drops commute, so they are not operations, unless the test can observe them: the payload's
 //! destructor synchronises, or the code looks at the count. Then the Arcs made at that place are
 //! counted from the beginning, and every clone and drop is explored.
 

@@ -183,7 +183,7 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     }
 }
 
-/// `std::sync::LazyLock` under control. Meant for statics: the value is made anew in every
+/// `std::sync::LazyLock` under control. Meant for statics: the value is initialised again in every
 /// execution, by the first thread that needs it.
 pub struct LazyLock<T: 'static, F = fn() -> T> {
     once: Once,

@@ -14,7 +14,7 @@ use preempt_explore::{Action, ObjectId, Operation};
 use std::panic::Location;
 use std::time::Duration;
 
-/// Lets other threads run. A thread that has changed nothing since its last yield goes on only
+/// Lets other threads run. A thread that has changed nothing since its last yield continues only
 /// when something it has read changes, so loops that wait for others end.
 #[track_caller]
 pub fn yield_now() {

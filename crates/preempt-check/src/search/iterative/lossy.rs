@@ -388,7 +388,7 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         finding.unreached.clear();
         if lost {
             finding.notes.push(
-                "a violation was met, but no execution to it could be restored from the lossy store"
+                "a violation was found, but no execution that leads to it could be reconstructed from the lossy store"
                     .into(),
             );
         }

@@ -1,8 +1,12 @@
 //! States on their way to their owners.
 //!
 //! A batch holds many states for one owner. Each is written as its difference to the one before: what follows upon
-//! each other mostly has the same parent, or parents that are alike, and differs in a few bytes in the middle. A
-//! batch can be read without any other.
+//! each other mostly has the same parent, or parents that are alike, and differs in a few words, some here and some
+//! there. A batch can be read without any other.
+//!
+//! A state is two numbers that travel with it; its length plus one, or 0 if that is as before; and its chunks of eight words of
+//! four bytes: how many are as before, then which words of the next one are not, in a byte, and these words. The last
+//! chunk is filled up with zeros.
 
 use super::sent::Sent;
 use super::wire::{Damaged, Reader, Writer};
@@ -29,8 +33,103 @@ pub struct Batches {
 #[derive(Debug, Default)]
 struct Open {
     writer: Writer,
-    /// The last state.
-    last: Vec<u8>,
+    last: Last,
+}
+
+/// The last state of a batch.
+#[derive(Debug, Default)]
+struct Last {
+    chunks: Vec<Chunk>,
+    /// Bytes of it.
+    length: usize,
+}
+
+type Chunk = [u8; CHUNK];
+const CHUNK: usize = 32;
+const WORD: usize = 4;
+
+impl Last {
+    fn clear(&mut self) {
+        self.chunks.clear();
+        self.length = 0;
+    }
+
+    fn set_length(&mut self, length: usize) {
+        self.length = length;
+        self.chunks.resize(length.div_ceil(CHUNK), [0; CHUNK]);
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.chunks.as_flattened().get(..self.length).unwrap_or_default()
+    }
+}
+
+impl Open {
+    /// Writes a state as its difference to the last one, which it becomes.
+    #[inline]
+    fn push(&mut self, extra: (u64, u64), state: &[u8]) {
+        let Open { writer, last } = self;
+        writer.number(extra.0);
+        writer.number(extra.1);
+        match state.len() == last.length && !last.chunks.is_empty() {
+            true => writer.number(0),
+            false => {
+                writer.number(state.len() as u64 + 1);
+                last.set_length(state.len());
+            }
+        }
+        let (chunks, rest) = state.as_chunks::<CHUNK>();
+        let (whole, tail) = last.chunks.split_at_mut(chunks.len());
+        let mut same = 0;
+        for (before, now) in whole.iter_mut().zip(chunks) {
+            if before == now {
+                same += 1;
+            } else {
+                writer.number(same);
+                write_chunk(writer, before, now);
+                same = 0;
+            }
+        }
+        if let [before] = tail {
+            let mut now = [0; CHUNK];
+            now[..rest.len()].copy_from_slice(rest);
+            if *before == now {
+                same += 1;
+            } else {
+                writer.number(same);
+                write_chunk(writer, before, &now);
+                same = 0;
+            }
+        }
+        if same > 0 {
+            writer.number(same);
+        }
+    }
+}
+
+/// Writes the words of a chunk that are not as before.
+#[inline]
+fn write_chunk(writer: &mut Writer, before: &mut Chunk, now: &Chunk) {
+    let (old, new) = (before.as_chunks::<WORD>().0, now.as_chunks::<WORD>().0);
+    let mut changed = 0_u8;
+    for (number, (old, new)) in old.iter().zip(new).enumerate() {
+        changed |= u8::from(old != new) << number;
+    }
+    // The whole buffer is written and then cut off: a copy of known length needs no call.
+    let mut packed = [0; 1 + CHUNK];
+    packed[0] = changed;
+    let mut length = 1;
+    let mut rest = changed;
+    while rest != 0 {
+        let word = new[rest.trailing_zeros() as usize & 7];
+        packed[length..length + WORD].copy_from_slice(&word);
+        length += WORD;
+        rest &= rest - 1;
+    }
+    let end = writer.bytes.len() + length;
+    writer.bytes.extend_from_slice(&packed);
+    writer.bytes.truncate(end);
+    *before = *now;
 }
 
 impl Batches {
@@ -61,17 +160,7 @@ impl Outbox<'_> {
     #[inline]
     pub(super) fn push(&mut self, owner: usize, extra: (u64, u64), state: &[u8]) {
         let open = &mut self.batches.open[owner];
-        let last = &open.last;
-        let prefix = common_prefix(last, state);
-        let suffix = common_suffix(&last[prefix..], &state[prefix..]);
-        let middle = &state[prefix..state.len() - suffix];
-        open.writer.number(extra.0);
-        open.writer.number(extra.1);
-        open.writer.number(prefix as u64);
-        open.writer.number(suffix as u64);
-        open.writer.bytes(middle);
-        open.last.truncate(prefix);
-        open.last.extend_from_slice(&state[prefix..]);
+        open.push(extra, state);
         if open.writer.bytes.len() >= FULL {
             let batch = std::mem::replace(&mut open.writer.bytes, Vec::with_capacity(FULL + 256));
             open.last.clear();
@@ -91,44 +180,66 @@ impl Outbox<'_> {
     }
 }
 
+/// Reads the states of a batch, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct BatchReader {
+    last: Last,
+}
+
+impl BatchReader {
+    /// Begins with another batch.
+    pub(super) fn begin(&mut self) {
+        self.last.clear();
+    }
+
+    /// Reads the next state; gives both numbers that travel with it.
+    #[inline]
+    pub(super) fn next(&mut self, reader: &mut Reader<'_>) -> Result<(u64, u64), Damaged> {
+        let extra = (reader.number()?, reader.number()?);
+        match reader.small::<usize>()? {
+            0 => {}
+            length if length - 1 > LONGEST => return Err(Damaged),
+            length => self.last.set_length(length - 1),
+        }
+        let mut rest = &mut self.last.chunks[..];
+        while !rest.is_empty() {
+            rest = rest.get_mut(reader.small()?..).ok_or(Damaged)?;
+            let Some((chunk, behind)) = rest.split_first_mut() else { break };
+            let [mut changed] = *reader.array::<1>()?;
+            let chunk = chunk.as_chunks_mut::<WORD>().0;
+            while changed != 0 {
+                chunk[changed.trailing_zeros() as usize & 7] = *reader.array()?;
+                changed &= changed - 1;
+            }
+            rest = behind;
+        }
+        Ok(extra)
+    }
+
+    /// The state that was read last.
+    #[inline]
+    pub(super) fn state(&self) -> &[u8] {
+        self.last.bytes()
+    }
+}
+
+/// No state is longer: where a length is damaged nothing is allocated for it.
+const LONGEST: usize = 1 << 28;
+
 /// Reads the states of a batch: `each` gets both numbers and the bytes.
 #[inline]
 pub(super) fn read_batch(
     batch: &[u8],
-    state: &mut Vec<u8>,
+    states: &mut BatchReader,
     mut each: impl FnMut((u64, u64), &[u8]) -> Result<(), Damaged>,
 ) -> Result<(), Damaged> {
     let mut reader = Reader::new(batch);
-    state.clear();
+    states.begin();
     while !reader.is_at_end() {
-        let extra = (reader.number()?, reader.number()?);
-        let (prefix, suffix): (usize, usize) = (reader.small()?, reader.small()?);
-        let middle = reader.bytes()?;
-        let replaced = state.len().checked_sub(prefix).and_then(|rest| rest.checked_sub(suffix));
-        let end = prefix + replaced.ok_or(Damaged)?;
-        match middle.len() == end - prefix {
-            true => state[prefix..end].copy_from_slice(middle),
-            false => drop(state.splice(prefix..end, middle.iter().copied())),
-        }
-        each(extra, state)?;
+        let extra = states.next(&mut reader)?;
+        each(extra, states.state())?;
     }
     Ok(())
-}
-
-/// How many bytes both begin with.
-#[inline]
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let words = a.chunks_exact(8).zip(b.chunks_exact(8)).take_while(|(a, b)| a == b).count() * 8;
-    let bytes = a[words..].iter().zip(&b[words..]);
-    words + bytes.take_while(|(a, b)| a == b).count()
-}
-
-/// How many bytes both end with.
-#[inline]
-fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    let words = a.rchunks_exact(8).zip(b.rchunks_exact(8)).take_while(|(a, b)| a == b).count() * 8;
-    let (a, b) = (&a[..a.len() - words], &b[..b.len() - words]);
-    words + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
 }
 
 #[cfg(test)]
@@ -168,7 +279,7 @@ mod tests {
         }
         outbox.flush();
         assert!(read.len() > 3, "some were full");
-        let mut buffer = Vec::new();
+        let mut buffer = BatchReader::default();
         for (owner, batch) in &read {
             let each = |extra: (u64, u64), state: &[u8]| {
                 assert_eq!(extra.1, 1 << 40);

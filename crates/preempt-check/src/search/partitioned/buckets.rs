@@ -8,7 +8,7 @@
 //!
 //! Differs from the paper: round 0 of a bucket runs the processes that had to wait in the bucket before.
 
-use super::batch::{Batches, Outbox, read_batch};
+use super::batch::{BatchReader, Batches, Outbox, read_batch};
 use super::retrace::{Goal, Way, steps_to};
 use super::wire::Damaged;
 use super::{Owner, Partition, Share, Site, Time};
@@ -16,7 +16,7 @@ use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions,
 use crate::search::iterative::outgoing::Outgoing;
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::expansion::Expander;
-use crate::store::{Adaptive, StateId, Store, hash};
+use crate::store::{Adaptive, StateId, Store, hash_for_all};
 use crate::{Counterexample, Options, Progress};
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
 
@@ -55,7 +55,7 @@ pub struct Buckets<'a> {
     stopped: bool,
     enabled: Enabled,
     state: Vec<u8>,
-    scratch: Vec<u8>,
+    received: BatchReader,
 }
 
 impl<'a> Buckets<'a> {
@@ -84,7 +84,7 @@ impl<'a> Buckets<'a> {
             stopped: false,
             enabled: Enabled::new(),
             state: Vec::new(),
-            scratch: Vec::new(),
+            received: BatchReader::default(),
         }
     }
 
@@ -239,8 +239,8 @@ impl<'a> Buckets<'a> {
     ) {
         self.transitions += 1;
         let mark = mark(mover);
-        let hash = if self.owner.of == 1 { 0 } else { hash(state) };
-        let owner = (hash & 0xffff_ffff) as usize % self.owner.of;
+        let hash = if self.owner.of == 1 { 0 } else { hash_for_all(state) };
+        let owner = self.owner.of_hash(hash);
         if owner == self.owner.me {
             self.visit(time, state, mover);
         } else if !outbox.was_sent(hash, mark, state) {
@@ -287,15 +287,15 @@ impl Partition for Buckets<'_> {
 
     fn receive(&mut self, time: Time, batch: &[u8]) -> Result<(), Damaged> {
         self.enter(time.bucket);
-        let mut state = std::mem::take(&mut self.scratch);
-        let result = read_batch(batch, &mut state, |(mark, _), state| {
+        let mut states = std::mem::take(&mut self.received);
+        let result = read_batch(batch, &mut states, |(mark, _), state| {
             let mover = mover(mark)?;
             if !self.stopped {
                 self.visit(time, state, mover);
             }
             Ok(())
         });
-        self.scratch = state;
+        self.received = states;
         result
     }
 
@@ -458,8 +458,8 @@ impl Partition for Buckets<'_> {
     }
 
     fn restore(&mut self, time: Time, saved: &[u8]) -> Result<(), Damaged> {
-        let mut buffer = Vec::new();
-        read_batch(saved, &mut buffer, |(mark, flags), state| {
+        let mut states = BatchReader::default();
+        read_batch(saved, &mut states, |(mark, flags), state| {
             let mover = mover(mark)?;
             if self.owner.of_state(state) != self.owner.me || self.stopped {
                 return Ok(());

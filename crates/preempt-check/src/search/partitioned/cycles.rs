@@ -11,16 +11,16 @@
 //! these links, every state leads to an accepting one and every accepting one has a link: an accepting state must come
 //! a second time, and what lies between is a cycle.
 
-use super::batch::{Outbox, read_batch};
+use super::batch::{BatchReader, Outbox, read_batch};
+use super::forward::Uncounted;
 use super::levels::{Levels, global};
 use super::retrace::{Goal, Way, steps_to};
 use super::wire::{Damaged, Reader, Writer};
 use super::{Owner, Partition, Share, Time};
 use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::search::shared::expansion::Watch;
 use crate::store::{StateId, Store};
 use crate::{Counterexample, Options, Progress};
-use preempt_core::{Step, Stop, System, ViolationKind};
+use preempt_core::{Stop, System, ViolationKind};
 use std::collections::HashMap;
 
 /// What is done with the states.
@@ -102,20 +102,11 @@ pub struct Cycles<'a> {
     round: u32,
     next: Vec<u32>,
     state: Vec<u8>,
-    scratch: Vec<u8>,
+    received: BatchReader,
 }
 
 /// States that are expanded before the driver looks after what has arrived.
 const PORTION: usize = 2048;
-
-/// Nothing is counted a second time.
-struct Nothing;
-
-impl Watch for Nothing {
-    fn step(&mut self, _step: Step, _transient: bool) {}
-
-    fn fault(&mut self, _path: &[Step], _fault: u32) {}
-}
 
 impl<'a> Cycles<'a> {
     /// An owner that has no state yet.
@@ -131,7 +122,7 @@ impl<'a> Cycles<'a> {
             round: 0,
             next: Vec::new(),
             state: Vec::new(),
-            scratch: Vec::new(),
+            received: BatchReader::default(),
         }
     }
 
@@ -226,7 +217,7 @@ impl<'a> Cycles<'a> {
         let levels = &mut self.levels;
         levels.store.load(StateId(number), &mut self.state);
         levels.expander.clear();
-        let result = levels.expander.expand(levels.system, &mut self.state, &mut Nothing);
+        let result = levels.expander.expand(levels.system, &mut self.state, &mut Uncounted);
         result.map_err(|_| Stop::Memory)?;
         levels.normalize(0);
         let arrivals = std::mem::take(&mut levels.expander.arrivals);
@@ -256,12 +247,12 @@ impl Partition for Cycles<'_> {
             return self.levels.receive(time, batch);
         }
         let was_empty = self.next.is_empty();
-        let mut state = std::mem::take(&mut self.scratch);
-        let result = read_batch(batch, &mut state, |(from, _), state| {
+        let mut states = std::mem::take(&mut self.received);
+        let result = read_batch(batch, &mut states, |(from, _), state| {
             self.touch(state, from);
             Ok(())
         });
-        self.scratch = state;
+        self.received = states;
         if was_empty && self.queue.is_empty() {
             self.round = time.round.wrapping_sub(1);
         }

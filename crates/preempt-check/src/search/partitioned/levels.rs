@@ -3,17 +3,17 @@
 //! As `breadth_first.rs`, in batches and with sleep sets that travel with the states. States are numbered in the
 //! order of their arrival, so the states of a level have consecutive numbers and the queue is the store itself.
 //!
-//! A selection of steps (partial-order reduction) would have to be checked against states of other owners before it is
-//! accepted; every step is explored here.
+//! With partial-order reduction steps are chosen as `forward.rs` says, and none sleep.
 
-use super::batch::{Batches, Outbox, read_batch};
+use super::batch::{BatchReader, Batches, Outbox, read_batch};
+use super::forward::Forward;
 use super::retrace::{Goal, Way, steps_to};
-use super::wire::Damaged;
+use super::wire::{Damaged, Reader};
 use super::{Owner, Partition, Share, Site, Time};
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::statistics::Counters;
-use crate::store::{Adaptive, Pending, StateId, Store, StoreFull, hash};
+use crate::store::{Adaptive, Pending, StateId, Store, StoreFull, hash_batch_for_all};
 use crate::{Counterexample, Options, Progress};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Enabled, Label, Outcome, Step, Stop, System};
@@ -25,6 +25,9 @@ const AHEAD: usize = 8;
 const BATCH: usize = 96;
 /// Batches before the driver looks after what has arrived.
 const PORTION: usize = 48;
+/// Received states that are inserted together, and their bytes.
+const TOGETHER: usize = 128;
+const TOGETHER_BYTES: usize = 1 << 18;
 
 /// One owner's states, level by level.
 pub struct Levels<'a> {
@@ -41,6 +44,8 @@ pub struct Levels<'a> {
     sleepers: VecDeque<SleepSet>,
     /// Where states came from, in a search for cycles.
     pub(super) lineage: Option<Lineage>,
+    /// Chooses steps, if not all are taken.
+    forward: Option<Forward>,
     pub(super) events: Events<'a>,
     depth_limit: u64,
     pub(super) expander: Expander,
@@ -49,6 +54,7 @@ pub struct Levels<'a> {
     enabled: Enabled,
     /// What travels with each arrival.
     tags: Vec<(u64, u64)>,
+    reader: BatchReader,
     received: Vec<u8>,
     arrivals: Vec<Pending>,
     /// A violation that was found before the search was interrupted and went on.
@@ -156,6 +162,7 @@ impl<'a> Levels<'a> {
             head: 0,
             sleepers: VecDeque::new(),
             lineage: None,
+            forward: None,
             events: Events::new(system, options),
             depth_limit: options.depth.unwrap_or(u64::MAX),
             expander: Expander::new().run_sequences(),
@@ -163,11 +170,18 @@ impl<'a> Levels<'a> {
             scratch: Vec::new(),
             enabled: Enabled::new(),
             tags: Vec::new(),
+            reader: BatchReader::default(),
             received: Vec::new(),
             arrivals: Vec::new(),
             earlier: None,
             stopped: false,
         }
+    }
+
+    /// Leaves out steps that may wait, if the options say so and it pays.
+    pub(super) fn with_reduction(mut self, options: &Options) -> Self {
+        self.forward = Forward::new(self.system, options);
+        self
     }
 
     /// Remembers where states came from, and looks for cycles on the way.
@@ -217,8 +231,10 @@ impl<'a> Levels<'a> {
         }
         if !near {
             // Bytes that were just written one by one are slow to read in words: hash them later.
-            self.deal(0, outbox);
-            self.hash_own(0, 0)?;
+            match self.deal(0, outbox) {
+                true => self.accept_hashes(),
+                false => self.hash_own(0, 0)?,
+            }
         }
         self.open(level + 1);
         let mut arrivals = std::mem::take(&mut self.expander.arrivals);
@@ -230,7 +246,6 @@ impl<'a> Levels<'a> {
 
     /// Adds the arrivals of `self.state`, with what travels with them.
     fn expand_one(&mut self, parent: usize) -> Result<(), StoreFull> {
-        let before = self.expander.arrivals.len();
         let steps = match &mut self.lineage {
             Some(lineage) => {
                 let steps = self.expander.expand(self.system, &mut self.state, &mut self.events)?;
@@ -242,14 +257,28 @@ impl<'a> Levels<'a> {
                 self.tags.resize(self.expander.arrivals.len(), (most, me));
                 steps
             }
+            None if self.forward.is_some() => {
+                self.sleepers.pop_front();
+                let (system, events) = (self.system, &mut self.events);
+                let selected = match &mut self.forward {
+                    Some(forward) => forward.select(system, &mut self.state)?,
+                    None => None,
+                };
+                let steps = match selected {
+                    Some(some) => {
+                        self.expander.expand_selected(system, &self.state, some, events)?
+                    }
+                    None => self.expander.expand(system, &mut self.state, events)?,
+                };
+                self.expander.sleep_sets.resize(self.expander.arrivals.len(), SleepSet::EMPTY);
+                steps
+            }
             None => {
                 let sleep_set = self.sleepers.pop_front().unwrap_or_default();
                 let (system, state) = (self.system, &mut self.state);
                 let (steps, slept) =
                     self.expander.expand_awake(system, state, sleep_set, &mut self.events)?;
                 self.events.counters.matched += slept as u64;
-                let sets = &self.expander.sleep_sets[before..];
-                self.tags.extend(sets.iter().map(|set| (set.bits(), 0)));
                 steps
             }
         };
@@ -259,25 +288,33 @@ impl<'a> Levels<'a> {
         Ok(())
     }
 
-    /// Sends the arrivals from `first` on that others own, and keeps the rest.
-    fn deal(&mut self, first: usize, outbox: &mut Outbox<'_>) {
-        if self.lineage.is_some() {
-            self.normalize(first);
+    /// Sends the arrivals from `first` on that others own, and keeps the rest. Says whether their hashes are such as the
+    /// store accepts.
+    fn deal(&mut self, first: usize, outbox: &mut Outbox<'_>) -> bool {
+        match self.lineage.is_some() {
+            true => self.normalize(first),
+            false => {
+                let sleep_sets = &self.expander.sleep_sets[first..];
+                self.tags.extend(sleep_sets.iter().map(|set| (set.bits(), 0)));
+            }
         }
         if self.owner.of == 1 {
-            return;
+            return false;
         }
         let (bytes, arrivals) = (&self.expander.successors.data, &mut self.expander.arrivals);
+        let accepted = hash_batch_for_all(bytes, &mut arrivals[first..]);
         let mut kept = first;
         for at in first..arrivals.len() {
-            let state = &bytes[arrivals[at].start..arrivals[at].end];
-            let hash = hash(state);
-            let owner = (hash & 0xffff_ffff) as usize % self.owner.of;
+            let arrival = arrivals[at];
+            let owner = self.owner.of_hash(arrival.hash);
             if owner == self.owner.me {
-                arrivals[kept] = arrivals[at];
+                arrivals[kept] = arrival;
                 self.tags[kept] = self.tags[at];
                 kept += 1;
-            } else if self.lineage.is_none() && outbox.was_sent(hash, 0, state) {
+                continue;
+            }
+            let state = &bytes[arrival.start..arrival.end];
+            if self.lineage.is_none() && outbox.was_sent(arrival.hash, 0, state) {
                 self.events.counters.matched += 1;
             } else {
                 outbox.push(owner, self.tags[at], state);
@@ -285,6 +322,20 @@ impl<'a> Levels<'a> {
         }
         arrivals.truncate(kept);
         self.tags.truncate(kept);
+        // As many as there are arrivals: those of the next state go behind them.
+        self.expander.sleep_sets.truncate(kept);
+        accepted
+    }
+
+    /// Arrivals have the hashes that the store would compute; what their insertion reads is fetched.
+    fn accept_hashes(&mut self) {
+        for arrival in &self.expander.arrivals {
+            debug_assert_eq!(
+                arrival.hash,
+                self.store.hash(&self.expander.successors.data[arrival.start..arrival.end])
+            );
+            self.store.prefetch(arrival.hash);
+        }
     }
 
     /// Brings arrivals into normal form, see [`System::is_normalized`].
@@ -340,31 +391,39 @@ impl<'a> Levels<'a> {
     }
 
     fn try_receive(&mut self, time: Time, batch: &[u8]) -> Result<Result<(), StoreFull>, Damaged> {
-        self.received.clear();
-        self.arrivals.clear();
-        self.tags.clear();
-        let (received, arrivals, tags) = (&mut self.received, &mut self.arrivals, &mut self.tags);
-        read_batch(batch, &mut self.scratch, |tag, state| {
-            let start = received.len();
-            received.extend_from_slice(state);
-            arrivals.push(Pending::new(0, start, received.len()));
-            tags.push(tag);
-            Ok(())
-        })?;
         self.open(time.round);
-        let bytes = std::mem::take(&mut self.received);
-        let mut arrivals = std::mem::take(&mut self.arrivals);
-        let result = self.insert_received(&bytes, &mut arrivals);
-        (self.received, self.arrivals) = (bytes, arrivals);
-        Ok(result)
+        let mut reader = Reader::new(batch);
+        self.reader.begin();
+        while !reader.is_at_end() {
+            self.received.clear();
+            self.arrivals.clear();
+            self.tags.clear();
+            while !reader.is_at_end()
+                && self.arrivals.len() < TOGETHER
+                && self.received.len() < TOGETHER_BYTES
+            {
+                self.tags.push(self.reader.next(&mut reader)?);
+                let start = self.received.len();
+                self.received.extend_from_slice(self.reader.state());
+                self.arrivals.push(Pending::new(0, start, self.received.len()));
+            }
+            if let Err(full) = self.insert_received() {
+                return Ok(Err(full));
+            }
+        }
+        Ok(Ok(()))
     }
 
-    fn insert_received(&mut self, bytes: &[u8], arrivals: &mut [Pending]) -> Result<(), StoreFull> {
-        for arrival in arrivals.iter_mut() {
+    fn insert_received(&mut self) -> Result<(), StoreFull> {
+        let bytes = std::mem::take(&mut self.received);
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        for arrival in &mut arrivals {
             arrival.hash = self.store.hash(&bytes[arrival.start..arrival.end]);
             self.store.prefetch(arrival.hash);
         }
-        self.insert(bytes, arrivals)
+        let result = self.insert(&bytes, &mut arrivals);
+        (self.received, self.arrivals) = (bytes, arrivals);
+        result
     }
 
     /// Whether the search was stopped.
@@ -539,8 +598,8 @@ impl Partition for Levels<'_> {
     }
 
     fn restore(&mut self, time: Time, saved: &[u8]) -> Result<(), Damaged> {
-        let mut state = Vec::new();
-        read_batch(saved, &mut state, |(asleep, waits), state| {
+        let mut states = BatchReader::default();
+        read_batch(saved, &mut states, |(asleep, waits), state| {
             if self.owner.of_state(state) != self.owner.me || self.stopped {
                 return Ok(());
             }

@@ -7,6 +7,7 @@
 //! 1. `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
 //!    differences to each other; `sent.rs`: what was sent lately need not be sent again.
 //! 2. `levels.rs`: all executions, level by level; `buckets.rs`: bucket by bucket of preemptions ([MQ07]).
+//!    `forward.rs`: which steps may wait, decided without asking other owners.
 //! 3. `cycles.rs`: accepting cycles (OWCTY, with maximal accepting predecessors for early ones).
 //! 4. `retrace.rs`: the way back from a state; `share.rs`: what each owner found, and what all of them found together.
 //! 5. `single.rs`: successors for searches that keep their states in files.
@@ -20,6 +21,7 @@ mod alone;
 mod batch;
 mod buckets;
 mod cycles;
+mod forward;
 mod levels;
 mod retrace;
 mod sent;
@@ -31,6 +33,7 @@ pub use alone::{Saver, explore, trace_back};
 pub use batch::{Batches, Outbox, SendBatch};
 pub use buckets::Buckets;
 pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle};
+pub use forward::why_unreduced;
 pub use levels::Levels;
 pub use retrace::{Goal, Way, along};
 pub use share::{Share, Site, combine};
@@ -38,7 +41,7 @@ pub use single::Single;
 pub use wire::{Damaged, Reader, Writer};
 
 use crate::Preemptions;
-use crate::store::hash;
+use crate::store::hash_for_all;
 use crate::{Budget, Options, Progress};
 use preempt_core::{Stop, System};
 
@@ -81,13 +84,20 @@ impl Owner {
     /// The only one.
     pub const ALONE: Owner = Owner { me: 0, of: 1 };
 
-    /// Who owns a state. The high bits of the hash choose the slot inside a store.
+    /// Who owns a state.
     #[inline]
     pub fn of_state(self, state: &[u8]) -> usize {
         match self.of {
             1 => 0,
-            of => (hash(state) & 0xffff_ffff) as usize % of,
+            _ => self.of_hash(hash_for_all(state)),
         }
+    }
+
+    /// Who owns a state with this [hash](hash_for_all). The high half of it chooses the slot inside a store, and the
+    /// lowest bit is the store's.
+    #[inline]
+    fn of_hash(self, hash: u64) -> usize {
+        ((hash & 0xffff_fffe) * self.of as u64 >> 32) as usize
     }
 }
 
@@ -142,7 +152,9 @@ pub fn partition<'a>(
     memory: usize,
 ) -> Box<dyn Partition + 'a> {
     match options.preemptions {
-        Preemptions::Any => Box::new(Levels::new(system, options, owner, memory)),
+        Preemptions::Any => {
+            Box::new(Levels::new(system, options, owner, memory).with_reduction(options))
+        }
         _ => Box::new(Buckets::new(system, options, owner, memory)),
     }
 }

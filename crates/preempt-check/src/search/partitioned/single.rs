@@ -1,5 +1,6 @@
 //! Successors of single states, for searches that keep states somewhere else: in files.
 
+use super::forward::Forward;
 use super::levels::Events;
 use super::retrace::{Goal, steps_to};
 use super::{Share, Site, Time};
@@ -13,6 +14,8 @@ pub struct Single<'a> {
     system: &'a dyn System,
     events: Events<'a>,
     expander: Expander,
+    /// Chooses steps, if not all are taken.
+    forward: Option<Forward>,
     sequence: AtomicSequence,
     site: Option<Site>,
 }
@@ -24,6 +27,7 @@ impl<'a> Single<'a> {
             system,
             events: Events::new(system, options),
             expander: Expander::new().run_sequences(),
+            forward: Forward::new(system, options),
             sequence: AtomicSequence::default(),
             site: None,
         }
@@ -50,7 +54,15 @@ impl<'a> Single<'a> {
         mut each: impl FnMut(&[u8]),
     ) -> Result<(), Stop> {
         self.expander.clear();
-        let steps = self.expander.expand(self.system, state, &mut self.events);
+        let (system, events) = (self.system, &mut self.events);
+        let selected = match &mut self.forward {
+            Some(forward) => forward.select(system, state).map_err(|_| Stop::Memory)?,
+            None => None,
+        };
+        let steps = match selected {
+            Some(some) => self.expander.expand_selected(system, state, some, events),
+            None => self.expander.expand(system, state, events),
+        };
         if steps.map_err(|_| Stop::Memory)? == 0 {
             self.events.check_end(state);
         }

@@ -24,7 +24,14 @@ pub struct Writer {
 impl Writer {
     /// A number, in as few bytes as it needs.
     #[inline]
-    pub fn number(&mut self, mut number: u64) {
+    pub fn number(&mut self, number: u64) {
+        match number < 0x80 {
+            true => self.bytes.push(number as u8),
+            false => self.long_number(number),
+        }
+    }
+
+    fn long_number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
             number >>= 7;
@@ -83,6 +90,16 @@ impl<'a> Reader<'a> {
     /// A number.
     #[inline]
     pub fn number(&mut self) -> Result<u64, Damaged> {
+        match *self.rest {
+            [byte, ref rest @ ..] if byte < 0x80 => {
+                self.rest = rest;
+                Ok(byte.into())
+            }
+            _ => self.long_number(),
+        }
+    }
+
+    fn long_number(&mut self) -> Result<u64, Damaged> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let (&byte, rest) = self.rest.split_first().ok_or(Damaged)?;
@@ -118,6 +135,14 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], Damaged> {
         let (bytes, rest) = self.rest.split_at_checked(length).ok_or(Damaged)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    /// So many bytes, where it is known how many.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Damaged> {
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or(Damaged)?;
         self.rest = rest;
         Ok(bytes)
     }

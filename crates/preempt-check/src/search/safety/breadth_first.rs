@@ -342,7 +342,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                 Some(steps) => found.steps = steps,
                 None => {
                     // Only a lossy store can confuse two states on the way.
-                    notes.push("a violation was met, but no execution to it could be restored from the lossy store".to_owned());
+                    notes.push("a violation was found, but no execution that leads to it could be reconstructed from the lossy store".to_owned());
                     self.events.counters.first = None;
                     self.events.counters.stop = Some(Stop::LossyStore);
                 }

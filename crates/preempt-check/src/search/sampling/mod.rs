@@ -15,7 +15,7 @@ pub(crate) mod swarm;
 
 use crate::options::Sampler;
 
-/// The searches that draw executions from a seed.
+/// The searches that draw executions from a seed. The command line offers all of them by their names.
 pub const SAMPLERS: &[Sampler] = &[
     random_walk::SAMPLER, //
     random_restarts::SAMPLER,

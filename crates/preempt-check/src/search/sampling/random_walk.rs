@@ -17,7 +17,7 @@ const WALKS: u64 = 10_000;
 /// Steps per execution, unless a depth limit is given.
 const STEPS: u64 = 10_000;
 
-pub(crate) const SAMPLER: Sampler = Sampler { name: "walk", run: random_walk };
+pub(crate) const SAMPLER: Sampler = Sampler { name: "random", run: random_walk };
 
 /// Walks at random until a violation is met, or the limit is.
 fn random_walk(

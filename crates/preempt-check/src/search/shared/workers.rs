@@ -53,7 +53,7 @@ pub(crate) fn with_as_many_as_possible(
             Ok(mut finding) => {
                 if threads < wanted {
                     finding.notes.push(format!(
-                        "{threads} of {wanted} threads were used: the system gave no more"
+                        "{threads} of {wanted} threads were used: the system could not start more"
                     ));
                 }
                 return finding;
@@ -107,6 +107,6 @@ mod tests {
             if threads > 3 { Err(Fewer(threads - 2)) } else { Ok(Finding::default()) }
         });
         assert_eq!(tried, [9, 7, 5, 3]);
-        assert_eq!(finding.notes, ["3 of 9 threads were used: the system gave no more"]);
+        assert_eq!(finding.notes, ["3 of 9 threads were used: the system could not start more"]);
     }
 }

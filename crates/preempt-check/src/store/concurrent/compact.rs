@@ -33,7 +33,7 @@ impl SharedCompact {
         SharedCompact { index: GrowingIndex::new(threads), links: Links::new(), limit }
     }
 
-    /// How many states are expected to have been taken for others so far.
+    /// How many states are expected to be confused with others so far.
     pub(crate) fn expected_omissions(&self) -> f64 {
         let states = self.len() as f64;
         states * states / 2f64.powi(65)

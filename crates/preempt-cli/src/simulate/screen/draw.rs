@@ -226,8 +226,9 @@ fn help(frame: &mut Frame<'_>, area: Rect) {
     let (x, y) = ((area.width - width) / 2, (area.height - height) / 2);
     let place = Rect::new(area.x + x, area.y + y, width, height);
     frame.render_widget(Clear, place);
-    let text =
-        Paragraph::new(KEYS).wrap(Wrap { trim: false }).block(framed("keys; any key goes on"));
+    let text = Paragraph::new(KEYS)
+        .wrap(Wrap { trim: false })
+        .block(framed("keys (press any key to continue)"));
     frame.render_widget(text, place);
 }
 

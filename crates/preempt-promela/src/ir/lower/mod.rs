@@ -94,6 +94,23 @@ impl std::error::Error for LowerError {}
 
 /// Translates a model.
 pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError> {
+    let (mut program, counted) = unrestricted(model, options)?;
+    if !options.safe_as_spin {
+        locality::restrict_noticed(&mut program, counted);
+        locality::restrict_interrupting(&mut program);
+    }
+    locality::restrict(&mut program);
+    Ok(program)
+}
+
+/// Whether a model can be [lowered](lower), without what is only found out for reductions: a fifth of the work.
+pub fn can_be_lowered(model: &Model, options: LowerOptions) -> Result<(), LowerError> {
+    unrestricted(model, options).map(|_| ())
+}
+
+/// The program before anything is known about what steps have to do with each other, and whether processes are
+/// counted.
+fn unrestricted(model: &Model, options: LowerOptions) -> Result<(Program, bool), LowerError> {
     let mut lowering = Lowering::new(model, options);
     let mut bodies = Vec::new();
     for (index, proctype) in model.proctypes.iter().enumerate() {
@@ -149,13 +166,7 @@ pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError
     lowering.collect_formulas()?;
     lowering.initial_globals()?;
     let counted = lowering.facts.counts_processes;
-    let mut program = lowering.finish();
-    if !options.safe_as_spin {
-        locality::restrict_noticed(&mut program, counted);
-        locality::restrict_interrupting(&mut program);
-    }
-    locality::restrict(&mut program);
-    Ok(program)
+    Ok((lowering.finish(), counted))
 }
 
 /// The number, in Spin's trails, of the first statement of each process type: statements are counted in

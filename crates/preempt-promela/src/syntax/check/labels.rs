@@ -110,7 +110,7 @@ impl Labels {
                         Diagnostic::error(
                             codes::DUPLICATE_LABEL,
                             label.ident.span,
-                            format!("label `{name}` stands twice in one body"),
+                            format!("label `{name}` is defined twice in one body"),
                         )
                         .label(first, "first here"),
                     );

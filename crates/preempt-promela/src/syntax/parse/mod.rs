@@ -95,7 +95,7 @@ struct Parser<'a> {
 }
 
 /// Words that cannot name anything.
-const KEYWORDS: &[&str] = &[
+pub const KEYWORDS: &[&str] = &[
     "active",
     "assert",
     "atomic",

@@ -2,6 +2,7 @@
 //! sequential consistency is explored as well: see `preempt_explore`'s module `weak`.
 
 mod access;
+mod methods;
 mod numbers;
 mod pointer;
 

@@ -166,7 +166,7 @@ impl SoFar {
         finding.in_vain = in_vain;
         finding.statistics.contention = Some(self.contention);
         if lost {
-            finding.notes.push("a violation was met, but no execution to it could be restored from the lossy store".to_owned());
+            finding.notes.push("a violation was found, but no execution that leads to it could be reconstructed from the lossy store".to_owned());
         }
         finding
     }
