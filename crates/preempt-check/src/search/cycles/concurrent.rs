@@ -17,6 +17,7 @@
 use super::expansion_log::{Events, Taken};
 use super::nested::NestedOptions;
 use super::place_set::PlaceSet;
+use super::successor_path::{Frame, Path};
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::concurrent::exact::SharedExact;
@@ -193,62 +194,6 @@ struct Part {
     state_bytes: u64,
     stack_bytes: usize,
     contention: Contention,
-}
-
-/// A state on a path. Its successors are at the end of the path's list.
-struct Frame {
-    place: Place,
-    accepting: bool,
-    first: usize,
-    /// How many successors were tried, and with which this thread begins.
-    tried: usize,
-    begin: usize,
-    /// The one that is being followed.
-    followed: usize,
-}
-
-/// A path, and the successors of all its states.
-#[derive(Default)]
-struct Path {
-    frames: Vec<Frame>,
-    list: Vec<Place>,
-}
-
-impl Path {
-    fn push(&mut self, place: Place, accepting: bool, first: usize, thread: usize) {
-        // Threads that begin with different successors find different parts of the graph.
-        let count = self.list.len() - first;
-        let mixed = (u64::from(place) + thread as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let begin = if thread == 0 || count < 2 { 0 } else { mixed as usize % count };
-        self.frames.push(Frame { place, accepting, first, tried: 0, begin, followed: 0 });
-    }
-
-    /// The next successor of the last state.
-    fn advance(&mut self) -> Option<Place> {
-        let frame = self.frames.last_mut()?;
-        let count = self.list.len() - frame.first;
-        if frame.tried == count {
-            return None;
-        }
-        frame.followed = (frame.begin + frame.tried) % count;
-        frame.tried += 1;
-        Some(self.list[frame.first + frame.followed])
-    }
-
-    fn pop(&mut self) {
-        if let Some(frame) = self.frames.pop() {
-            self.list.truncate(frame.first);
-        }
-    }
-
-    fn clear(&mut self) {
-        self.frames.clear();
-        self.list.clear();
-    }
-
-    fn bytes(&self) -> usize {
-        self.frames.capacity() * size_of::<Frame>() + self.list.capacity() * size_of::<Place>()
-    }
 }
 
 struct Worker<'a, S: System + ?Sized, T: Notes> {

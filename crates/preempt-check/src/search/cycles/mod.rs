@@ -23,4 +23,5 @@ pub mod nested;
 pub mod nested_shared;
 pub(crate) mod path;
 pub(crate) mod place_set;
+mod successor_path;
 pub(crate) mod unnoticed;

@@ -25,7 +25,8 @@ mod transparent;
 
 use super::conclusion::Conclusion;
 use super::outgoing::{Outgoing, When};
-use super::visit_log::{Entry, LATE, MERGED, NO_PARENT, NOBODY, Past, UNKNOWN_PROCESS, packed};
+use super::past::Past;
+use super::visit_log::{Entry, LATE, MERGED, NO_PARENT, NOBODY, UNKNOWN_PROCESS, packed};
 use super::visited_set::{Private, VisitedSet};
 use crate::search::bounded::least_preemptions::{LARGEST_BOUND, StateRecord};
 use crate::search::shared::end::End;

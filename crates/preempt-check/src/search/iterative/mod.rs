@@ -2,7 +2,7 @@
 //!
 //! 1. `buckets.rs`: Algorithm 1 over stored states, one bucket of visits per count.
 //! 2. `outgoing.rs`: the steps out of a state, each with who may take it for free; `visit_log.rs`: every visit with its
-//!    parent, from which `retrace.rs` finds an execution again.
+//!    parent, from which `past.rs` and `retrace.rs` find an execution again.
 //! 3. `parallel.rs`: the same on several threads. What they share is behind `visited_set.rs`, as `shared_visited.rs` with
 //!    `shared_log.rs`.
 //! 4. `lossy.rs` with `lossy_visited.rs`: where the store does not keep the states.
@@ -18,6 +18,7 @@ pub(crate) mod lossy;
 pub(crate) mod lossy_visited;
 pub(crate) mod outgoing;
 pub(crate) mod parallel;
+mod past;
 pub(crate) mod reduced;
 pub(crate) mod retrace;
 mod shared_log;

@@ -6,8 +6,9 @@
 //! Invariant: all records change in one order for all threads (`SeqCst`): where a visit is put off because another one is yet to
 //! be expanded, that one begins later.
 
+use super::past::Past;
 use super::shared_log::{Cursor, SharedLog, lock};
-use super::visit_log::{Entry, Past};
+use super::visit_log::Entry;
 use super::visited_set::VisitedSet;
 use crate::search::bounded::least_preemptions::{StateRecord, Visit, fits_record};
 use crate::search::shared::end::End;

@@ -6,11 +6,9 @@
 //! Invariant: of the visits to a state no two have the same last mover. A visit was logged later than the one that it came
 //! from, and later than all visits that were merged into that one when its state was expanded.
 
-use super::retrace::{Mover, retrace};
-use super::visited_set::VisitedSet;
 use crate::search::bounded::least_preemptions::fits_record;
 use crate::store::StateId;
-use preempt_core::{ProcessId, Step, System};
+use preempt_core::ProcessId;
 
 /// A visit: a state, who moved last, and the visit it was reached from.
 #[derive(Clone, Copy)]
@@ -57,39 +55,4 @@ pub(crate) fn packed(process: Option<ProcessId>) -> u8 {
     process
         .filter(|process| fits_record(*process))
         .map_or(UNKNOWN_PROCESS, |process| process.0 as u8)
-}
-
-/// What executions are found again from.
-pub(crate) trait Past: VisitedSet {
-    /// The visit to a state in which this process moved last; there is at most one.
-    fn find(&self, id: StateId, mover: u16) -> Option<u32>;
-
-    /// The steps of the execution behind a visit, from where the process `by` goes on.
-    fn steps_to<S: System + ?Sized>(&mut self, system: &S, visit: u32, by: u8) -> Vec<Step> {
-        let mut entries = vec![self.entry(self.visit_of(by, visit))];
-        while let Some(entry) = entries.last().filter(|entry| entry.parent != NO_PARENT) {
-            entries.push(self.entry(self.visit_of(entry.by, entry.parent)));
-        }
-        entries.reverse();
-        let mover = |entry: &Entry| Mover::new(entry.mover(), entry.is(TRANSPARENT));
-        let movers: Vec<Mover> = entries.iter().map(mover).collect();
-        let mut target = Vec::new();
-        let found = retrace(system, &movers, |at, state| {
-            self.load(entries[at].state, &mut target);
-            target == state
-        });
-        found.expect("the log holds steps of the system")
-    }
-
-    /// The visit from which a process went on, where that was found out at `visit`: if it moved last in another one,
-    /// which was merged, it is that one.
-    fn visit_of(&self, by: u8, visit: u32) -> u32 {
-        let first = self.entry(visit);
-        let record = self.record(first.state);
-        let is_mover = |by: u8| self.has_mover(first.state, record, ProcessId(by.into()));
-        if by == UNKNOWN_PROCESS || first.mover == by.into() || !is_mover(by) {
-            return visit;
-        }
-        self.find(first.state, by.into()).unwrap_or(visit)
-    }
 }

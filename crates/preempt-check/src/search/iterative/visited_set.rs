@@ -7,7 +7,7 @@
 //! Invariant: what a visit runs follows from the record that its claim replaced, so that each process is run from a state
 //! at its lowest count by exactly one visit.
 
-use super::visit_log::{Entry, NO_PARENT, Past};
+use super::visit_log::{Entry, NO_PARENT};
 use crate::search::bounded::least_preemptions::{LeastPreemptions, StateRecord, Visit};
 use crate::search::shared::end::End;
 use crate::store::{Pending, StateId, Store, StoreFull, pages};
@@ -196,12 +196,5 @@ impl<T: Store> VisitedSet for Private<'_, T> {
 
     fn bytes(&self) -> usize {
         self.store.bytes() + self.least.bytes() + self.log.len() * size_of::<Entry>()
-    }
-}
-
-impl<T: Store> Past for Private<'_, T> {
-    fn find(&self, id: StateId, mover: u16) -> Option<u32> {
-        let is_it = |entry: &Entry| entry.state == id && entry.mover == mover;
-        self.log.iter().rposition(is_it).map(|at| at as u32)
     }
 }
