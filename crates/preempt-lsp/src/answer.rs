@@ -427,7 +427,6 @@ fn special(label: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use preempt_promela::syntax::KEYWORDS;
     use preempt_promela::syntax::{ParseOptions, parse};
     use std::path::Path;
 
