@@ -85,8 +85,9 @@ impl Refusal {
     }
 }
 
+/// The version of the package, and behind `+` that of the messages: builds of one version may differ in them.
 fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+    concat!(env!("CARGO_PKG_VERSION"), "+2")
 }
 
 fn greeting(version: &str, random: &[u8; 32]) -> [u8; GREETING] {

@@ -25,7 +25,7 @@ use std::collections::{HashSet, VecDeque};
 const SAMPLE: usize = 1 << 12;
 const SAMPLE_BYTES: usize = 1 << 24;
 /// One of so many must be explored by a selection. Looking for one takes about as long as two expansions.
-const ONE_OF: usize = 8;
+const ONE_OF: usize = 3;
 
 /// Chooses steps.
 #[derive(Debug)]
