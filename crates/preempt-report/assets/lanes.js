@@ -5,7 +5,7 @@ const laneView = (() => {
   const ROW = 30;
   const LONG_RUN = 6;
   const STEP = 0, PREEMPTION = 1, CYCLE = 2, HIDDEN = 3, START = 4, REST = 5, FAILURE = 6, BACK = 7, FILLER = 8;
-  const deadlock = data.failure && data.failure.kind === "invalid_end_state";
+  const deadlock = data.failure && ["invalid_end_state", "deadlock"].includes(data.failure.kind);
   const failureText = data.failure ? ["✗ " + data.failure.message, ...data.reasons].join("; ") : "";
   let current = -1, found = [], go = () => {};
 

@@ -129,7 +129,11 @@ fn failure_detail(trace: &Trace, violation: &Violation, cast: &Cast) -> String {
     let waiting: Vec<String> = trace
         .rest
         .iter()
-        .filter(|p| violation.kind == ViolationKind::InvalidEnd && p.text != "-end-")
+        .filter(|p| {
+            let is_deadlock =
+                matches!(violation.kind, ViolationKind::InvalidEnd | ViolationKind::Deadlock);
+            is_deadlock && p.text != "-end-"
+        })
         .map(|p| match p.line {
             0 => format!("{} at `{}`", cast.label(p.pid), fit::clean(&p.text)),
             line => format!("{} at line {line} `{}`", cast.label(p.pid), fit::clean(&p.text)),

@@ -30,8 +30,10 @@ fn one_line(message: &str) -> String {
 fn violation(failure: &Failure, report: &Report) -> Violation {
     let kind = match failure.kind {
         FailureKind::Panic => ViolationKind::Assertion,
-        FailureKind::Deadlock => ViolationKind::InvalidEnd,
-        FailureKind::Livelock => ViolationKind::NonProgressCycle,
+        FailureKind::Deadlock => ViolationKind::Deadlock,
+        FailureKind::Livelock => ViolationKind::Livelock,
+        FailureKind::DataRace => ViolationKind::DataRace,
+        FailureKind::Leak => ViolationKind::Leak,
         _ => ViolationKind::Runtime,
     };
     Violation {
