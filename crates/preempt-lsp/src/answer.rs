@@ -1,5 +1,6 @@
 //! What an editor asks about one text, and the answers.
 
+use crate::boolean_fixes;
 use crate::boolean_names;
 use crate::checks::Answer;
 use crate::document::Document;
@@ -58,9 +59,6 @@ impl Known {
 
     /// What the editor may offer to change between two positions, each with what it mends.
     pub(crate) fn actions(&self, uri: &Uri, asked: &CodeActionParams) -> Vec<CodeAction> {
-        if self.is_boolean {
-            return Vec::new();
-        }
         let patient =
             Patient { document: &self.document, tokens: self.tokens(), names: self.names() };
         let action = |fix: Fix, mended: Option<&Diagnostic>| {
@@ -83,10 +81,19 @@ impl Known {
         for one in &asked.context.diagnostics {
             let Some(NumberOrString::String(code)) = &one.code else { continue };
             let place = self.document.offset(one.range.start)..self.document.offset(one.range.end);
-            let fixes = patient.fixes(code, &one.message, place);
+            let fixes = match self.is_boolean {
+                true => {
+                    let program = (&self.document, self.tokens(), self.names());
+                    boolean_fixes::fixes(program, (code, &one.message), place)
+                }
+                false => patient.fixes(code, &one.message, place),
+            };
             actions.extend(fixes.into_iter().map(|fix| action(fix, Some(one))));
         }
-        let offers = patient.offers(self.document.offset(asked.range.start));
+        let offers = match self.is_boolean {
+            true => Vec::new(),
+            false => patient.offers(self.document.offset(asked.range.start)),
+        };
         actions.extend(offers.into_iter().map(|fix| action(fix, None)));
         actions
     }

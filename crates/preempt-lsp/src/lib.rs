@@ -9,6 +9,7 @@
 //! a text is diagnosed when no message is waiting, so that typing is never behind.
 
 mod answer;
+mod boolean_fixes;
 mod boolean_names;
 mod checks;
 mod diagnose;

@@ -199,11 +199,12 @@ fn a_check_can_be_stopped_and_the_editor_is_not_kept_waiting() {
 }
 
 /// The text after the first fix for the first diagnostic whose title contains a word.
-fn mended(text: &str, title: &str) -> String {
-    let mut editor = Editor::new(text);
+fn mended(uri: &str, text: &str, title: &str) -> String {
+    let mut editor = Editor::new("");
+    editor.open(uri, text);
     let found = editor.diagnostics.clone();
     let params = json!({
-        "textDocument": { "uri": URI }, "range": found[0]["range"],
+        "textDocument": { "uri": uri }, "range": found[0]["range"],
         "context": { "diagnostics": found },
     });
     let actions = editor.ask("textDocument/codeAction", params);
@@ -211,7 +212,7 @@ fn mended(text: &str, title: &str) -> String {
     let action = actions.iter().find(|a| a["title"].as_str().unwrap().contains(title));
     let action = action.unwrap_or_else(|| panic!("{title} in {actions:?} for {found:?}"));
     let mut changed = text.to_string();
-    for edit in action["edit"]["changes"][URI].as_array().unwrap().iter().rev() {
+    for edit in action["edit"]["changes"][uri].as_array().unwrap().iter().rev() {
         let range = offset(text, &edit["range"]["start"])..offset(text, &edit["range"]["end"]);
         changed.replace_range(range, edit["newText"].as_str().unwrap());
     }
@@ -251,12 +252,34 @@ fn quick_fixes_mend_what_they_are_offered_for() {
             "do :: (x < 3) -> x++ :: else -> break od; assert",
         ),
     ] {
-        let right = mended(wrong, title);
+        let right = mended(URI, wrong, title);
         assert!(right.contains(expected), "{wrong}\n{right}");
         let editor = Editor::new(&right);
         let errors: Vec<&Value> =
             editor.diagnostics.iter().filter(|d| d["severity"] == 1).collect();
         assert!(errors.is_empty(), "{right}\n{errors:?}");
+    }
+}
+
+#[test]
+fn quick_fixes_mend_boolean_programs() {
+    let uri = "file:///models/program.bp";
+    for (wrong, title, expected) in [
+        ("void main() begin x := T; end\n", "declare `x` in main", "begin\n  decl x; x := T"),
+        (
+            "// about\ndecl y;\nvoid main() begin y := x; end\n",
+            "declare `x` for all",
+            "// about\ndecl x;\ndecl y;",
+        ),
+        ("decl x;\nvoid main() begin x := TRUE; end\n", "write `true`", "x := true;"),
+        ("decl x;\nvoid main() begin x = T; end\n", "write `:=`", "x := T;"),
+        ("decl x;\nvoid main() begin\n  x := T // c\n  x := F;\nend\n", "add `;`", "x := T; // c"),
+    ] {
+        let right = mended(uri, wrong, title);
+        assert!(right.contains(expected), "{wrong}\n{right}");
+        let mut editor = Editor::new("");
+        editor.open(uri, &right);
+        assert!(editor.diagnostics.iter().all(|d| d["severity"] != 1), "{right}");
     }
 }
 

@@ -61,6 +61,9 @@ struct Team<'a, T> {
     /// Why the search ends before its time.
     end: Mutex<Option<End>>,
     ended: AtomicBool,
+    /// Whether no bucket follows. Only [`Team::conclude`] decides that, while the others wait: so all threads
+    /// leave after the same bucket, also if one of them ends the search while others still begin the next.
+    over: AtomicBool,
     /// One more than the last bucket that is finished.
     finished: AtomicU32,
     barrier: Barrier,
@@ -88,6 +91,7 @@ impl<'a, T: Records> Team<'a, T> {
             max_errors: options.max_errors,
             end: Mutex::new(None),
             ended: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             finished: AtomicU32::new(0),
             barrier: Barrier::new(threads),
             states: AtomicU64::new(0),
@@ -133,7 +137,7 @@ impl<'a, T: Records> Team<'a, T> {
                 self.conclude(worker.bucket);
             }
             self.barrier.wait();
-            if self.has_ended() {
+            if self.over.load(Ordering::SeqCst) {
                 return;
             }
             lock(&self.kept).extend(kept.chunks(KEPT).map(<[Kept]>::to_vec));
@@ -168,9 +172,8 @@ impl<'a, T: Records> Team<'a, T> {
         if !is_done && bucket >= self.last && !self.has_ended() {
             *lock(&self.bound) = Some(bucket);
         }
-        if is_done || bucket >= self.last {
-            self.ended.store(true, Ordering::SeqCst);
-        }
+        let is_over = is_done || bucket >= self.last || self.has_ended();
+        self.over.store(is_over, Ordering::SeqCst);
     }
 
     /// Expands visits until nobody has anything left in the present bucket.
