@@ -250,11 +250,12 @@ impl<'a> Buckets<'a> {
 }
 
 /// A last mover as a number.
-fn mark(mover: Option<ProcessId>) -> u16 {
+pub(super) fn mark(mover: Option<ProcessId>) -> u16 {
     mover.map_or(0, |mover| mover.0 + 1)
 }
 
-fn mover(mark: u64) -> Result<Option<ProcessId>, Damaged> {
+/// The last mover of a number.
+pub(super) fn mover(mark: u64) -> Result<Option<ProcessId>, Damaged> {
     let mark = u16::try_from(mark).map_err(|_| Damaged)?;
     Ok(mark.checked_sub(1).map(ProcessId))
 }

@@ -362,7 +362,7 @@ impl<'a> Levels<'a> {
     }
 
     /// When the state with this number was reached.
-    fn level_of(&self, number: usize) -> u32 {
+    pub(super) fn level_of(&self, number: usize) -> u32 {
         let at = self.bounds.partition_point(|(_, first)| *first <= number);
         self.bounds[at.saturating_sub(1)].0
     }
@@ -383,6 +383,47 @@ impl<'a> Levels<'a> {
         let longest = &mut self.events.counters.state_bytes;
         *longest = (*longest).max(state.len());
         Ok(())
+    }
+}
+
+impl Levels<'_> {
+    /// Gives all states, level by level, each with what `tag` says of its number and of whether it waits to be expanded.
+    pub(super) fn save_with(
+        &self,
+        each: &mut dyn FnMut(Time, Vec<u8>) -> bool,
+        tag: impl Fn(usize, bool) -> (u64, u64),
+    ) {
+        let mut state = Vec::new();
+        for (at, &(level, first)) in self.bounds.iter().enumerate() {
+            let end = self.bounds.get(at + 1).map_or(self.store.len(), |(_, first)| *first);
+            let time = Time { bucket: 0, round: level };
+            let mut go_on = true;
+            let mut send = |_: usize, bytes: Vec<u8>| go_on = go_on && each(time, bytes);
+            let mut batches = Batches::new(1);
+            let mut outbox = batches.outbox(&mut send);
+            for number in first..end {
+                self.store.load(StateId(number as u32), &mut state);
+                outbox.push(0, tag(number, number >= self.head), &state);
+            }
+            outbox.flush();
+            if !go_on {
+                return;
+            }
+        }
+    }
+
+    /// Takes a state that was saved, if it is this owner's: who sleeps there, and whether it waits to be expanded.
+    pub(super) fn restore_one(&mut self, time: Time, state: &[u8], (asleep, waits): (u64, u64)) {
+        if self.owner.of_state(state) != self.owner.me || self.stopped {
+            return;
+        }
+        if self.add(time.round, state, (asleep, 0)).is_err() {
+            self.fail(Stop::Memory);
+        }
+        if waits == 0 {
+            self.head = self.store.len();
+            self.sleepers.clear();
+        }
     }
 }
 
@@ -506,40 +547,16 @@ impl Partition for Levels<'_> {
     }
 
     fn save(&self, each: &mut dyn FnMut(Time, Vec<u8>) -> bool) {
-        let mut state = Vec::new();
-        for (at, &(level, first)) in self.bounds.iter().enumerate() {
-            let end = self.bounds.get(at + 1).map_or(self.store.len(), |(_, first)| *first);
-            let time = Time { bucket: 0, round: level };
-            let mut go_on = true;
-            let mut send = |_: usize, bytes: Vec<u8>| go_on = go_on && each(time, bytes);
-            let mut batches = Batches::new(1);
-            let mut outbox = batches.outbox(&mut send);
-            for number in first..end {
-                self.store.load(StateId(number as u32), &mut state);
-                let waits = number.checked_sub(self.head);
-                let asleep = waits.and_then(|at| self.sleepers.get(at)).map_or(0, |set| set.bits());
-                outbox.push(0, (asleep, waits.is_some().into()), &state);
-            }
-            outbox.flush();
-            if !go_on {
-                return;
-            }
-        }
+        self.save_with(each, |number, waits| {
+            let asleep = self.sleepers.get(number.wrapping_sub(self.head));
+            (asleep.map_or(0, |set| set.bits()), waits.into())
+        });
     }
 
     fn restore(&mut self, time: Time, saved: &[u8]) -> Result<(), Damaged> {
         let mut states = BatchReader::default();
-        read_batch(saved, &mut states, |(asleep, waits), state| {
-            if self.owner.of_state(state) != self.owner.me || self.stopped {
-                return Ok(());
-            }
-            if self.add(time.round, state, (asleep, 0)).is_err() {
-                self.fail(Stop::Memory);
-            }
-            if waits == 0 {
-                self.head = self.store.len();
-                self.sleepers.clear();
-            }
+        read_batch(saved, &mut states, |tag, state| {
+            self.restore_one(time, state, tag);
             Ok(())
         })
     }

@@ -11,7 +11,8 @@
 //!    `forward.rs`: which steps may wait, decided without asking other owners.
 //! 3. `cycles.rs`: accepting cycles (OWCTY, with maximal accepting predecessors for early ones).
 //! 4. `retrace.rs`: the way back from a state; `share.rs`: what each owner found, and what all of them found together.
-//! 5. `single.rs`: successors for searches that keep their states in files.
+//! 5. `single.rs` and, where preemptions are counted, `visits.rs`: successors for searches that keep their states in
+//!    files.
 //! 6. `alone.rs`: the driver for owners in one thread, which is also the twin that other drivers are tested against.
 //!
 //! Invariant: what is expanded at a time sends to the next time only, and nothing is expanded before everything
@@ -29,17 +30,19 @@ mod retrace;
 mod sent;
 mod share;
 mod single;
+mod visits;
 mod wire;
 
-pub use alone::{Saver, explore, trace_back};
+pub use alone::{Saver, explore, explore_cycles, trace_back};
 pub use batch::{Batches, Outbox, SendBatch};
 pub use buckets::Buckets;
-pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle};
+pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle, finite_options};
 pub use forward::why_unreduced;
 pub use levels::Levels;
 pub use retrace::{Goal, Way, along};
 pub use share::{Share, Site, combine};
 pub use single::Single;
+pub use visits::{After, Ran, Visits};
 pub use wire::{Damaged, Reader, Writer};
 
 use crate::Preemptions;
@@ -134,6 +137,11 @@ pub trait Partition {
 
     /// One of this owner's visits just before the goal, if it has one.
     fn seek(&mut self, goal: &Goal) -> Option<Way>;
+
+    /// Whether everything can be given between two times of what is being done.
+    fn can_be_saved(&self) -> bool {
+        true
+    }
 
     /// Gives everything, time by time, at a moment when nothing is under way. `each` says whether to go on.
     fn save(&self, each: &mut dyn FnMut(Time, Vec<u8>) -> bool);
