@@ -136,7 +136,6 @@ impl<'a, S: System + ?Sized> Expansion<'a, S> {
                 break;
             }
         }
-        needs_order |= self.expander.forget_long_sequences();
         package.needs_order = needs_order || package.counted.len() < package.len();
         let counters = &mut self.events.counters;
         if let (Some((at, path)), Some(first)) = (self.events.first.take(), counters.first.take()) {
