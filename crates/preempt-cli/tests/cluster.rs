@@ -172,8 +172,8 @@ fn reduction_is_the_same_for_all() {
             smaller += u64::from(states(&one) < states(&full[0]));
         }
     }
-    // Elsewhere a sample of the first states says that it would not pay.
-    assert!(smaller >= 3, "{smaller}");
+    // Asked for with these words it is used also where the first states say that it does not pay.
+    assert!(smaller >= 8, "{smaller}");
 }
 
 #[test]

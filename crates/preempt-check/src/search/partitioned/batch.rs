@@ -152,7 +152,7 @@ impl Batches {
 impl Outbox<'_> {
     /// Whether this state was sent lately with this mark.
     #[inline]
-    pub(super) fn was_sent(&mut self, hash: u64, mark: u16, state: &[u8]) -> bool {
+    pub(super) fn was_sent(&mut self, hash: impl FnOnce() -> u64, mark: u16, state: &[u8]) -> bool {
         self.batches.sent.was(hash, mark, state)
     }
 
