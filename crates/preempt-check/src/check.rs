@@ -115,7 +115,7 @@ impl<'a> Check<'a> {
         self
     }
 
-    /// Uses this many threads.
+    /// Uses this many threads; 0 leaves it to the check, see [`Options::threads`].
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = threads;
         self
@@ -179,10 +179,10 @@ impl<'a> Check<'a> {
 
     fn run_by(mut self, (search, simplify): Searches<'_>) -> Answer {
         let system = self.system;
-        let useful = useful_threads().min(threads_that_fit().unwrap_or(usize::MAX));
-        let wanted = std::mem::replace(&mut self.options.threads, 1);
-        self.options.threads = wanted.clamp(1, useful);
-        let available = available_memory_beside(self.options.threads) / 16 * 15;
+        let useful = useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1);
+        let wanted = self.options.threads;
+        self.options.threads = wanted.min(useful);
+        let available = available_memory_beside(threads_in_order(&self.options)) / 16 * 15;
         let memory = self.options.memory.unwrap_or(available);
         let mut budget = Budget::unlimited().memory(memory.min(available));
         if let Some(time) = self.options.time {
@@ -252,6 +252,16 @@ pub fn useful_of(threads: usize) -> usize {
     threads.clamp(1, useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1))
 }
 
+/// How many threads a search may use that is the same at any number of them. Where the address space is limited, only who asks
+/// for several gets them.
+fn threads_in_order(options: &Options) -> usize {
+    match options.threads {
+        0 if threads_that_fit().is_some() => 1,
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
+}
+
 /// More threads than this only wait for each other. A few more than the machine runs at once do no harm.
 fn useful_threads() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -295,7 +305,7 @@ fn is_usual(options: &Options) -> bool {
 
 /// The [usual](is_usual) searches.
 fn usual<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
-    if options.threads > 1 && !is_bounded(options) {
+    if options.threads > 1 && !is_bounded(options) && !is_in_order(options) {
         return search_in_parallel(system, options, budget);
     }
     let limit = budget.memory_limit();
@@ -320,7 +330,7 @@ fn search(system: &dyn System, options: &Options, budget: &mut Budget) -> Findin
     let mut notes = Vec::new();
     if options.threads > 1 {
         match why_not_parallel(options) {
-            None if is_bounded(options) => {}
+            None if is_bounded(options) || is_in_order(options) => {}
             None => return search_in_parallel(system, options, budget),
             Some(reason) => notes.push(format!("one thread was used: {reason}")),
         }
@@ -347,10 +357,24 @@ fn why_not_parallel(options: &Options) -> Option<&'static str> {
     if options.search == Search::Depth {
         return Some("several threads explore in no particular order, not depth-first");
     }
-    if options.depth.is_some() {
+    if options.depth.is_some() && !is_in_order(options) {
         return Some("several threads explore in no particular order and do not track depth");
     }
     None
+}
+
+/// Whether several threads keep to the order of one: breadth-first and without reduction, one thread inserts what all expand.
+fn is_in_order(options: &Options) -> bool {
+    let is_asked_for = match options.search {
+        Search::Breadth => true,
+        Search::Auto => {
+            let is_lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
+            options.depth.is_some() && !is_lossy
+        }
+        _ => false,
+    };
+    let is_ours = options.compatibility == Compatibility::None && options.swarm.is_none();
+    is_asked_for && is_ours && options.reduction == Reduction::None && !is_bounded(options)
 }
 
 /// The same under a bound on preemptions; where states are merely hashed, that search says so itself.
@@ -547,7 +571,7 @@ fn unbounded<S: System + ?Sized, T: Store>(
     };
     let mut finding = match depth {
         true => depth_first(system, store, options, budget),
-        false => breadth_first(system, store, options, budget),
+        false => breadth_first(system, store, options, threads_in_order(options), budget),
     };
     let numbers = &mut finding.statistics;
     numbers.seconds = budget.elapsed().as_secs_f64();

@@ -137,7 +137,8 @@ pub struct Options {
     pub memory: Option<usize>,
     /// Time limit.
     pub time: Option<Duration>,
-    /// Worker threads.
+    /// Worker threads. 0, the default: as many as the machine runs at once, in searches in which nothing depends on their
+    /// number, once these have become large; one thread in all others.
     pub threads: usize,
 }
 
@@ -162,7 +163,7 @@ impl Default for Options {
             depth: None,
             memory: None,
             time: None,
-            threads: 1,
+            threads: 0,
         }
     }
 }

@@ -248,6 +248,52 @@ fn violations_have_traces() {
     }
 }
 
+/// All that a check says, but how long it took and how much memory there was at some moment.
+fn said(system: &Counters, options: Options) -> String {
+    let mut answer = Check::new(system).options(options).run();
+    let numbers = &mut answer.claim.statistics;
+    (numbers.seconds, numbers.search_seconds, numbers.memory_bytes) = (0.0, 0.0, 0);
+    format!("{answer:?}")
+}
+
+/// Who does not say how many threads to use gets the answer of one, to the last number and step, also if something is violated
+/// late; so does who asks for a breadth-first search by several.
+#[test]
+fn by_default_nothing_depends_on_the_threads() {
+    let mut system = Counters::new(&[18, 14, 13, 12, 3], 9);
+    let mut small = Counters::new(&[9, 8, 7, 6, 3], 9);
+    let iterate = Preemptions::Iterate { last: None, extra: 0 };
+    for is_bad in [false, true] {
+        system.bad = is_bad.then(|| vec![16, 11, 11, 9, 2]);
+        small.bad = is_bad.then(|| vec![7, 6, 6, 4, 2]);
+        let who = |options: &Options| format!("{:?}: {options:?}", system.bad);
+        for reduction in [Reduction::None, Reduction::Full] {
+            for search in [Search::Auto, Search::Breadth, Search::Depth] {
+                for preemptions in [Preemptions::Any, Preemptions::AtMost(3), iterate] {
+                    let one = options(1, Storage::Auto);
+                    let one = Options { reduction, search, preemptions, first: false, ..one };
+                    let default = Options { threads: 0, ..one.clone() };
+                    let system = if preemptions == Preemptions::Any { &system } else { &small };
+                    assert_eq!(said(system, default), said(system, one.clone()), "{}", who(&one));
+                }
+            }
+        }
+        for storage in [Storage::Auto, Storage::Exact, Storage::Tree, Storage::Compact, BITSTATE] {
+            let one = Options { search: Search::Breadth, ..options(1, storage) };
+            let alone = said(&system, one.clone());
+            for threads in [0, 2, 4] {
+                let several = Options { threads, ..one.clone() };
+                assert_eq!(said(&system, several), alone, "{threads}: {}", who(&one));
+            }
+        }
+        let one = Options { depth: Some(30), ..options(1, Storage::Auto) };
+        let alone = said(&system, one.clone());
+        for threads in [0, 3] {
+            assert_eq!(said(&system, Options { threads, ..one.clone() }), alone, "{}", who(&one));
+        }
+    }
+}
+
 /// States of many bytes that have most in common are compressed from the start.
 #[test]
 fn long_states_are_kept_in_a_tree() {

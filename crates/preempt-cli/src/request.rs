@@ -65,7 +65,7 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
         deadlocks: !arguments.no_deadlock,
         fair: arguments.fair,
         memory: arguments.memory,
-        threads: arguments.threads,
+        threads: arguments.threads.unwrap_or(0),
         elsewhere: None,
     }
 }

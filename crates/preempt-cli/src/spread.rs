@@ -146,7 +146,7 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
         process,
         secret,
         job: job(arguments, model),
-        threads: arguments.threads.clamp(1, most_threads()),
+        threads: arguments.threads.unwrap_or(1).clamp(1, most_threads()),
         on_this_machine,
         patience: match children {
             Some(_) => Duration::from_secs(20),

@@ -42,7 +42,7 @@ pub struct Request {
     pub fair: bool,
     /// Memory limit in bytes; by default most of what is available.
     pub memory: Option<u64>,
-    /// Worker threads.
+    /// Worker threads; 0, the default, where nothing depends on their number, see [`Options::threads`].
     pub threads: usize,
     /// Where the searches are made, if not here: on several machines, in files.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
@@ -67,7 +67,7 @@ impl Default for Request {
             deadlocks: true,
             fair: false,
             memory: None,
-            threads: 1,
+            threads: 0,
             elsewhere: None,
         }
     }

@@ -14,6 +14,7 @@ use crate::search::bounded::least_preemptions::{LARGEST_BOUND, Visit};
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::frontier::Frontier;
+use crate::search::shared::trace::LOST;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Step, Stop, System};
 
@@ -387,10 +388,7 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         // What a lossy store kept out may be reached.
         finding.unreached.clear();
         if lost {
-            finding.notes.push(
-                "a violation was found, but no execution that leads to it could be reconstructed from the lossy store"
-                    .into(),
-            );
+            finding.notes.push(LOST.into());
         }
         finding
     }
