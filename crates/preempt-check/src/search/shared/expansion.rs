@@ -88,11 +88,6 @@ impl Expander {
         self
     }
 
-    /// Forgets what was seen inside very long sequences; says whether anything was.
-    pub(crate) fn forget_long_sequences(&mut self) -> bool {
-        self.long_sequences.take().is_some()
-    }
-
     /// Forgets all arrivals.
     pub(crate) fn clear(&mut self) {
         self.successors.clear();

@@ -1,7 +1,7 @@
 //! Some waiting states, and what their expansion gives: all that goes to another thread and back.
 //!
 //! Invariant: what a package gives follows from its states alone, so it does not matter who expands it, or when. Where it
-//! would (errors that may end the search, sequences so long that earlier ones are remembered), it says so, and the
+//! would (errors that may end the search), it says so, and the
 //! search expands these states itself.
 
 use super::Events;
@@ -136,7 +136,6 @@ impl<'a, S: System + ?Sized> Expansion<'a, S> {
                 break;
             }
         }
-        needs_order |= self.expander.forget_long_sequences();
         package.needs_order = needs_order || package.counted.len() < package.len();
         let counters = &mut self.events.counters;
         if let (Some((at, path)), Some(first)) = (self.events.first.take(), counters.first.take()) {
