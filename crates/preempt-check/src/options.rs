@@ -104,6 +104,9 @@ pub struct Options {
     pub storage: Storage,
     /// Which interleavings may be skipped.
     pub reduction: Reduction,
+    /// Skip them even where the first states say that it takes longer than it saves: a search whose states belong to
+    /// many, or to files, looks at that before it begins.
+    pub always_reduce: bool,
     /// Which executions are explored, by the preemptions they need.
     pub preemptions: Preemptions,
     /// Whose rules a search with a bound follows.
@@ -146,6 +149,7 @@ impl Default for Options {
             search: Search::Auto,
             storage: Storage::Auto,
             reduction: Reduction::default(),
+            always_reduce: false,
             preemptions: Preemptions::Any,
             compatibility: Compatibility::None,
             free_cycles: false,

@@ -48,6 +48,7 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
             (_, Some(Compat::Spin)) => Reduction::Spin,
             _ => Reduction::Full,
         },
+        always_reduce: arguments.por == Some(Switch::On),
         compatibility: match arguments.compat {
             Some(Compat::Spin) => Compatibility::Spin,
             None => Compatibility::None,

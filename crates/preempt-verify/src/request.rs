@@ -22,6 +22,8 @@ pub struct Request {
     pub storage: Storage,
     /// Which interleavings may be skipped.
     pub reduction: Reduction,
+    /// Skip them even where that seems to take longer than it saves.
+    pub always_reduce: bool,
     /// Whose rules are followed where they differ.
     pub compatibility: Compatibility,
     /// Many searches with different bounds, orders and hash functions at once, from this seed.
@@ -55,6 +57,7 @@ impl Default for Request {
             search: Search::Auto,
             storage: Storage::Auto,
             reduction: Reduction::Full,
+            always_reduce: false,
             compatibility: Compatibility::None,
             swarm: None,
             first: false,
@@ -92,6 +95,7 @@ impl Request {
             },
             storage: self.storage,
             reduction: self.reduction,
+            always_reduce: self.always_reduce,
             preemptions: self.preemptions,
             compatibility: self.compatibility,
             free_cycles: self.free_cycles,

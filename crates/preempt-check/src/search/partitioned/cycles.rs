@@ -180,7 +180,7 @@ impl<'a> Cycles<'a> {
     /// What the pass left.
     pub fn totals(&self) -> Totals {
         let Some(lineage) = &self.levels.lineage else { return Totals::default() };
-        let me = self.levels.owner.me;
+        let me = self.levels.deal.owner.me;
         let accepting = (0..self.left.len())
             .find(|at| self.left[*at] && lineage.accepting.get(*at) == Some(&true));
         Totals {
@@ -241,11 +241,11 @@ impl<'a> Cycles<'a> {
         levels.normalize(0);
         let arrivals = std::mem::take(&mut levels.expander.arrivals);
         let bytes = std::mem::take(&mut levels.expander.successors.data);
-        let from = global(levels.owner.me, number as usize);
+        let from = global(levels.deal.owner.me, number as usize);
         for arrival in &arrivals {
             let state = &bytes[arrival.start..arrival.end];
-            let owner = self.levels.owner.of_state(state);
-            match owner == self.levels.owner.me {
+            let owner = self.levels.deal.of_state(state);
+            match owner == self.levels.deal.owner.me {
                 true => self.touch(state, from),
                 false => outbox.push(owner, (from, 0), state),
             }

@@ -6,6 +6,7 @@
 //! With partial-order reduction steps are chosen as `forward.rs` says, and none sleep.
 
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
+use super::deal::Deal;
 use super::events::Events;
 use super::forward::Forward;
 use super::retrace::{Goal, Way, steps_to};
@@ -13,7 +14,9 @@ use super::wire::{Damaged, Reader};
 use super::{Owner, Partition, Share, Site, Time};
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::expansion::{Expander, Watch};
-use crate::store::{Adaptive, Pending, StateId, Store, StoreFull, hash_batch_for_all};
+use crate::store::{
+    Adaptive, Pending, StateId, Store, StoreFull, hash_batch_for_all, hash_for_all,
+};
 use crate::{Options, Progress};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Enabled, Label, Outcome, Stop, System};
@@ -32,7 +35,7 @@ const TOGETHER_BYTES: usize = 1 << 18;
 /// One owner's states, level by level.
 pub struct Levels<'a> {
     pub(super) system: &'a dyn System,
-    pub(super) owner: Owner,
+    pub(super) deal: Deal,
     pub(super) store: Adaptive,
     /// The levels with states of this owner, and the number of the first of each; the last one may still grow.
     bounds: Vec<(u32, usize)>,
@@ -85,7 +88,7 @@ impl<'a> Levels<'a> {
     pub fn new(system: &'a dyn System, options: &Options, owner: Owner, memory: usize) -> Self {
         Levels {
             system,
-            owner,
+            deal: Deal::new(system, owner),
             store: Adaptive::new(memory),
             bounds: Vec::new(),
             at: 0,
@@ -179,7 +182,7 @@ impl<'a> Levels<'a> {
         let steps = match &mut self.lineage {
             Some(lineage) => {
                 let steps = self.expander.expand(self.system, &mut self.state, &mut self.events)?;
-                let me = global(self.owner.me, parent);
+                let me = global(self.deal.owner.me, parent);
                 let accepting = self.system.has_label(&self.state, Label::Accept);
                 lineage.accepting.resize(parent + 1, false);
                 lineage.accepting[parent] = accepting;
@@ -228,23 +231,28 @@ impl<'a> Levels<'a> {
                 self.tags.extend(sleep_sets.iter().map(|set| (set.bits(), 0)));
             }
         }
-        if self.owner.of == 1 {
+        if self.deal.owner.of == 1 {
             return false;
         }
         let (bytes, arrivals) = (&self.expander.successors.data, &mut self.expander.arrivals);
-        let accepted = hash_batch_for_all(bytes, &mut arrivals[first..]);
+        let whole = self.deal.is_whole();
+        let accepted = whole && hash_batch_for_all(bytes, &mut arrivals[first..]);
         let mut kept = first;
         for at in first..arrivals.len() {
             let arrival = arrivals[at];
-            let owner = self.owner.of_hash(arrival.hash);
-            if owner == self.owner.me {
+            let owner = match whole {
+                true => self.deal.of_hash(arrival.hash),
+                false => self.deal.of_bytes(&bytes[arrival.start..arrival.end]),
+            };
+            if owner == self.deal.owner.me {
                 arrivals[kept] = arrival;
                 self.tags[kept] = self.tags[at];
                 kept += 1;
                 continue;
             }
             let state = &bytes[arrival.start..arrival.end];
-            if self.lineage.is_none() && outbox.was_sent(arrival.hash, 0, state) {
+            let hash = || if whole { arrival.hash } else { hash_for_all(state) };
+            if self.lineage.is_none() && outbox.was_sent(hash, 0, state) {
                 self.events.counters.matched += 1;
             } else {
                 outbox.push(owner, self.tags[at], state);
@@ -311,7 +319,7 @@ impl<'a> Levels<'a> {
             if arrival.inserted.new {
                 lineage.parents.push(parent);
                 lineage.maxima.push(tag);
-            } else if tag != 0 && tag == global(self.owner.me, arrival.inserted.id.index()) {
+            } else if tag != 0 && tag == global(self.deal.owner.me, arrival.inserted.id.index()) {
                 lineage.closing.get_or_insert((parent, tag));
             }
         }
@@ -414,7 +422,7 @@ impl Levels<'_> {
 
     /// Takes a state that was saved, if it is this owner's: who sleeps there, and whether it waits to be expanded.
     pub(super) fn restore_one(&mut self, time: Time, state: &[u8], (asleep, waits): (u64, u64)) {
-        if self.owner.of_state(state) != self.owner.me || self.stopped {
+        if self.deal.of_state(state) != self.deal.owner.me || self.stopped {
             return;
         }
         if self.add(time.round, state, (asleep, 0)).is_err() {
@@ -434,7 +442,7 @@ impl Partition for Levels<'_> {
         if self.lineage.is_some() {
             self.system.enabled(&mut state, &mut self.enabled);
         }
-        if self.owner.of_state(&state) != self.owner.me {
+        if self.deal.of_state(&state) != self.deal.owner.me {
             return;
         }
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
@@ -562,7 +570,7 @@ impl Partition for Levels<'_> {
     }
 
     fn restore_counts(&mut self, all: &Share) {
-        if self.owner.me == 0 {
+        if self.deal.owner.me == 0 {
             self.events.counters.restore(all);
             self.earlier = all.site.clone();
         }

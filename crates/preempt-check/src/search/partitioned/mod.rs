@@ -1,10 +1,10 @@
-//! Searches whose states are dealt out among owners by their hash.
+//! Searches whose states are dealt out among owners.
 //!
 //! One owner holds a part of the states, expands them, and sends successors to those who own them. Who the owners
 //! are is not known here: threads, processes on other machines, or one after the other in files. A driver moves
 //! batches between them and says when everything of a [`Time`] has arrived.
 //!
-//! 1. `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
+//! 1. `deal.rs`: which states belong to whom; `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
 //!    differences to each other; `sent.rs`: what was sent lately need not be sent again.
 //! 2. `levels.rs`: all executions, level by level, with what `events.rs` counts; `buckets.rs`: bucket by bucket of
 //!    preemptions (`[MQ07]`).
@@ -23,6 +23,7 @@ mod alone;
 mod batch;
 mod buckets;
 mod cycles;
+mod deal;
 mod events;
 mod forward;
 mod levels;
@@ -46,7 +47,6 @@ pub use visits::{After, Ran, Visits};
 pub use wire::{Damaged, Reader, Writer};
 
 use crate::Preemptions;
-use crate::store::hash_for_all;
 use crate::{Budget, Options, Progress};
 use preempt_core::{Stop, System};
 
@@ -88,22 +88,6 @@ pub struct Owner {
 impl Owner {
     /// The only one.
     pub const ALONE: Owner = Owner { me: 0, of: 1 };
-
-    /// Who owns a state.
-    #[inline]
-    pub fn of_state(self, state: &[u8]) -> usize {
-        match self.of {
-            1 => 0,
-            _ => self.of_hash(hash_for_all(state)),
-        }
-    }
-
-    /// Who owns a state with this [hash](hash_for_all). The high half of it chooses the slot inside a store, and the
-    /// lowest bit is the store's.
-    #[inline]
-    fn of_hash(self, hash: u64) -> usize {
-        (((hash & 0xffff_fffe) * self.of as u64) >> 32) as usize
-    }
 }
 
 /// One owner's part of a search.

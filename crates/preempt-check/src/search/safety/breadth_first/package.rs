@@ -1,7 +1,7 @@
 //! Some waiting states, and what their expansion gives: all that goes to another thread and back.
 //!
 //! Invariant: what a package gives follows from its states alone, so it does not matter who expands it, or when. Where it
-//! would (errors that may end the search, sequences so long that earlier ones are remembered), it says so, and the
+//! would (errors that may end the search), it says so, and the
 //! search expands these states itself.
 
 use super::Events;
