@@ -1,6 +1,7 @@
 //! The front door: what to check, how, and the answer.
 
 use crate::budget::{available_memory_beside, threads_that_fit};
+use crate::coverage::{field_bits, in_bits, lossy_in_parallel, misses, omissions, weaken};
 use crate::search::partitioned::Elsewhere;
 use crate::search::{
     bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
@@ -11,7 +12,7 @@ use crate::store::concurrent::bitstate::SharedBitstate;
 use crate::store::concurrent::compact::SharedCompact;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
-use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
+use crate::store::{Adaptive, Compact, Exact, Store, Tree};
 use crate::{
     Answer, Budget, Compatibility, Finding, Options, Phase, Preemptions, Progress, Reduction,
     Search, Storage, conclude,
@@ -352,7 +353,7 @@ fn why_not_parallel(options: &Options) -> Option<&'static str> {
         return Some("Spin's rules follow one depth-first search");
     }
     if is_bounded(options) {
-        return why_not_iterative_parallel(options);
+        return needs_stack(options).then_some("a depth-first search within a bound is sequential");
     }
     if options.search == Search::Depth {
         return Some("several threads explore in no particular order, not depth-first");
@@ -377,18 +378,9 @@ fn is_in_order(options: &Options) -> bool {
     is_asked_for && is_ours && options.reduction == Reduction::None && !is_bounded(options)
 }
 
-/// The same under a bound on preemptions; where states are merely hashed, that search says so itself.
-fn why_not_iterative_parallel(options: &Options) -> Option<&'static str> {
-    let lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
-    match options.preemptions {
-        _ if options.search == Search::Depth || options.free_cycles || options.shorten => {
-            Some("a depth-first search within a bound is sequential")
-        }
-        Preemptions::AtMost(_) if lossy => {
-            Some("a depth-first search within a bound is sequential")
-        }
-        _ => None,
-    }
+/// Whether several threads search bucket by bucket over stores that do not keep the states.
+fn is_lossy_parallel(options: &Options) -> bool {
+    options.threads > 1 && is_bounded(options) && why_not_parallel(options).is_none()
 }
 
 fn search_in_parallel<S: System + ?Sized>(
@@ -465,6 +457,9 @@ fn search_alone(
         Storage::Auto => adaptive(limit, |store| search_with(system, store, options, budget)),
         Storage::Exact => search_with(system, &mut Exact::new(limit), options, budget),
         Storage::Tree => search_with(system, &mut Tree::new(limit), options, budget),
+        Storage::Compact | Storage::Bitstate { .. } if is_lossy_parallel(options) => {
+            lossy_in_parallel(system, options, budget)
+        }
         Storage::Compact => {
             let numbered = options.reduction != Reduction::None || is_bounded(options);
             let mut store = Compact::new(limit, numbered);
@@ -495,49 +490,6 @@ fn adaptive(limit: usize, search: impl FnOnce(&mut Adaptive) -> Finding) -> Find
 
 fn note_compression(states: usize) -> String {
     format!("memory ran low after {states} states: from then on states were compressed (tree)")
-}
-
-fn omissions(expected: f64) -> String {
-    format!("about {expected:.1e} states are expected to be confused with others")
-}
-
-fn misses(coverage: f64, misses: f64) -> String {
-    format!(
-        "expected coverage {:.4} % at best, about {misses:.0} states missed and with them all that only they lead to",
-        100.0 * coverage
-    )
-}
-
-/// How large a field of bits is, as log2; `None` if memory does not allow what was asked for.
-fn field_bits(bits: Option<u32>, limit: usize, options: &Options) -> Option<u32> {
-    // Half of the memory is left to the stack.
-    let field = limit / 2;
-    let field = if options.memory.is_some() { field } else { field.min(1 << 30) };
-    let bits = bits.unwrap_or(Bitstate::bits_for(field));
-    (bits <= Bitstate::bits_for(limit)).then_some(bits)
-}
-
-/// A search with a store that keeps a few bits of each state.
-fn in_bits(
-    (bits, hashes): (Option<u32>, u32),
-    limit: usize,
-    options: &Options,
-    search: impl FnOnce(&mut Bitstate) -> Finding,
-) -> Finding {
-    let Some(bits) = field_bits(bits, limit, options) else {
-        return Finding { stop: Some(Stop::Memory), ..Finding::default() };
-    };
-    let mut store = Bitstate::new(bits, hashes);
-    let mut finding = search(&mut store);
-    finding.coverage = Some(misses(store.expected_coverage(), store.expected_misses()));
-    weaken(finding)
-}
-
-/// What a lossy store permits to say.
-fn weaken(mut finding: Finding) -> Finding {
-    finding.stop = finding.stop.or(Some(Stop::LossyStore));
-    finding.unreached.clear();
-    finding
 }
 
 fn search_with<T: Store>(
