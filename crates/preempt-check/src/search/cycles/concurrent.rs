@@ -59,7 +59,7 @@ pub fn nested_concurrent<S: System + ?Sized>(
             let make = |threads| SharedExact::new(limit, threads);
             Some(search_over(system, threads, make, least, budget, options))
         }
-        Storage::Tree => {
+        Storage::Tree | Storage::ClearyTree => {
             let make = |threads| SharedTree::with_records(limit, threads);
             Some(search_over(system, threads, make, least, budget, options))
         }

@@ -12,6 +12,7 @@
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::frontier::{Frontier, Links, Sleepers};
+use crate::search::shared::halves::by_halves;
 use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace;
 use crate::store::{StateId, Store, StoreFull};
@@ -44,6 +45,7 @@ pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
         selector: Selector::new(options),
         expander: Expander::new().run_sequences(),
         state: Vec::new(),
+        erroneous: Vec::new(),
         tries: Vec::new(),
         states: Vec::new(),
     };
@@ -68,6 +70,8 @@ struct BreadthFirst<'a, S: System + ?Sized, T> {
     selector: Selector,
     expander: Expander,
     state: Vec<u8>,
+    /// The state from which the first error was met.
+    erroneous: Vec<u8>,
     /// The states of the batch whose selection must still pass the proviso.
     tries: Vec<Try>,
     /// Their bytes.
@@ -151,10 +155,13 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                     return Ok(());
                 }
             }
-            match self.selector.reduces() {
-                false => self.batch(level_end)?,
-                true => self.reduced_batch(level_end)?,
-            }
+            self.store.release(StateId(self.head as u32));
+            let result = match self.selector.reduces() {
+                false => self.batch(level_end),
+                true => self.reduced_batch(level_end),
+            };
+            self.keep_erroneous();
+            result?;
             if self.events.counters.is_enough() {
                 return Ok(());
             }
@@ -323,24 +330,42 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         }
     }
 
+    /// Keeps the state from which the first error was met: some stores forget it with the batch.
+    fn keep_erroneous(&mut self) {
+        if let Some((at, _)) = &self.events.first
+            && self.erroneous.is_empty()
+        {
+            self.store.load(StateId(*at as u32), &mut self.erroneous);
+        }
+    }
+
     fn check_end(&mut self) {
         if self.events.counters.reports_deadlocks() && !self.system.is_valid_end(&self.state) {
             self.events.error(&[], || Counterexample::invalid_end(Vec::new()));
         }
     }
 
+    /// The steps to state `at`, followed by `tail`.
+    fn steps_to(&mut self, at: usize, tail: &[Step]) -> Option<Vec<Step>> {
+        if self.links.is_used() {
+            return trace::along_links(self.system, &self.links, &*self.store, at, tail);
+        }
+        if let Some(store) = self.store.settle() {
+            let level = self.levels.partition_point(|first| *first <= at).saturating_sub(1);
+            return by_halves(self.system, store, &self.erroneous, level, tail);
+        }
+        trace::through_levels(self.system, &*self.store, &self.levels, at, tail)
+    }
+
     fn finish(mut self) -> Finding {
         let mut notes = Vec::new();
         if let Some((at, path)) = self.events.first.take()
-            && let Some(found) = &mut self.events.counters.first
+            && self.events.counters.first.is_some()
         {
-            let steps = match self.links.is_used() {
-                true => trace::along_links(self.system, &self.links, &*self.store, at, &path),
-                false => trace::through_levels(self.system, &*self.store, &self.levels, at, &path),
-            };
-            match steps {
-                Some(steps) => found.steps = steps,
-                None => {
+            let steps = self.steps_to(at, &path);
+            match (steps, &mut self.events.counters.first) {
+                (Some(steps), Some(found)) => found.steps = steps,
+                _ => {
                     // Only a lossy store can confuse two states on the way.
                     notes.push("a violation was found, but no execution that leads to it could be reconstructed from the lossy store".to_owned());
                     self.events.counters.first = None;

@@ -12,6 +12,7 @@ pub(crate) mod atomic_sequence;
 pub(crate) mod end;
 pub(crate) mod expansion;
 pub(crate) mod frontier;
+pub(crate) mod halves;
 pub(crate) mod statistics;
 pub(crate) mod taken;
 pub(crate) mod trace;
