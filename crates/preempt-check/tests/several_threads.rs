@@ -257,7 +257,7 @@ fn a_compressed_tree_takes_over_from_the_tree() {
             }
         }
     }
-    assert!(late > 6, "few violations were met late: {late}");
+    assert!(late >= 5, "few violations were met late: {late}");
 }
 
 const MEMORY: usize = 8 << 20;
