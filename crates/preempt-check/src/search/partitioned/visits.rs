@@ -157,7 +157,8 @@ impl<'a> Visits<'a> {
         each: Successor<'_>,
     ) -> Result<(), Stop> {
         for (process, steps) in enabled.by_process() {
-            if !movers.contains(&mark(Some(process))) {
+            // The property is nobody's last mover.
+            if process == ProcessId::PROPERTY || !movers.contains(&mark(Some(process))) {
                 self.take(visit, steps, each)?;
             }
         }
