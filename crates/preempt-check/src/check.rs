@@ -1,6 +1,7 @@
 //! The front door: what to check, how, and the answer.
 
 use crate::budget::{available_memory_beside, threads_that_fit};
+use crate::coverage::{field_bits, in_bits, lossy_in_parallel, misses, omissions, weaken};
 use crate::search::partitioned::Elsewhere;
 use crate::search::{
     bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
@@ -11,7 +12,7 @@ use crate::store::concurrent::bitstate::SharedBitstate;
 use crate::store::concurrent::compact::SharedCompact;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
-use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
+use crate::store::{Access, Adaptive, Compact, Exact, Store, Tree, note_tree};
 use crate::{
     Answer, Budget, Compatibility, Finding, Options, Phase, Preemptions, Progress, Reduction,
     Search, Storage, conclude,
@@ -195,6 +196,10 @@ impl<'a> Check<'a> {
             budget = budget.listener(listener);
         }
         let mut notes = Vec::new();
+        if self.options.storage == Storage::ClearyTree && access(&self.options) == Access::Load {
+            self.options.storage = Storage::Tree;
+            notes.push(PLAIN_TREE.into());
+        }
         let mut finding = match self.elsewhere {
             Some(elsewhere) => elsewhere.safety(system, &self.options, &mut budget),
             None => {
@@ -282,6 +287,10 @@ fn initial_length(system: &dyn System) -> usize {
     state.len()
 }
 
+/// Said of a compressed tree that cannot be used.
+const PLAIN_TREE: &str =
+    "states were kept in a plain tree: within a bound something is remembered of each state";
+
 /// Said of a reduction that left nothing out.
 const IN_VAIN: &str = "reduction was switched off: in the first tens of thousands of states it left out almost nothing";
 
@@ -295,7 +304,7 @@ fn is_usual(options: &Options) -> bool {
     let ordered = matches!(options.search, Search::Auto | Search::Depth | Search::Breadth);
     let stored = match options.storage {
         Storage::Auto => !is_bounded(options) || !needs_stack(options),
-        Storage::Tree | Storage::Bitstate { .. } => !is_bounded(options),
+        Storage::Tree | Storage::ClearyTree | Storage::Bitstate { .. } => !is_bounded(options),
         Storage::Exact | Storage::Compact => false,
     };
     let threads = options.threads <= 1 || why_not_parallel(options).is_none();
@@ -314,7 +323,7 @@ fn usual<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget)
         Storage::Bitstate { bits, hashes } => in_bits((bits, hashes), limit, options, |store| {
             unbounded(system, store, options, budget)
         }),
-        _ => adaptive(limit, |store| match is_bounded(options) {
+        _ => adaptive(limit, options, |store| match is_bounded(options) {
             true => by_buckets(system, store, options, budget),
             false => unbounded(system, store, options, budget),
         }),
@@ -352,13 +361,16 @@ fn why_not_parallel(options: &Options) -> Option<&'static str> {
         return Some("Spin's rules follow one depth-first search");
     }
     if is_bounded(options) {
-        return why_not_iterative_parallel(options);
+        return needs_stack(options).then_some("a depth-first search within a bound is sequential");
     }
     if options.search == Search::Depth {
         return Some("several threads explore in no particular order, not depth-first");
     }
     if options.depth.is_some() && !is_in_order(options) {
         return Some("several threads explore in no particular order and do not track depth");
+    }
+    if options.storage == Storage::ClearyTree {
+        return Some("several threads refer to states by numbers, which this store has not");
     }
     None
 }
@@ -377,18 +389,9 @@ fn is_in_order(options: &Options) -> bool {
     is_asked_for && is_ours && options.reduction == Reduction::None && !is_bounded(options)
 }
 
-/// The same under a bound on preemptions; where states are merely hashed, that search says so itself.
-fn why_not_iterative_parallel(options: &Options) -> Option<&'static str> {
-    let lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
-    match options.preemptions {
-        _ if options.search == Search::Depth || options.free_cycles || options.shorten => {
-            Some("a depth-first search within a bound is sequential")
-        }
-        Preemptions::AtMost(_) if lossy => {
-            Some("a depth-first search within a bound is sequential")
-        }
-        _ => None,
-    }
+/// Whether several threads search bucket by bucket over stores that do not keep the states.
+fn is_lossy_parallel(options: &Options) -> bool {
+    options.threads > 1 && is_bounded(options) && why_not_parallel(options).is_none()
 }
 
 fn search_in_parallel<S: System + ?Sized>(
@@ -400,14 +403,14 @@ fn search_in_parallel<S: System + ?Sized>(
     let (mut finding, bytes) = match options.storage {
         Storage::Auto => {
             let (mut finding, bytes, switched_at) = parallel_adaptive(system, options, budget);
-            finding.notes.extend(switched_at.map(note_compression));
+            finding.notes.extend(switched_at.map(note_tree));
             (finding, bytes)
         }
         Storage::Exact => {
             let make = |threads| SharedExact::new(limit, threads);
             in_parallel(system, make, options, budget, |finding, _| finding)
         }
-        Storage::Tree => {
+        Storage::Tree | Storage::ClearyTree => {
             let make = |threads| SharedTree::new(limit, threads);
             in_parallel(system, make, options, budget, |finding, _| finding)
         }
@@ -462,9 +465,14 @@ fn search_alone(
     budget: &mut Budget,
 ) -> Finding {
     match options.storage {
-        Storage::Auto => adaptive(limit, |store| search_with(system, store, options, budget)),
+        Storage::Auto | Storage::ClearyTree => {
+            adaptive(limit, options, |store| search_with(system, store, options, budget))
+        }
         Storage::Exact => search_with(system, &mut Exact::new(limit), options, budget),
         Storage::Tree => search_with(system, &mut Tree::new(limit), options, budget),
+        Storage::Compact | Storage::Bitstate { .. } if is_lossy_parallel(options) => {
+            lossy_in_parallel(system, options, budget)
+        }
         Storage::Compact => {
             let numbered = options.reduction != Reduction::None || is_bounded(options);
             let mut store = Compact::new(limit, numbered);
@@ -485,59 +493,31 @@ fn search_alone(
     }
 }
 
-/// A search with a store that adapts to the memory there is.
-fn adaptive(limit: usize, search: impl FnOnce(&mut Adaptive) -> Finding) -> Finding {
-    let mut store = Adaptive::new(limit);
-    let mut finding = search(&mut store);
-    finding.notes.extend(store.switched_at().map(note_compression));
-    finding
-}
-
-fn note_compression(states: usize) -> String {
-    format!("memory ran low after {states} states: from then on states were compressed (tree)")
-}
-
-fn omissions(expected: f64) -> String {
-    format!("about {expected:.1e} states are expected to be confused with others")
-}
-
-fn misses(coverage: f64, misses: f64) -> String {
-    format!(
-        "expected coverage {:.4} % at best, about {misses:.0} states missed and with them all that only they lead to",
-        100.0 * coverage
-    )
-}
-
-/// How large a field of bits is, as log2; `None` if memory does not allow what was asked for.
-fn field_bits(bits: Option<u32>, limit: usize, options: &Options) -> Option<u32> {
-    // Half of the memory is left to the stack.
-    let field = limit / 2;
-    let field = if options.memory.is_some() { field } else { field.min(1 << 30) };
-    let bits = bits.unwrap_or(Bitstate::bits_for(field));
-    (bits <= Bitstate::bits_for(limit)).then_some(bits)
-}
-
-/// A search with a store that keeps a few bits of each state.
-fn in_bits(
-    (bits, hashes): (Option<u32>, u32),
+/// A search with a store that adapts to the memory there is, or is compressed from the start.
+fn adaptive(
     limit: usize,
     options: &Options,
-    search: impl FnOnce(&mut Bitstate) -> Finding,
+    search: impl FnOnce(&mut Adaptive) -> Finding,
 ) -> Finding {
-    let Some(bits) = field_bits(bits, limit, options) else {
-        return Finding { stop: Some(Stop::Memory), ..Finding::default() };
+    let access = access(options);
+    let mut store = match options.storage {
+        Storage::ClearyTree => Adaptive::compressed(limit, access),
+        _ => Adaptive::with_access(limit, access),
     };
-    let mut store = Bitstate::new(bits, hashes);
     let mut finding = search(&mut store);
-    finding.coverage = Some(misses(store.expected_coverage(), store.expected_misses()));
-    weaken(finding)
+    finding.notes.extend(store.notes());
+    finding
 }
 
-/// What a lossy store permits to say.
-fn weaken(mut finding: Finding) -> Finding {
-    finding.stop = finding.stop.or(Some(Stop::LossyStore));
-    finding.unreached.clear();
-    finding
+/// What a search by one thread asks of its store.
+fn access(options: &Options) -> Access {
+    match options.reduction {
+        // Within a bound the store leads to what is known of a state.
+        _ if is_bounded(options) => Access::Load,
+        Reduction::None => Access::Membership,
+        // Whether a state is on the stack, or waits, is known by its number.
+        Reduction::Spin | Reduction::Full => Access::Numbers,
+    }
 }
 
 fn search_with<T: Store>(
