@@ -232,6 +232,9 @@ impl RunReader {
     }
 }
 
+/// A state with its hash, and the note beside it.
+type Noted<'a> = (u64, &'a [u8], &'a [u8]);
+
 /// The states of several runs in order, each once.
 pub(crate) struct Merge {
     readers: Vec<RunReader>,
@@ -247,7 +250,7 @@ impl Merge {
     }
 
     /// The next state, with its hash and its note.
-    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, &[u8], &[u8])>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Noted<'_>>> {
         let open = self.readers.iter().enumerate().filter(|(_, reader)| !reader.ended);
         let least = open.min_by(|(_, a), (_, b)| (a.hash, a.state()).cmp(&(b.hash, b.state())));
         let Some((at, least)) = least else { return Ok(None) };

@@ -143,11 +143,11 @@ impl Together<'_, '_, '_> {
 
 impl Crew for Together<'_, '_, '_> {
     fn run(&mut self, pass: Pass) -> Option<Totals> {
-        if pass == Pass::Forward {
-            if let Some(stop) = self.saver.between(&parts(self.owners)) {
-                self.owners.iter_mut().for_each(|owner| owner.stop(Some(stop)));
-                return None;
-            }
+        if pass == Pass::Forward
+            && let Some(stop) = self.saver.between(&parts(self.owners))
+        {
+            self.owners.iter_mut().for_each(|owner| owner.stop(Some(stop)));
+            return None;
         }
         self.owners.iter_mut().for_each(|owner| owner.start(pass));
         let totals = self.pass();

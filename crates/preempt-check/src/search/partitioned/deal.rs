@@ -6,8 +6,10 @@
 //! from. (Lerda and Sisto 1999 have the idea: the state of one process decides.)
 //!
 //! Which bytes these are is found on walks at random, which are the same for everybody. Bytes are added one by
-//! one as long as the estimated time of the busiest owner gets smaller. With many owners so few states say
-//! nothing about how even the parts are: there all bytes decide.
+//! one as long as the estimated time of the busiest owner gets smaller: the fewer values they take, the more uneven the parts,
+//! and the more bytes decide, the more is sent. How even the parts are is not counted but expected from the number of values and
+//! their frequencies, because states on walks are not such as those of a search. With many owners so few states say nothing
+//! about that: there all bytes decide.
 
 use super::Owner;
 use super::forward::Uncounted;
@@ -27,7 +29,7 @@ pub(super) struct Deal {
 /// Systems with fewer states are not worth the walks.
 const FEWEST_STATES: usize = 128;
 /// Walks, and steps of each.
-const WALKS: u32 = 96;
+const WALKS: u32 = 64;
 const STEPS: u32 = 64;
 /// Where walks begin states are not such as most are.
 const SKIPPED: u32 = 8;
@@ -36,8 +38,10 @@ const SAMPLE_BYTES: usize = 1 << 22;
 /// More owners than this need more states to see whether parts are even.
 const MOST_OWNERS: usize = 8;
 /// So many bytes are tried, and so many may decide.
-const TRIED: usize = 48;
+const TRIED: usize = 32;
 const DECIDING: usize = 12;
+/// Values are counted in so many slots.
+const SLOTS: usize = 1 << 11;
 /// What sending and receiving a state takes, compared with finding, storing and expanding one.
 const SENDING: f64 = 1.8;
 
@@ -173,27 +177,23 @@ impl Sample {
                 state.extend_from_slice(&data[next.start..next.end]);
             }
         }
+        sample.expanded.sort_unstable();
         (!sample.steps.is_empty()).then_some(sample)
     }
 
     /// The bytes that are to decide; none if all are.
     fn choose(&self, of: usize) -> Vec<u32> {
-        let all: Vec<usize> = {
-            let whole = Deal { owner: Owner { me: 0, of }, deciding: Vec::new() };
-            self.states.iter().map(|state| whole.of_state(state)).collect()
-        };
-        let to_beat = self.cost(&all, of);
         let tried = self.seldom_changed();
         let mut mixed = vec![0; self.states.len()];
-        let mut owners = vec![0; self.states.len()];
+        let mut with_one = vec![0; self.states.len()];
         let (mut chosen, mut least) = (Vec::new(), f64::INFINITY);
         while chosen.len() < DECIDING {
             let mut best = None;
             for &at in tried.iter().filter(|at| !chosen.contains(*at)) {
-                for ((owner, state), mixed) in owners.iter_mut().zip(&self.states).zip(&mixed) {
-                    *owner = owner_of(mix(*mixed, byte(state, at)), of);
+                for ((one, state), mixed) in with_one.iter_mut().zip(&self.states).zip(&mixed) {
+                    *one = mix(*mixed, byte(state, at));
                 }
-                let cost = self.cost(&owners, of);
+                let cost = self.cost(&with_one, of);
                 if cost < least {
                     (least, best) = (cost, Some(at));
                 }
@@ -204,6 +204,9 @@ impl Sample {
                 *mixed = mix(*mixed, byte(state, at));
             }
         }
+        // All bytes make even parts, and nearly every step leads to the state of another owner.
+        let even = 1.0 / of as f64;
+        let to_beat = even * (1.0 + SENDING * (1.0 - even));
         if least < to_beat { chosen } else { Vec::new() }
     }
 
@@ -227,19 +230,28 @@ impl Sample {
         bytes.into_iter().take(TRIED).map(|(_, at)| at).collect()
     }
 
-    /// How long the busiest owner takes, in parts of what one alone would take.
-    fn cost(&self, owners: &[usize], of: usize) -> f64 {
-        let owner = |state: &u32| owners[*state as usize];
-        let crossing = self.steps.iter().filter(|(from, to)| owner(from) != owner(to)).count();
-        // Owners wait for each other after every level.
-        let mut groups = vec![[0_u32; MOST_OWNERS]; (STEPS / SKIPPED) as usize];
-        for (group, state) in &self.expanded {
-            groups[*group as usize][owner(state)] += 1;
+    /// How long the busiest owner takes, in parts of what one alone would take, if states with these values are dealt out
+    /// by them.
+    fn cost(&self, values: &[u64], of: usize) -> f64 {
+        let value = |state: &u32| values[*state as usize];
+        let crossing = self.steps.iter().filter(|(from, to)| value(from) != value(to)).count();
+        // Owners wait for each other after every level, so that parts have to be even on each: the squares of the
+        // frequencies of values say how far they are expected to be from that.
+        let mut counts = [0_u32; SLOTS];
+        let (mut busiest, mut all) = (0.0, 0.0);
+        let even = 1.0 / of as f64;
+        for group in self.expanded.chunk_by(|one, other| one.0 == other.0) {
+            counts.fill(0);
+            let slot = |state: &u32| (value(state) >> 40) as usize % SLOTS;
+            group.iter().for_each(|(_, state)| counts[slot(state)] += 1);
+            let squares: f64 = counts.iter().map(|count| f64::from(*count).powi(2)).sum();
+            let size = group.len() as f64;
+            let deviation = (even * (1.0 - even) * squares).sqrt();
+            busiest += (even * size + deviation).min(size);
+            all += size;
         }
-        let busiest = |group: &[u32; MOST_OWNERS]| group[..of].iter().copied().max().unwrap_or(0);
-        let busiest: u32 = groups.iter().map(busiest).sum();
-        let share = f64::from(busiest) / self.expanded.len().max(1) as f64;
-        share * (1.0 + SENDING * crossing as f64 / self.steps.len().max(1) as f64)
+        let crossing = crossing as f64 / self.steps.len().max(1) as f64 * (1.0 - even);
+        busiest / f64::max(all, 1.0) * (1.0 + SENDING * crossing)
     }
 }
 
