@@ -12,7 +12,7 @@ use crate::store::concurrent::bitstate::SharedBitstate;
 use crate::store::concurrent::compact::SharedCompact;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
-use crate::store::{Adaptive, Compact, Exact, Store, Tree};
+use crate::store::{Access, Adaptive, Compact, Exact, Store, Tree, note_tree};
 use crate::{
     Answer, Budget, Compatibility, Finding, Options, Phase, Preemptions, Progress, Reduction,
     Search, Storage, conclude,
@@ -196,6 +196,10 @@ impl<'a> Check<'a> {
             budget = budget.listener(listener);
         }
         let mut notes = Vec::new();
+        if self.options.storage == Storage::ClearyTree && access(&self.options) == Access::Load {
+            self.options.storage = Storage::Tree;
+            notes.push(PLAIN_TREE.into());
+        }
         let mut finding = match self.elsewhere {
             Some(elsewhere) => elsewhere.safety(system, &self.options, &mut budget),
             None => {
@@ -283,6 +287,10 @@ fn initial_length(system: &dyn System) -> usize {
     state.len()
 }
 
+/// Said of a compressed tree that cannot be used.
+const PLAIN_TREE: &str =
+    "states were kept in a plain tree: within a bound something is remembered of each state";
+
 /// Said of a reduction that left nothing out.
 const IN_VAIN: &str = "reduction was switched off: in the first tens of thousands of states it left out almost nothing";
 
@@ -296,7 +304,7 @@ fn is_usual(options: &Options) -> bool {
     let ordered = matches!(options.search, Search::Auto | Search::Depth | Search::Breadth);
     let stored = match options.storage {
         Storage::Auto => !is_bounded(options) || !needs_stack(options),
-        Storage::Tree | Storage::Bitstate { .. } => !is_bounded(options),
+        Storage::Tree | Storage::ClearyTree | Storage::Bitstate { .. } => !is_bounded(options),
         Storage::Exact | Storage::Compact => false,
     };
     let threads = options.threads <= 1 || why_not_parallel(options).is_none();
@@ -315,7 +323,7 @@ fn usual<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget)
         Storage::Bitstate { bits, hashes } => in_bits((bits, hashes), limit, options, |store| {
             unbounded(system, store, options, budget)
         }),
-        _ => adaptive(limit, |store| match is_bounded(options) {
+        _ => adaptive(limit, options, |store| match is_bounded(options) {
             true => by_buckets(system, store, options, budget),
             false => unbounded(system, store, options, budget),
         }),
@@ -361,6 +369,9 @@ fn why_not_parallel(options: &Options) -> Option<&'static str> {
     if options.depth.is_some() && !is_in_order(options) {
         return Some("several threads explore in no particular order and do not track depth");
     }
+    if options.storage == Storage::ClearyTree {
+        return Some("several threads refer to states by numbers, which this store has not");
+    }
     None
 }
 
@@ -392,14 +403,14 @@ fn search_in_parallel<S: System + ?Sized>(
     let (mut finding, bytes) = match options.storage {
         Storage::Auto => {
             let (mut finding, bytes, switched_at) = parallel_adaptive(system, options, budget);
-            finding.notes.extend(switched_at.map(note_compression));
+            finding.notes.extend(switched_at.map(note_tree));
             (finding, bytes)
         }
         Storage::Exact => {
             let make = |threads| SharedExact::new(limit, threads);
             in_parallel(system, make, options, budget, |finding, _| finding)
         }
-        Storage::Tree => {
+        Storage::Tree | Storage::ClearyTree => {
             let make = |threads| SharedTree::new(limit, threads);
             in_parallel(system, make, options, budget, |finding, _| finding)
         }
@@ -454,7 +465,9 @@ fn search_alone(
     budget: &mut Budget,
 ) -> Finding {
     match options.storage {
-        Storage::Auto => adaptive(limit, |store| search_with(system, store, options, budget)),
+        Storage::Auto | Storage::ClearyTree => {
+            adaptive(limit, options, |store| search_with(system, store, options, budget))
+        }
         Storage::Exact => search_with(system, &mut Exact::new(limit), options, budget),
         Storage::Tree => search_with(system, &mut Tree::new(limit), options, budget),
         Storage::Compact | Storage::Bitstate { .. } if is_lossy_parallel(options) => {
@@ -480,16 +493,31 @@ fn search_alone(
     }
 }
 
-/// A search with a store that adapts to the memory there is.
-fn adaptive(limit: usize, search: impl FnOnce(&mut Adaptive) -> Finding) -> Finding {
-    let mut store = Adaptive::new(limit);
+/// A search with a store that adapts to the memory there is, or is compressed from the start.
+fn adaptive(
+    limit: usize,
+    options: &Options,
+    search: impl FnOnce(&mut Adaptive) -> Finding,
+) -> Finding {
+    let access = access(options);
+    let mut store = match options.storage {
+        Storage::ClearyTree => Adaptive::compressed(limit, access),
+        _ => Adaptive::with_access(limit, access),
+    };
     let mut finding = search(&mut store);
-    finding.notes.extend(store.switched_at().map(note_compression));
+    finding.notes.extend(store.notes());
     finding
 }
 
-fn note_compression(states: usize) -> String {
-    format!("memory ran low after {states} states: from then on states were compressed (tree)")
+/// What a search by one thread asks of its store.
+fn access(options: &Options) -> Access {
+    match options.reduction {
+        // Within a bound the store leads to what is known of a state.
+        _ if is_bounded(options) => Access::Load,
+        Reduction::None => Access::Membership,
+        // Whether a state is on the stack, or waits, is known by its number.
+        Reduction::Spin | Reduction::Full => Access::Numbers,
+    }
 }
 
 fn search_with<T: Store>(

@@ -69,6 +69,8 @@ pub enum Storage {
     Exact,
     /// In full, compressed by sharing equal parts.
     Tree,
+    /// The same in about half of the memory, for searches that keep nothing about single states; others use [`Storage::Tree`].
+    ClearyTree,
     /// As a 64-bit hash: a state may be taken for another, with a probability that is reported.
     Compact,
     /// As a few bits of one large field: many states may be missed, the expected coverage is

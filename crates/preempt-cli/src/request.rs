@@ -38,6 +38,7 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
             None => Storage::Auto,
             Some(StoreKind::Exact) => Storage::Exact,
             Some(StoreKind::Tree) => Storage::Tree,
+            Some(StoreKind::ClearyTree) => Storage::ClearyTree,
             Some(StoreKind::Compact) => Storage::Compact,
             Some(StoreKind::Bitstate) => {
                 Storage::Bitstate { bits: arguments.bits, hashes: arguments.hashes }

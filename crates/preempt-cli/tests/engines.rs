@@ -57,9 +57,8 @@ fn ways() -> Vec<(String, Options)> {
     let plain = Options { max_errors: 0, first: true, ..Options::default() };
     for reduction in [Reduction::None, Reduction::Spin, Reduction::Full] {
         for search in [Search::Breadth, Search::Depth] {
-            for storage in
-                [Storage::Auto, Storage::Exact, Storage::Tree, Storage::Compact, BITSTATE]
-            {
+            let exact = [Storage::Auto, Storage::Exact, Storage::Tree, Storage::ClearyTree];
+            for storage in exact.into_iter().chain([Storage::Compact, BITSTATE]) {
                 let options = Options { reduction, search, storage, ..plain.clone() };
                 ways.push((format!("{reduction:?} {search:?} {storage:?}"), options));
             }

@@ -143,9 +143,10 @@ fn a_channel_has_at_most_255_slots() {
              init {{ int i; do :: i < 255 -> c!1; i++ :: else -> break od; assert(full(c)) }}\n"
         )
     };
-    for store in ["exact", "tree", "compact", "bitstate"] {
+    for store in ["exact", "tree", "cleary-tree", "compact", "bitstate"] {
         let output = run(&model("channel.pml", &text(255)), &["--store", store]);
-        let code = if matches!(store, "exact" | "tree") { Some(0) } else { INCONCLUSIVE };
+        let code =
+            if matches!(store, "exact" | "tree" | "cleary-tree") { Some(0) } else { INCONCLUSIVE };
         assert_eq!(output.status.code(), code, "{store}: {}", said(&output));
     }
     let output = run(&model("long_channel.pml", &text(256)), &[]);

@@ -23,6 +23,9 @@ const LOCAL_ONLY: &str =
 const ALONE: &str = "one thread was used: several look for infinite executions over exact stores only, up to the first violation, without a limit of depth, and where all expressions have values";
 
 const SHARING: &str = "one thread was used: it expands each state of the system once for all states of the property, which is faster than several that cannot";
+/// Said of a compressed tree.
+const PLAIN_TREE: &str =
+    "states were kept in a plain tree: a search for cycles remembers something of each state";
 
 /// So many threads are faster than one that expands each state of the system once (measured: 2.4 times the work).
 const ENOUGH_THREADS: usize = 4;
@@ -213,6 +216,21 @@ impl Job<'_> {
                 elsewhere.cycles(system, options, budget)
             });
         }
+        let mut finding = self.search_here(system, scheme, shared, memory);
+        if self.question.request.storage == Storage::ClearyTree {
+            finding.notes.push(PLAIN_TREE.into());
+        }
+        finding
+    }
+
+    /// The same in this process.
+    fn search_here(
+        &self,
+        system: &dyn System,
+        scheme: Scheme,
+        shared: Option<SharedSearch<'_>>,
+        memory: usize,
+    ) -> Finding {
         let request = self.question.request;
         let threads = useful_of(request.threads);
         let exact = matches!(request.storage, Storage::Auto | Storage::Exact);
@@ -249,7 +267,9 @@ impl Job<'_> {
         memory: usize,
     ) -> Finding {
         match self.question.request.storage {
-            Storage::Tree => self.nested(system, scheme, &mut Tree::new(memory)),
+            Storage::Tree | Storage::ClearyTree => {
+                self.nested(system, scheme, &mut Tree::new(memory))
+            }
             Storage::Compact => {
                 let mut store = Compact::new(memory, true);
                 let mut finding = self.nested(system, scheme, &mut store);

@@ -18,7 +18,7 @@ use two_phase_commit::TwoPhaseCommit;
 fn complete_searches() -> Vec<Options> {
     let mut all = Vec::new();
     for search in [Search::Auto, Search::Depth, Search::Breadth] {
-        for storage in [Storage::Auto, Storage::Exact, Storage::Tree] {
+        for storage in [Storage::Auto, Storage::Exact, Storage::Tree, Storage::ClearyTree] {
             for reduction in [Reduction::None, Reduction::Full] {
                 let base = Options::default();
                 all.push(Options { search, storage, reduction, max_errors: 0, ..base });

@@ -4,16 +4,35 @@
 //! states are copied into a [`Tree`] in the order of their numbers, so every number stays what it
 //! was and searches need not know. If the tree does not fit into the other half, these states do not
 //! compress: the store stays as it is and goes on to its full limit.
+//!
+//! When the tree is full, its roots become those of a [`ClearyTree`], which takes about half of the memory, if the search [can do
+//! with that](Access). The parts of states stay what and where they are, so that no second copy is needed.
 
-use super::{Exact, Inserted, Pending, StateId, Store, StoreFull, Tree};
+use super::{ClearyTree, Exact, Inserted, Pending, Settled, StateId, Store, StoreFull, Tree};
 
-/// An exact store that turns from [`Exact`] into [`Tree`] on its own.
+/// What a search asks of the states in its store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// To load any of them by its number.
+    Load,
+    /// The numbers of known states; states are loaded only until they are [released](Store::release).
+    Numbers,
+    /// Whether a state is known; states are loaded only until they are released.
+    Membership,
+}
+
+/// An exact store that turns from [`Exact`] into [`Tree`], and into [`ClearyTree`], on its own.
 #[derive(Debug)]
 pub struct Adaptive {
     inner: Inner,
     limit: usize,
+    access: Access,
+    /// States with lower numbers are not loaded any more.
+    released: StateId,
     /// How many states there were when the store changed.
     switched_at: Option<usize>,
+    /// How many there were when it changed once more.
+    compressed_at: Option<usize>,
     /// Whether compression was tried.
     tried: bool,
 }
@@ -24,13 +43,36 @@ pub struct Adaptive {
 enum Inner {
     Exact(Exact),
     Tree(Box<Tree>),
+    Cleary(Box<ClearyTree>),
 }
 
 impl Adaptive {
-    /// A store that may use `limit` bytes.
+    /// A store that may use `limit` bytes, and from which any state can be loaded.
     pub fn new(limit: usize) -> Self {
-        let inner = Inner::Exact(Exact::new(limit / 2));
-        Adaptive { inner, limit, switched_at: None, tried: false }
+        Adaptive::with_access(limit, Access::Load)
+    }
+
+    /// A store that may use `limit` bytes, for a search that asks no more than this.
+    pub fn with_access(limit: usize, access: Access) -> Self {
+        Adaptive {
+            inner: Inner::Exact(Exact::new(limit / 2)),
+            limit,
+            access,
+            released: StateId(0),
+            switched_at: None,
+            compressed_at: None,
+            tried: false,
+        }
+    }
+
+    /// A store that may use `limit` bytes and is compressed as far as the search allows from the start.
+    pub fn compressed(limit: usize, access: Access) -> Self {
+        let inner = match access {
+            Access::Load => Inner::Tree(Box::new(Tree::new(limit))),
+            Access::Numbers => Inner::Cleary(Box::new(ClearyTree::compressed(limit, true))),
+            Access::Membership => Inner::Cleary(Box::new(ClearyTree::compressed(limit, false))),
+        };
+        Adaptive { inner, ..Adaptive::with_access(limit, access) }
     }
 
     /// How many states were stored when memory got tight, if it did.
@@ -38,22 +80,60 @@ impl Adaptive {
         self.switched_at
     }
 
+    /// How many states were stored when memory got tight again.
+    pub fn compressed_at(&self) -> Option<usize> {
+        self.compressed_at
+    }
+
+    /// What became of the store, for the report.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+        let compressed = self.compressed_at.map(|states| {
+            format!("memory ran low again after {states} states: from then on the tree was compressed, too (cleary-tree)")
+        });
+        self.switched_at.map(note_tree).into_iter().chain(compressed)
+    }
+
     /// Makes room by compression, or by using all of the memory if that does not help.
+    #[cold]
     fn make_room(&mut self) -> Result<(), StoreFull> {
-        let Inner::Exact(exact) = &mut self.inner else { return Err(StoreFull) };
-        if self.tried {
-            return Err(StoreFull);
-        }
-        self.tried = true;
-        match exact.to_tree(self.limit.saturating_sub(exact.bytes())) {
-            Ok(mut tree) => {
-                tree.set_limit(self.limit);
-                self.switched_at = Some(exact.len());
-                self.inner = Inner::Tree(Box::new(tree));
+        match &mut self.inner {
+            Inner::Exact(_) if self.tried => Err(StoreFull),
+            Inner::Exact(exact) => {
+                self.tried = true;
+                match exact.to_tree(self.limit.saturating_sub(exact.bytes())) {
+                    Ok(mut tree) => {
+                        tree.set_limit(tree_limit(self.limit, self.access));
+                        self.switched_at = Some(exact.len());
+                        self.inner = Inner::Tree(Box::new(tree));
+                    }
+                    Err(StoreFull) => exact.set_limit(self.limit),
+                }
+                Ok(())
             }
-            Err(StoreFull) => exact.set_limit(self.limit),
+            Inner::Tree(tree) if self.access != Access::Load && tree.can_compress() => {
+                self.compressed_at = Some(tree.len());
+                let tree = std::mem::replace(&mut **tree, Tree::new(0));
+                let mut small = tree.compress(self.access == Access::Numbers, self.released);
+                small.set_limit(self.limit);
+                self.inner = Inner::Cleary(Box::new(small));
+                Ok(())
+            }
+            Inner::Tree(_) | Inner::Cleary(_) => Err(StoreFull),
         }
-        Ok(())
+    }
+}
+
+/// Said of a store that became a tree when there were so many states.
+pub(crate) fn note_tree(states: usize) -> String {
+    format!("memory ran low after {states} states: from then on states were compressed (tree)")
+}
+
+/// What a tree may use of the memory. If it can be compressed that is done while there is still room for what searches keep beside
+/// their states: who waits, and what they know of them.
+fn tree_limit(limit: usize, access: Access) -> usize {
+    match access {
+        Access::Load => limit,
+        Access::Numbers | Access::Membership => limit / 4 * 3,
     }
 }
 
@@ -63,6 +143,7 @@ impl Store for Adaptive {
         match &self.inner {
             Inner::Exact(store) => store.hash(state),
             Inner::Tree(store) => store.hash(state),
+            Inner::Cleary(store) => store.hash(state),
         }
     }
 
@@ -72,15 +153,25 @@ impl Store for Adaptive {
         bytes: &[u8],
         batch: &mut [Pending],
     ) -> Result<(), StoreFull> {
-        match &mut self.inner {
-            Inner::Exact(store) => store.hash_successors(parent, bytes, batch),
+        let hashed = match &mut self.inner {
+            Inner::Exact(store) => return store.hash_successors(parent, bytes, batch),
             Inner::Tree(store) => store.hash_successors(parent, bytes, batch),
+            Inner::Cleary(store) => return store.hash_successors(parent, bytes, batch),
+        };
+        if hashed.is_err() {
+            self.make_room()?;
+            return self.hash_successors(parent, bytes, batch);
         }
+        hashed
     }
 
     #[inline]
     fn hashes_near(&self) -> bool {
-        matches!(self.inner, Inner::Tree(_))
+        match &self.inner {
+            Inner::Exact(_) => false,
+            Inner::Tree(store) => store.hashes_near(),
+            Inner::Cleary(store) => store.hashes_near(),
+        }
     }
 
     #[inline]
@@ -88,21 +179,22 @@ impl Store for Adaptive {
         match &mut self.inner {
             Inner::Exact(store) => store.load(id, out),
             Inner::Tree(store) => store.load_parent(id, out),
+            Inner::Cleary(store) => store.load_parent(id, out),
         }
     }
 
     #[inline]
     fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        match &mut self.inner {
-            Inner::Exact(store) => match store.insert_hashed(hash, state) {
-                Ok(inserted) => Ok(inserted),
-                Err(StoreFull) => {
-                    self.make_room()?;
-                    self.insert_hashed(hash, state)
-                }
-            },
+        let inserted = match &mut self.inner {
+            Inner::Exact(store) => store.insert_hashed(hash, state),
             Inner::Tree(store) => store.insert_hashed(hash, state),
+            Inner::Cleary(store) => return store.insert_hashed(hash, state),
+        };
+        if inserted.is_err() {
+            self.make_room()?;
+            return self.insert_hashed(hash, state);
         }
+        inserted
     }
 
     #[inline]
@@ -110,6 +202,7 @@ impl Store for Adaptive {
         match &self.inner {
             Inner::Exact(store) => store.lookup_hashed(hash, state),
             Inner::Tree(store) => store.lookup_hashed(hash, state),
+            Inner::Cleary(store) => store.lookup_hashed(hash, state),
         }
     }
 
@@ -118,6 +211,7 @@ impl Store for Adaptive {
         match &self.inner {
             Inner::Exact(store) => store.prefetch(hash),
             Inner::Tree(store) => store.prefetch(hash),
+            Inner::Cleary(store) => store.prefetch(hash),
         }
     }
 
@@ -126,16 +220,18 @@ impl Store for Adaptive {
         match &self.inner {
             Inner::Exact(store) => store.prefetch_id(id),
             Inner::Tree(store) => store.prefetch_id(id),
+            Inner::Cleary(store) => store.prefetch_id(id),
         }
     }
 
     #[inline]
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        let Inner::Exact(store) = &mut self.inner else {
-            let Inner::Tree(store) = &mut self.inner else { return Ok(()) };
-            return store.insert_batch(bytes, batch);
+        let inserted = match &mut self.inner {
+            Inner::Exact(store) => store.insert_batch(bytes, batch),
+            Inner::Tree(store) => store.insert_batch(bytes, batch),
+            Inner::Cleary(store) => return store.insert_batch(bytes, batch),
         };
-        if store.insert_batch(bytes, batch).is_ok() {
+        if inserted.is_ok() {
             return Ok(());
         }
         self.make_room()?;
@@ -147,10 +243,26 @@ impl Store for Adaptive {
     }
 
     #[inline]
+    fn release(&mut self, before: StateId) {
+        self.released = before;
+        if let Inner::Cleary(store) = &mut self.inner {
+            store.release(before);
+        }
+    }
+
+    fn settle(&mut self) -> Option<&dyn Settled> {
+        match &mut self.inner {
+            Inner::Cleary(store) => store.settle(),
+            Inner::Exact(_) | Inner::Tree(_) => None,
+        }
+    }
+
+    #[inline]
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
         match &self.inner {
             Inner::Exact(store) => store.load(id, out),
             Inner::Tree(store) => store.load(id, out),
+            Inner::Cleary(store) => store.load(id, out),
         }
     }
 
@@ -167,6 +279,7 @@ impl Store for Adaptive {
         match &self.inner {
             Inner::Exact(store) => store.len(),
             Inner::Tree(store) => store.len(),
+            Inner::Cleary(store) => store.len(),
         }
     }
 
@@ -174,6 +287,7 @@ impl Store for Adaptive {
         match &self.inner {
             Inner::Exact(store) => store.bytes(),
             Inner::Tree(store) => store.bytes(),
+            Inner::Cleary(store) => store.bytes(),
         }
     }
 
@@ -182,7 +296,8 @@ impl Store for Adaptive {
         match &mut self.inner {
             Inner::Exact(store) if self.tried => store.set_limit(bytes),
             Inner::Exact(store) => store.set_limit(bytes / 2),
-            Inner::Tree(store) => store.set_limit(bytes),
+            Inner::Tree(store) => store.set_limit(tree_limit(bytes, self.access)),
+            Inner::Cleary(store) => store.set_limit(bytes),
         }
     }
 }

@@ -10,6 +10,7 @@
 mod adaptive;
 mod arena;
 mod bitstate;
+mod cleary;
 mod compact;
 pub(crate) mod concurrent;
 mod exact;
@@ -19,19 +20,24 @@ mod nodes;
 mod packed;
 pub(crate) mod pages;
 mod pairs;
+mod parts;
+mod permutation;
 mod quads;
+mod quotients;
+mod roots;
 pub(crate) mod sorted;
 mod tree;
 mod tree_shape;
 mod unfolded;
 
-pub use adaptive::Adaptive;
+pub(crate) use adaptive::note_tree;
+pub use adaptive::{Access, Adaptive};
 pub use bitstate::Bitstate;
 pub use compact::Compact;
 pub use exact::Exact;
 pub use hash::{hash, hash_with_seed};
 pub(crate) use hash::{hash_batch_for_all, hash_for_all};
-pub use tree::Tree;
+pub use tree::{ClearyTree, Tree};
 
 /// The number of a stored state: 0, 1, 2, … in the order of insertion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -164,6 +170,16 @@ pub trait Store {
         self.load(id, out)
     }
 
+    /// States with lower numbers will not be loaded any more.
+    #[inline]
+    fn release(&mut self, _before: StateId) {}
+
+    /// For stores that cannot load a state by its number once it was [released](Store::release): where the states are, as long
+    /// as nothing is inserted.
+    fn settle(&mut self) -> Option<&dyn Settled> {
+        None
+    }
+
     /// How many states were inserted.
     fn len(&self) -> usize;
 
@@ -200,4 +216,16 @@ pub trait Store {
     fn is_exact(&self) -> bool {
         true
     }
+}
+
+/// A store in which nothing moves any more: every state has a place, by which it can be loaded.
+pub trait Settled {
+    /// Places are numbered below this; not all of them are used.
+    fn places(&self) -> usize;
+
+    /// The place of a state, if it is stored.
+    fn find(&self, state: &[u8]) -> Option<usize>;
+
+    /// Replaces `out` by the bytes of the state at a place; `false` when there is none.
+    fn load_at(&self, place: usize, out: &mut Vec<u8>) -> bool;
 }

@@ -102,7 +102,8 @@ fn mask(bits: u32) -> u64 {
     u64::MAX.checked_shr(64 - bits).unwrap_or(0)
 }
 
-fn bits_of(number: u64) -> u32 {
+/// How many bits a number has.
+pub(super) fn bits_of(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }
 

@@ -87,6 +87,30 @@ fn extend<T>(items: &mut Vec<T>, more: usize) {
     items.reserve(more);
 }
 
+/// Gives the memory of the first `end` items back to the system, as far as it makes whole huge pages: they read as zeroes then.
+/// That was done for `released` bytes before; says for how many it is now.
+pub(crate) fn release(items: &mut [u64], released: usize, end: usize) -> usize {
+    #[cfg(target_os = "linux")]
+    {
+        let base = items.as_mut_ptr() as usize;
+        let start = (base + released).next_multiple_of(HUGE_PAGE);
+        let end = (base + end.min(items.len()) * size_of::<u64>()) & !(HUGE_PAGE - 1);
+        if start < end {
+            // SAFETY: the range lies inside `items`, which nobody else can see, and zeroes are values of its type. Should the
+            // system refuse, nothing has changed.
+            let done = unsafe {
+                libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED)
+            };
+            if done == 0 {
+                return end - base;
+            }
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (items, end);
+    released
+}
+
 #[cfg(target_os = "linux")]
 fn advise_huge_pages<T>(items: &[T]) {
     let start = items.as_ptr() as usize;

@@ -111,6 +111,11 @@ impl<K: Keys> Numbered<K> {
         self.keys.len()
     }
 
+    /// The keys alone.
+    pub(crate) fn into_keys(self) -> K {
+        self.keys
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.keys.bytes() + self.index.bytes() + self.recent.len() * size_of::<Recent<K::Key>>()
     }

@@ -1,106 +1,80 @@
-//! Exact storage in about a dozen bytes per state, by sharing equal parts.
+//! Exact storage in about a dozen bytes per state, or in half of that, by sharing equal parts.
 //!
 //! A state is cut into quads of four words; equal quads get equal numbers, two neighbouring numbers
 //! make a pair, equal pairs get equal numbers again, and so on up to one root pair per state.
 //! Neighbouring states differ in few words, so almost all their pairs are shared: what a state
-//! costs is its root, two small numbers, and an index entry. (Blom, Lisser, van de Pol and Weber's
-//! recursive indexing; Laarman's tree tables.)
+//! costs is its root, two small numbers. (Blom, Lisser, van de Pol and Weber's recursive indexing; Laarman's tree tables.)
+//! How [roots](super::roots) are kept makes two stores of this one: [`Tree`], whose states have numbers, and [`ClearyTree`],
+//! the smaller.
 //!
 //! A successor is found from its predecessor by looking up only the pairs above what differs
 //! ([`Unfolded`]); the root found that way is what [`Store::hash_successors`] gives, shifted and made odd:
 //! an even hash says nothing, and the root is found from the bytes.
 //!
 //! Invariant: with the length of a state its shape is known, so the root number determines the
-//! bytes. Roots of different lengths are kept apart by a class, stored only once lengths differ.
+//! bytes. Roots of different lengths are kept apart by a class.
 
-use super::nodes::{self, AddNodes, Nodes, pair_key, push_words, root_key};
-use super::packed::Packed;
-use super::pairs::{self, Keys, Numbered, Pairs};
-use super::quads::{self, Quad, Quads};
+use super::nodes::{self, push_words, root_key};
+use super::packed::bits_of;
+use super::parts::Parts;
+use super::roots::{ClearyRoots, NumberedRoots, Roots};
 use super::tree_shape::{LONG, word_count};
 use super::unfolded::Unfolded;
-use super::{Inserted, Pending, StateId, Store, StoreFull};
+use super::{Inserted, Pending, Settled, StateId, Store, StoreFull};
 
 /// An exact store with equal parts of states shared.
 #[derive(Debug)]
-pub struct Tree {
-    roots: Pairs,
+pub struct Tree<R = NumberedRoots> {
+    roots: R,
     parts: Parts,
     /// The lengths that occur; a class is an index into it.
     lengths: Vec<usize>,
     longest: usize,
-    /// The class of each state, once there is more than one.
-    classes: Option<Packed>,
     limit: usize,
     words: Vec<u32>,
-    hashes: Vec<u64>,
     /// The state whose successors are being looked for.
     parent: Unfolded,
+    hashes: Vec<u64>,
 }
 
-/// What the states are made of.
-#[derive(Debug)]
-struct Parts {
-    leaves: Numbered<Quads>,
-    /// Pairs of numbers of quads or pairs.
-    inner: Pairs,
-    /// The memory of both.
-    limit: usize,
-}
-
-impl Parts {
-    fn bytes(&self) -> usize {
-        self.leaves.bytes() + self.inner.bytes()
-    }
-}
-
-impl Nodes for Parts {
-    #[inline(always)]
-    fn quad(&self, number: u32) -> Quad {
-        self.leaves.key(number)
-    }
-
-    #[inline(always)]
-    fn pair(&self, number: u32) -> u64 {
-        self.inner.key(number)
-    }
-}
-
-impl AddNodes for Parts {
-    #[inline(always)]
-    fn number_quad(&mut self, hash: u64, quad: Quad) -> Result<u32, StoreFull> {
-        let (limit, inner) = (self.limit, &self.inner);
-        let room = |leaves: &Numbered<Quads>| limit.saturating_sub(leaves.bytes() + inner.bytes());
-        self.leaves.number(hash, quad, room)
-    }
-
-    #[inline(always)]
-    fn number_pair(&mut self, hash: u64, pair: u64) -> Result<u32, StoreFull> {
-        let (limit, leaves) = (self.limit, &self.leaves);
-        let room = |inner: &Pairs| limit.saturating_sub(leaves.bytes() + inner.bytes());
-        self.inner.number(hash, pair, room)
-    }
-
-    #[inline(always)]
-    fn prefetch_quad(&self, hash: u64) {
-        self.leaves.prefetch(hash);
-    }
-
-    #[inline(always)]
-    fn prefetch_pair(&self, hash: u64) {
-        self.inner.prefetch(hash);
-    }
-}
+/// The same in about half of the memory, for searches that ask for no state but those they have yet to expand.
+pub type ClearyTree = Tree<ClearyRoots>;
 
 impl Tree {
     /// A store that may use `limit` bytes.
     pub fn new(limit: usize) -> Self {
+        Tree::with_roots(NumberedRoots::new(), limit)
+    }
+
+    /// Whether [`Tree::compress`] works: numbers of parts and classes of states together have at most 64 bits.
+    pub(crate) fn can_compress(&self) -> bool {
+        2 * self.parts.number_bits() + bits_of(self.lengths.len() as u64) <= u64::BITS
+    }
+
+    /// The same states in less memory. Those from `waiting` on can still be loaded. Numbers take three or four more bytes
+    /// per state; without them known states have [`StateId::UNKNOWN`].
+    pub(crate) fn compress(self, numbered: bool, waiting: StateId) -> ClearyTree {
+        let Tree { roots, parts, lengths, longest, limit, .. } = self;
+        let roots = roots.compress(numbered, waiting);
+        Tree { parts, lengths, longest, ..Tree::with_roots(roots, limit) }
+    }
+}
+
+impl ClearyTree {
+    /// A store that may use `limit` bytes. Numbers take three or four more bytes per state; without them
+    /// known states have [`StateId::UNKNOWN`].
+    pub fn compressed(limit: usize, numbered: bool) -> Self {
+        Tree::with_roots(ClearyRoots::new(numbered), limit)
+    }
+}
+
+impl<R: Roots> Tree<R> {
+    fn with_roots(roots: R, limit: usize) -> Self {
         Tree {
-            roots: Pairs::new(),
-            parts: Parts { leaves: Numbered::new(), inner: Pairs::new(), limit },
+            roots,
+            parts: Parts::new(limit),
             lengths: Vec::new(),
             longest: 0,
-            classes: None,
             limit,
             words: Vec::new(),
             hashes: Vec::new(),
@@ -109,25 +83,25 @@ impl Tree {
     }
 
     /// The class of states of this length.
+    #[inline(always)]
     fn class(&mut self, length: usize) -> Result<usize, StoreFull> {
-        if let Some(class) = self.lengths.iter().position(|known| *known == length) {
-            return Ok(class);
+        match self.lengths.iter().position(|known| *known == length) {
+            Some(class) => Ok(class),
+            None => self.add_class(length),
         }
+    }
+
+    #[cold]
+    fn add_class(&mut self, length: usize) -> Result<usize, StoreFull> {
         if self.lengths.len() > usize::from(u16::MAX) {
             return Err(StoreFull);
         }
         self.lengths.push(length);
         self.longest = self.longest.max(length);
-        if self.lengths.len() == 2 {
-            let mut classes = Packed::default();
-            (0..self.roots.len()).for_each(|_| classes.push(0));
-            self.classes = Some(classes);
+        if self.lengths.len() > 1 {
+            self.roots.have_classes();
         }
         Ok(self.lengths.len() - 1)
-    }
-
-    fn room(&self) -> usize {
-        self.limit.saturating_sub(self.bytes())
     }
 
     /// Inserts states of one length, level by level, so that the lookups of one level overlap.
@@ -137,104 +111,66 @@ impl Tree {
         let class = self.class(length)?;
         let stride = word_count(length);
         let mut words = std::mem::take(&mut self.words);
-        let mut hashes = std::mem::take(&mut self.hashes);
         words.clear();
         for pending in batch.iter() {
             push_words(&bytes[pending.start..pending.end], stride, &mut words);
         }
         self.divide_memory();
-        let folded = nodes::fold(&mut self.parts, &mut words, &mut hashes, stride, batch.len());
+        let (parts, hashes) = (&mut self.parts, &mut self.hashes);
+        let folded = nodes::fold(parts, &mut words, hashes, stride, batch.len());
         let result = folded.and_then(|()| {
-            for at in 0..batch.len() {
-                let hash = root_hash(root_key(&words[at * stride..]), class);
-                hashes[at] = hash;
-                self.roots.prefetch(hash);
-            }
-            for hash in &hashes[..batch.len()] {
-                self.roots.prefetch_key(*hash);
-            }
+            let root = |at: usize| root_key(&words[at * stride..]);
+            (0..batch.len()).for_each(|at| self.roots.prefetch(root(at), class));
+            (0..batch.len()).for_each(|at| self.roots.prefetch_next(root(at)));
             for (at, pending) in batch.iter_mut().enumerate() {
-                let key = root_key(&words[at * stride..]);
-                pending.inserted = self.insert_root(hashes[at], key, class)?;
+                pending.inserted = self.insert_root(root(at), class)?;
             }
             Ok(())
         });
         self.words = words;
-        self.hashes = hashes;
         result
     }
 
     /// Leaves to the parts what the roots have not taken.
     fn divide_memory(&mut self) {
-        self.parts.limit =
-            self.limit.saturating_sub(self.roots.bytes() + class_bytes(&self.classes));
+        self.parts.limit = self.limit.saturating_sub(self.roots.bytes());
     }
 
-    fn unfold(&mut self, id: StateId) {
-        if self.parent.id != Some(id) {
-            let length = self.length_of(id);
-            self.parent.unfold(id, self.roots.key(id.0), length, &self.parts);
+    /// Takes a state apart, if it can be loaded; says so.
+    fn unfold(&mut self, id: StateId) -> bool {
+        if self.parent.id == Some(id) {
+            return true;
         }
-    }
-
-    fn length_of(&self, id: StateId) -> usize {
-        let class = self.classes.as_ref().map_or(0, |classes| classes.get(id.index()) as usize);
-        self.lengths[class]
+        let Some((root, class)) = self.roots.get(id) else { return false };
+        self.parent.unfold(id, root, self.lengths[class], &self.parts);
+        true
     }
 
     /// Inserts states whose roots are known.
     fn insert_roots(&mut self, batch: &mut [Pending]) -> Result<(), StoreFull> {
         for pending in batch.iter() {
-            self.roots.prefetch_key(pairs::hash(pending.hash >> 1));
+            self.roots.prefetch_next(pending.hash >> 1);
         }
         for pending in batch {
-            let (length, key) = (pending.end - pending.start, pending.hash >> 1);
-            let class = self.class(length)?;
-            pending.inserted = self.insert_root(root_hash(key, class), key, class)?;
+            let class = self.class(pending.end - pending.start)?;
+            pending.inserted = self.insert_root(pending.hash >> 1, class)?;
         }
         Ok(())
     }
 
     #[inline(always)]
-    fn find_root(&self, hash: u64, key: u64, class: usize) -> Result<u32, usize> {
-        match &self.classes {
-            None => self.roots.find(hash, key, |_| true),
-            Some(classes) => {
-                self.roots.find(hash, key, |number| classes.get(number) as usize == class)
-            }
-        }
+    fn insert_root(&mut self, pair: u64, class: usize) -> Result<Inserted, StoreFull> {
+        let (limit, parts) = (self.limit, &self.parts);
+        self.roots.insert(pair, class, || limit.saturating_sub(parts.bytes()))
     }
 
-    #[inline(always)]
-    fn insert_root(&mut self, hash: u64, key: u64, class: usize) -> Result<Inserted, StoreFull> {
-        match self.find_root(hash, key, class) {
-            Ok(number) => Ok(Inserted { id: StateId(number), new: false }),
-            Err(at) => {
-                if self.roots.len().is_multiple_of(256) && self.bytes() + 4096 > self.limit {
-                    return Err(StoreFull);
-                }
-                let room = self.room();
-                let number = self.roots.add(at, hash, key, room)?;
-                if let Some(classes) = &mut self.classes {
-                    classes.push(class as u64);
-                }
-                Ok(Inserted { id: StateId(number), new: true })
-            }
-        }
+    /// The class and the root of a state whose parts are all known.
+    fn known_root(&self, state: &[u8]) -> Option<(u64, usize)> {
+        let class = self.lengths.iter().position(|length| *length == state.len())?;
+        Some((self.parts.find_root(state)?, class))
     }
 }
-
-fn class_bytes(classes: &Option<Packed>) -> usize {
-    classes.as_ref().map_or(0, Packed::bytes)
-}
-
-/// All classes hash alike: a rehash knows only the keys, and classes are few.
-#[inline(always)]
-fn root_hash(key: u64, _class: usize) -> u64 {
-    pairs::hash(key)
-}
-
-impl Store for Tree {
+impl<R: Roots> Store for Tree<R> {
     /// Roots are hashed, not bytes.
     #[inline(always)]
     fn hash(&self, _state: &[u8]) -> u64 {
@@ -250,11 +186,16 @@ impl Store for Tree {
         if !self.hashes_near() {
             return Ok(());
         }
-        self.unfold(parent);
+        if !self.unfold(parent) {
+            batch.iter_mut().for_each(|pending| pending.hash = 0);
+            return Ok(());
+        }
         self.divide_memory();
         self.parent.find_roots(bytes, batch, &mut self.parts)?;
-        for pending in batch {
-            self.prefetch(pending.hash);
+        for pending in batch.iter().filter(|pending| pending.hash & 1 == 1) {
+            let length = pending.end - pending.start;
+            let class = self.lengths.iter().position(|known| *known == length);
+            self.roots.prefetch(pending.hash >> 1, class.unwrap_or(0));
         }
         Ok(())
     }
@@ -265,17 +206,10 @@ impl Store for Tree {
     }
 
     #[inline]
-    fn prefetch(&self, hash: u64) {
-        if hash & 1 == 1 {
-            self.roots.prefetch(pairs::hash(hash >> 1));
-        }
-    }
-
-    #[inline]
     fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
         if hash & 1 == 1 {
-            let (class, key) = (self.class(state.len())?, hash >> 1);
-            return self.insert_root(root_hash(key, class), key, class);
+            let class = self.class(state.len())?;
+            return self.insert_root(hash >> 1, class);
         }
         let mut batch = [Pending::new(hash, 0, state.len())];
         self.insert_alike(state, &mut batch)?;
@@ -283,27 +217,8 @@ impl Store for Tree {
     }
 
     fn lookup_hashed(&self, _hash: u64, state: &[u8]) -> Option<StateId> {
-        let class = self.lengths.iter().position(|length| *length == state.len())?;
-        let mut words = Vec::new();
-        push_words(state, word_count(state.len()), &mut words);
-        let mut size = words.len() / 4;
-        for at in 0..size {
-            let [a, b, c, d] = words[4 * at..4 * at + 4] else { return None };
-            let quad = quads::quad(&[a, b, c, d]);
-            words[at] = self.parts.leaves.find(Quads::hash(quad), quad, |_| true).ok()?;
-        }
-        while size > 2 {
-            for pair in 0..size / 2 {
-                let key = pair_key(words[2 * pair], words[2 * pair + 1]);
-                words[pair] = self.parts.inner.find(pairs::hash(key), key, |_| true).ok()?;
-            }
-            if size % 2 == 1 {
-                words[size / 2] = words[size - 1];
-            }
-            size = size.div_ceil(2);
-        }
-        let key = root_key(&words);
-        self.find_root(root_hash(key, class), key, class).ok().map(StateId)
+        let (pair, class) = self.known_root(state)?;
+        self.roots.find(pair, class)
     }
 
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
@@ -321,15 +236,27 @@ impl Store for Tree {
     }
 
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
-        let length = self.length_of(id);
-        nodes::unfold(&self.parts, self.roots.key(id.0), length, out);
-        true
+        let root = self.roots.get(id);
+        if let Some((pair, class)) = root {
+            nodes::unfold(&self.parts, pair, self.lengths[class], out);
+        }
+        root.is_some()
     }
 
     fn load_parent(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
-        self.unfold(id);
-        self.parent.bytes(out);
-        true
+        let known = self.unfold(id);
+        if known {
+            self.parent.bytes(out);
+        }
+        known
+    }
+
+    fn release(&mut self, before: StateId) {
+        self.roots.release(before);
+    }
+
+    fn settle(&mut self) -> Option<&dyn Settled> {
+        self.roots.settle().then_some(self)
     }
 
     fn loads_fast(&self) -> bool {
@@ -341,10 +268,29 @@ impl Store for Tree {
     }
 
     fn bytes(&self) -> usize {
-        self.roots.bytes() + self.parts.bytes() + class_bytes(&self.classes)
+        self.roots.bytes() + self.parts.bytes()
     }
 
     fn set_limit(&mut self, bytes: usize) {
         self.limit = bytes;
+    }
+}
+
+impl<R: Roots> Settled for Tree<R> {
+    fn places(&self) -> usize {
+        self.roots.fields()
+    }
+
+    fn find(&self, state: &[u8]) -> Option<usize> {
+        let (pair, class) = self.known_root(state)?;
+        self.roots.field(pair, class)
+    }
+
+    fn load_at(&self, place: usize, out: &mut Vec<u8>) -> bool {
+        let root = self.roots.in_field(place);
+        if let Some((pair, class)) = root {
+            nodes::unfold(&self.parts, pair, self.lengths[class], out);
+        }
+        root.is_some()
     }
 }

@@ -67,6 +67,7 @@ pub(crate) enum Backend {
 pub(crate) enum StoreKind {
     Exact,
     Tree,
+    ClearyTree,
     Compact,
     Bitstate,
 }

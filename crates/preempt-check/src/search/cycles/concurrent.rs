@@ -68,7 +68,7 @@ pub fn nested_concurrent<S: System + ?Sized>(
     match storage {
         Storage::Auto => Some(compressed_if_full(search)),
         Storage::Exact => Some(search(false)),
-        Storage::Tree => Some(search(true)),
+        Storage::Tree | Storage::ClearyTree => Some(search(true)),
         Storage::Compact | Storage::Bitstate { .. } => None,
     }
 }

@@ -20,6 +20,7 @@ mod together;
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::frontier::{Frontier, Links, Sleepers};
+use crate::search::shared::halves::by_halves;
 use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace;
 use crate::store::{StateId, Store, StoreFull};
@@ -68,6 +69,7 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
         selector: Selector::new(options),
         expander: Expander::new().run_sequences(),
         state: Vec::new(),
+        erroneous: Vec::new(),
         tries: Vec::new(),
         states: Vec::new(),
     };
@@ -97,6 +99,8 @@ struct BreadthFirst<'a, S: System + ?Sized, T> {
     selector: Selector,
     expander: Expander,
     state: Vec<u8>,
+    /// The state from which the first error was met.
+    erroneous: Vec<u8>,
     /// The states of the batch whose selection must still pass the proviso.
     tries: Vec<Try>,
     /// Their bytes.
@@ -179,10 +183,13 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                 }
                 continue;
             }
-            match self.selector.reduces() {
-                false => self.batch()?,
-                true => self.reduced_batch()?,
-            }
+            self.store.release(StateId(self.head as u32));
+            let result = match self.selector.reduces() {
+                false => self.batch(),
+                true => self.reduced_batch(),
+            };
+            self.keep_erroneous();
+            result?;
             if self.events.counters.is_enough() {
                 return Ok(());
             }
@@ -390,21 +397,39 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         }
     }
 
+    /// Keeps the state from which the first error was met: some stores forget it with the batch.
+    fn keep_erroneous(&mut self) {
+        if let Some((at, _)) = &self.events.first
+            && self.erroneous.is_empty()
+        {
+            self.store.load(StateId(*at as u32), &mut self.erroneous);
+        }
+    }
+
+    /// The steps to state `at`, followed by `tail`.
+    fn steps_to(&mut self, at: usize, tail: &[Step]) -> Option<Vec<Step>> {
+        if self.links.is_used() {
+            return trace::along_links(self.system, &self.links, &*self.store, at, tail);
+        }
+        if let Some(store) = self.store.settle() {
+            let level = self.levels.partition_point(|first| *first <= at).saturating_sub(1);
+            return by_halves(self.system, store, &self.erroneous, level, tail);
+        }
+        trace::through_levels(self.system, &*self.store, &self.levels, at, tail)
+    }
+
     fn finish(mut self) -> Finding {
         let mut notes = Vec::new();
         for other in self.helpers.take_counters() {
             self.events.counters.absorb(other);
         }
         if let Some((at, path)) = self.events.first.take()
-            && let Some(found) = &mut self.events.counters.first
+            && self.events.counters.first.is_some()
         {
-            let steps = match self.links.is_used() {
-                true => trace::along_links(self.system, &self.links, &*self.store, at, &path),
-                false => trace::through_levels(self.system, &*self.store, &self.levels, at, &path),
-            };
-            match steps {
-                Some(steps) => found.steps = steps,
-                None => {
+            let steps = self.steps_to(at, &path);
+            match (steps, &mut self.events.counters.first) {
+                (Some(steps), Some(found)) => found.steps = steps,
+                _ => {
                     notes.push(trace::LOST.to_owned());
                     self.events.counters.first = None;
                     self.events.counters.stop = Some(Stop::LossyStore);

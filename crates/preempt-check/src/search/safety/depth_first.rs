@@ -271,6 +271,8 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         self.counters.depth = self.counters.depth.max(u64::from(depth));
         let count = self.window.states.headers().len() as u32 - start;
         if let Some(id) = id {
+            // States are on the stack, or not needed any more.
+            self.store.release(id);
             if let Some(below) = self.frames.last_mut() {
                 below.outside = true;
             }

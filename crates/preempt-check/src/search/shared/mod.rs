@@ -13,6 +13,7 @@ pub(crate) mod compressed;
 pub(crate) mod end;
 pub(crate) mod expansion;
 pub(crate) mod frontier;
+pub(crate) mod halves;
 pub(crate) mod statistics;
 pub(crate) mod taken;
 pub(crate) mod trace;

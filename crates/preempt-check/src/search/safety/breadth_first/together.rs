@@ -190,7 +190,10 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                         return Ok(Left::ForNow);
                     }
                     self.helpers.largest = self.helpers.largest.max(package.bytes());
-                    if let Some(stop) = self.insert_package(&mut package, budget)? {
+                    let inserted = self.insert_package(&mut package, budget);
+                    self.keep_erroneous();
+                    self.store.release(StateId(self.head as u32));
+                    if let Some(stop) = inserted? {
                         return Ok(self.stop(stop));
                     }
                     self.helpers.spare.push(package);

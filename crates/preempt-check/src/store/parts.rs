@@ -1,0 +1,95 @@
+//! What the states of a [tree](super::Tree) are made of: quads and pairs, each numbered once, for one thread.
+
+use super::StoreFull;
+use super::nodes::{AddNodes, Nodes, pair_key, push_words, root_key};
+use super::packed::bits_of;
+use super::pairs::{self, Keys, Numbered, Pairs};
+use super::quads::{self, Quad, Quads};
+use super::tree_shape::word_count;
+
+/// What the states are made of.
+#[derive(Debug)]
+pub(super) struct Parts {
+    leaves: Numbered<Quads>,
+    /// Pairs of numbers of quads or pairs.
+    inner: Pairs,
+    /// The memory of both.
+    pub(super) limit: usize,
+}
+
+impl Parts {
+    pub(super) fn new(limit: usize) -> Self {
+        Parts { leaves: Numbered::new(), inner: Pairs::new(), limit }
+    }
+
+    #[inline(always)]
+    pub(super) fn bytes(&self) -> usize {
+        self.leaves.bytes() + self.inner.bytes()
+    }
+
+    /// The bits of the largest number.
+    pub(super) fn number_bits(&self) -> u32 {
+        bits_of(self.leaves.len().max(self.inner.len()) as u64)
+    }
+
+    /// The root of a state, if all its parts are known.
+    pub(super) fn find_root(&self, state: &[u8]) -> Option<u64> {
+        let mut words = Vec::new();
+        push_words(state, word_count(state.len()), &mut words);
+        let mut size = words.len() / 4;
+        for at in 0..size {
+            let [a, b, c, d] = words[4 * at..4 * at + 4] else { return None };
+            let quad = quads::quad(&[a, b, c, d]);
+            words[at] = self.leaves.find(Quads::hash(quad), quad, |_| true).ok()?;
+        }
+        while size > 2 {
+            for pair in 0..size / 2 {
+                let key = pair_key(words[2 * pair], words[2 * pair + 1]);
+                words[pair] = self.inner.find(pairs::hash(key), key, |_| true).ok()?;
+            }
+            if size % 2 == 1 {
+                words[size / 2] = words[size - 1];
+            }
+            size = size.div_ceil(2);
+        }
+        Some(root_key(&words))
+    }
+}
+
+impl Nodes for Parts {
+    #[inline(always)]
+    fn quad(&self, number: u32) -> Quad {
+        self.leaves.key(number)
+    }
+
+    #[inline(always)]
+    fn pair(&self, number: u32) -> u64 {
+        self.inner.key(number)
+    }
+}
+
+impl AddNodes for Parts {
+    #[inline(always)]
+    fn number_quad(&mut self, hash: u64, quad: Quad) -> Result<u32, StoreFull> {
+        let (limit, inner) = (self.limit, &self.inner);
+        let room = |leaves: &Numbered<Quads>| limit.saturating_sub(leaves.bytes() + inner.bytes());
+        self.leaves.number(hash, quad, room)
+    }
+
+    #[inline(always)]
+    fn number_pair(&mut self, hash: u64, pair: u64) -> Result<u32, StoreFull> {
+        let (limit, leaves) = (self.limit, &self.leaves);
+        let room = |inner: &Pairs| limit.saturating_sub(leaves.bytes() + inner.bytes());
+        self.inner.number(hash, pair, room)
+    }
+
+    #[inline(always)]
+    fn prefetch_quad(&self, hash: u64) {
+        self.leaves.prefetch(hash);
+    }
+
+    #[inline(always)]
+    fn prefetch_pair(&self, hash: u64) {
+        self.inner.prefetch(hash);
+    }
+}
