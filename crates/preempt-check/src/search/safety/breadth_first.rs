@@ -11,6 +11,8 @@
 //!
 //! Without reduction other threads help to expand states (`breadth_first/together.rs`), and nothing else changes.
 
+mod events;
+mod helpers;
 mod package;
 mod pool;
 #[cfg(test)]
@@ -24,10 +26,11 @@ use crate::search::shared::halves::by_halves;
 use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace;
 use crate::store::{StateId, Store, StoreFull};
-use crate::{Budget, Counterexample, Finding, Options, Progress, Reduction};
+use crate::{Budget, Finding, Options, Progress, Reduction};
+use events::Events;
+use helpers::Helpers;
 use preempt_core::{Outcome, Step, Stop, System};
 use std::ops::Range;
-use together::Helpers;
 
 /// How many states ahead the bytes of one are fetched.
 const AHEAD: usize = 8;
@@ -114,49 +117,6 @@ struct Try {
     pick: u16,
     state: (usize, usize),
     pending: (usize, usize),
-}
-
-/// Counts what happens during expansions and remembers where the first error was.
-struct Events<'a, S: ?Sized> {
-    system: &'a S,
-    counters: Counters,
-    /// The state that is being expanded.
-    at: usize,
-    first: Option<(usize, Vec<Step>)>,
-}
-
-impl<S: System + ?Sized> Events<'_, S> {
-    fn error(&mut self, path: &[Step], example: impl FnOnce() -> Counterexample) {
-        if self.counters.is_enough() {
-            return;
-        }
-        if self.first.is_none() {
-            self.first = Some((self.at, path.to_vec()));
-        }
-        self.counters.error(example);
-    }
-
-    /// Reports a state without steps, if it is no valid end.
-    fn check_end(&mut self, state: &[u8]) {
-        if self.counters.reports_deadlocks() && !self.system.is_valid_end(state) {
-            self.error(&[], || Counterexample::invalid_end(Vec::new()));
-        }
-    }
-}
-
-impl<S: System + ?Sized> Watch for Events<'_, S> {
-    #[inline(always)]
-    fn step(&mut self, step: Step, transient: bool) {
-        self.counters.take(self.system, step);
-        self.counters.atomic_steps += u64::from(transient);
-    }
-
-    fn fault(&mut self, path: &[Step], fault: u32) {
-        if self.counters.reports(self.system, fault) {
-            let system = self.system;
-            self.error(path, || Counterexample::from_fault(system, Vec::new(), fault));
-        }
-    }
 }
 
 impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {

@@ -4,7 +4,7 @@
 //! would (errors that may end the search), it says so, and the
 //! search expands these states itself.
 
-use super::Events;
+use super::events::Events;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::statistics::Counters;
 use crate::store::{Pending, StoreFull};

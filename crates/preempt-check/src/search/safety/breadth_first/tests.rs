@@ -1,7 +1,7 @@
 //! With helpers a search is the same to the last number: on random graphs with faults, invalid ends, indivisible
 //! sequences and states of several lengths, over every store, whatever ends the search.
 
-use super::together::Helpers;
+use super::helpers::Helpers;
 use super::{breadth_first, breadth_first_with};
 use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{Budget, Finding, Options, Reduction};

@@ -9,73 +9,13 @@
 //! number of threads. So helpers are there by default. Searches that insert in parallel (`parallel/`) are quicker on
 //! many cores, but what they find first differs from run to run.
 
+use super::helpers::AHEAD;
 use super::package::{Counted, Expansion, Package, STATES};
 use super::pool::{EndForAll, Next, Pool};
 use super::{BATCH, BreadthFirst};
-use crate::search::shared::statistics::Counters;
 use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Options, Progress};
 use preempt_core::{Stop, System};
-
-/// A search with fewer states needs no help.
-const MANY: usize = 1 << 15;
-/// So many states must wait to have helpers called,
-const CALL_AT: usize = 1 << 12;
-/// and where there are fewer they leave.
-const LEAVE_AT: usize = 1 << 10;
-/// Packages per thread that are handed out at once.
-const AHEAD: usize = 3;
-
-/// When helpers are called, and how many.
-#[derive(Debug)]
-pub(super) struct Helpers {
-    count: usize,
-    /// They are called when there are so many states,
-    many: usize,
-    /// and so many of them wait. Where the number of waiting states goes up and down, they are called less often.
-    call_at: usize,
-    /// Where fewer wait, they leave.
-    leave_at: usize,
-    /// States before this one are expanded alone.
-    alone_until: usize,
-    /// Transitions that helpers have taken.
-    counters: Vec<Counters>,
-    /// Packages whose memory is free.
-    spare: Vec<Package>,
-    /// What the largest package took, in bytes.
-    largest: usize,
-}
-
-impl Helpers {
-    pub(super) fn new(threads: usize) -> Self {
-        Helpers {
-            count: threads.saturating_sub(1),
-            many: MANY,
-            call_at: CALL_AT,
-            leave_at: LEAVE_AT,
-            alone_until: 0,
-            counters: Vec::new(),
-            spare: Vec::new(),
-            largest: 0,
-        }
-    }
-
-    /// The same for small searches, to be tested by.
-    #[cfg(test)]
-    pub(super) fn soon(threads: usize, call_at: usize) -> Self {
-        Helpers { many: 2, call_at, leave_at: call_at / 2 + 1, ..Helpers::new(threads) }
-    }
-
-    /// What packages take at most, in bytes.
-    fn bytes(&self) -> usize {
-        self.largest * (self.count + 1) * AHEAD
-    }
-
-    /// What was counted outside of packages.
-    pub(super) fn take_counters(&mut self) -> Vec<Counters> {
-        std::mem::take(&mut self.counters)
-    }
-}
 
 /// Why helpers left.
 enum Left {
