@@ -1,9 +1,10 @@
 //! Builds the library that programs are linked with, so that the command carries it with itself.
 //!
-//! It is a library of its own kind (it defines `malloc`), optimised whatever the profile, and must
-//! not be linked with anything of ours: a second cargo builds it, in a folder of its own. Where its
-//! source is comes from the build script of `preempt-c-runtime`, so this also works from published
-//! packages: these are copied, because a cargo that builds a package writes into its folder.
+//! It is a library of its own kind (it defines `malloc`), optimised even where preempt is built for
+//! tests, and must not be linked with anything of ours: a second cargo builds it, in a folder of its
+//! own. Where its source is comes from the build script of `preempt-c-runtime`, so this also works
+//! from published packages: these are copied, because a cargo that builds a package writes into its
+//! folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -83,8 +84,14 @@ fn build(root: &Path, out: &Path) -> Result<PathBuf, String> {
         // A panic of ours inside somebody's program must end it, not unwind through it.
         .args(["--config", "profile.release.panic=\"abort\""])
         .args(["--config", "profile.release.debug=false"])
-        .args(["--config", &format!("profile.release.lto=\"{}\"", link_time_optimisation())])
-        .args(["--config", "profile.release.codegen-units=1"])
+        .args(["--config", &format!("profile.release.lto=\"{}\"", link_time_optimisation())]);
+    for package in PACKAGES.map(|package| format!("profile.release.package.{package}")) {
+        // Unoptimised is a first look at preempt, which should not wait for this library.
+        let (level, units) = if unoptimised() { (1, 16) } else { (3, 1) };
+        command.args(["--config", &format!("{package}.opt-level={level}")]);
+        command.args(["--config", &format!("{package}.codegen-units={units}")]);
+    }
+    command
         // The name by which programs ask for it.
         .args(["--", "-C", &format!("link-arg=-Wl,-soname,{LIBRARY}")]);
     // Wrappers and flags are for the crates of this build: clippy would leave no library.
@@ -114,6 +121,10 @@ fn link_time_optimisation() -> &'static str {
         Ok("release") => "fat",
         _ => "off",
     }
+}
+
+fn unoptimised() -> bool {
+    env::var("OPT_LEVEL").as_deref() == Ok("0")
 }
 
 /// Copies a folder without what its own builds have left.

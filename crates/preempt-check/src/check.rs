@@ -1,6 +1,7 @@
 //! The front door: what to check, how, and the answer.
 
 use crate::budget::{available_memory_beside, threads_that_fit};
+use crate::coverage::{field_bits, in_bits, lossy_in_parallel, misses, omissions, weaken};
 use crate::search::partitioned::Elsewhere;
 use crate::search::{
     bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
@@ -11,7 +12,7 @@ use crate::store::concurrent::bitstate::SharedBitstate;
 use crate::store::concurrent::compact::SharedCompact;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
-use crate::store::{Access, Adaptive, Bitstate, Compact, Exact, Store, Tree, note_tree};
+use crate::store::{Access, Adaptive, Compact, Exact, Store, Tree, note_tree};
 use crate::{
     Answer, Budget, Compatibility, Finding, Options, Phase, Preemptions, Progress, Reduction,
     Search, Storage, conclude,
@@ -115,7 +116,7 @@ impl<'a> Check<'a> {
         self
     }
 
-    /// Uses this many threads.
+    /// Uses this many threads; 0 leaves it to the check, see [`Options::threads`].
     pub fn threads(mut self, threads: usize) -> Self {
         self.options.threads = threads;
         self
@@ -179,10 +180,10 @@ impl<'a> Check<'a> {
 
     fn run_by(mut self, (search, simplify): Searches<'_>) -> Answer {
         let system = self.system;
-        let useful = useful_threads().min(threads_that_fit().unwrap_or(usize::MAX));
-        let wanted = std::mem::replace(&mut self.options.threads, 1);
-        self.options.threads = wanted.clamp(1, useful);
-        let available = available_memory_beside(self.options.threads) / 16 * 15;
+        let useful = useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1);
+        let wanted = self.options.threads;
+        self.options.threads = wanted.min(useful);
+        let available = available_memory_beside(threads_in_order(&self.options)) / 16 * 15;
         let memory = self.options.memory.unwrap_or(available);
         let mut budget = Budget::unlimited().memory(memory.min(available));
         if let Some(time) = self.options.time {
@@ -256,6 +257,16 @@ pub fn useful_of(threads: usize) -> usize {
     threads.clamp(1, useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1))
 }
 
+/// How many threads a search may use that is the same at any number of them. Where the address space is limited, only who asks
+/// for several gets them.
+fn threads_in_order(options: &Options) -> usize {
+    match options.threads {
+        0 if threads_that_fit().is_some() => 1,
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
+}
+
 /// More threads than this only wait for each other. A few more than the machine runs at once do no harm.
 fn useful_threads() -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -303,7 +314,7 @@ fn is_usual(options: &Options) -> bool {
 
 /// The [usual](is_usual) searches.
 fn usual<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
-    if options.threads > 1 && !is_bounded(options) {
+    if options.threads > 1 && !is_bounded(options) && !is_in_order(options) {
         return search_in_parallel(system, options, budget);
     }
     let limit = budget.memory_limit();
@@ -328,7 +339,7 @@ fn search(system: &dyn System, options: &Options, budget: &mut Budget) -> Findin
     let mut notes = Vec::new();
     if options.threads > 1 {
         match why_not_parallel(options) {
-            None if is_bounded(options) => {}
+            None if is_bounded(options) || is_in_order(options) => {}
             None => return search_in_parallel(system, options, budget),
             Some(reason) => notes.push(format!("one thread was used: {reason}")),
         }
@@ -350,12 +361,12 @@ fn why_not_parallel(options: &Options) -> Option<&'static str> {
         return Some("Spin's rules follow one depth-first search");
     }
     if is_bounded(options) {
-        return why_not_iterative_parallel(options);
+        return needs_stack(options).then_some("a depth-first search within a bound is sequential");
     }
     if options.search == Search::Depth {
         return Some("several threads explore in no particular order, not depth-first");
     }
-    if options.depth.is_some() {
+    if options.depth.is_some() && !is_in_order(options) {
         return Some("several threads explore in no particular order and do not track depth");
     }
     if options.storage == Storage::ClearyTree {
@@ -364,18 +375,23 @@ fn why_not_parallel(options: &Options) -> Option<&'static str> {
     None
 }
 
-/// The same under a bound on preemptions; where states are merely hashed, that search says so itself.
-fn why_not_iterative_parallel(options: &Options) -> Option<&'static str> {
-    let lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
-    match options.preemptions {
-        _ if options.search == Search::Depth || options.free_cycles || options.shorten => {
-            Some("a depth-first search within a bound is sequential")
+/// Whether several threads keep to the order of one: breadth-first and without reduction, one thread inserts what all expand.
+fn is_in_order(options: &Options) -> bool {
+    let is_asked_for = match options.search {
+        Search::Breadth => true,
+        Search::Auto => {
+            let is_lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
+            options.depth.is_some() && !is_lossy
         }
-        Preemptions::AtMost(_) if lossy => {
-            Some("a depth-first search within a bound is sequential")
-        }
-        _ => None,
-    }
+        _ => false,
+    };
+    let is_ours = options.compatibility == Compatibility::None && options.swarm.is_none();
+    is_asked_for && is_ours && options.reduction == Reduction::None && !is_bounded(options)
+}
+
+/// Whether several threads search bucket by bucket over stores that do not keep the states.
+fn is_lossy_parallel(options: &Options) -> bool {
+    options.threads > 1 && is_bounded(options) && why_not_parallel(options).is_none()
 }
 
 fn search_in_parallel<S: System + ?Sized>(
@@ -454,6 +470,9 @@ fn search_alone(
         }
         Storage::Exact => search_with(system, &mut Exact::new(limit), options, budget),
         Storage::Tree => search_with(system, &mut Tree::new(limit), options, budget),
+        Storage::Compact | Storage::Bitstate { .. } if is_lossy_parallel(options) => {
+            lossy_in_parallel(system, options, budget)
+        }
         Storage::Compact => {
             let numbered = options.reduction != Reduction::None || is_bounded(options);
             let mut store = Compact::new(limit, numbered);
@@ -501,49 +520,6 @@ fn access(options: &Options) -> Access {
     }
 }
 
-fn omissions(expected: f64) -> String {
-    format!("about {expected:.1e} states are expected to be confused with others")
-}
-
-fn misses(coverage: f64, misses: f64) -> String {
-    format!(
-        "expected coverage {:.4} % at best, about {misses:.0} states missed and with them all that only they lead to",
-        100.0 * coverage
-    )
-}
-
-/// How large a field of bits is, as log2; `None` if memory does not allow what was asked for.
-fn field_bits(bits: Option<u32>, limit: usize, options: &Options) -> Option<u32> {
-    // Half of the memory is left to the stack.
-    let field = limit / 2;
-    let field = if options.memory.is_some() { field } else { field.min(1 << 30) };
-    let bits = bits.unwrap_or(Bitstate::bits_for(field));
-    (bits <= Bitstate::bits_for(limit)).then_some(bits)
-}
-
-/// A search with a store that keeps a few bits of each state.
-fn in_bits(
-    (bits, hashes): (Option<u32>, u32),
-    limit: usize,
-    options: &Options,
-    search: impl FnOnce(&mut Bitstate) -> Finding,
-) -> Finding {
-    let Some(bits) = field_bits(bits, limit, options) else {
-        return Finding { stop: Some(Stop::Memory), ..Finding::default() };
-    };
-    let mut store = Bitstate::new(bits, hashes);
-    let mut finding = search(&mut store);
-    finding.coverage = Some(misses(store.expected_coverage(), store.expected_misses()));
-    weaken(finding)
-}
-
-/// What a lossy store permits to say.
-fn weaken(mut finding: Finding) -> Finding {
-    finding.stop = finding.stop.or(Some(Stop::LossyStore));
-    finding.unreached.clear();
-    finding
-}
-
 fn search_with<T: Store>(
     system: &dyn System,
     store: &mut T,
@@ -575,7 +551,7 @@ fn unbounded<S: System + ?Sized, T: Store>(
     };
     let mut finding = match depth {
         true => depth_first(system, store, options, budget),
-        false => breadth_first(system, store, options, budget),
+        false => breadth_first(system, store, options, threads_in_order(options), budget),
     };
     let numbers = &mut finding.statistics;
     numbers.seconds = budget.elapsed().as_secs_f64();

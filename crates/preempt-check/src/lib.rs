@@ -7,6 +7,7 @@
 mod answer;
 mod budget;
 mod check;
+mod coverage;
 mod options;
 mod preemptions;
 pub mod property;

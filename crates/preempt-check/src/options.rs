@@ -106,6 +106,9 @@ pub struct Options {
     pub storage: Storage,
     /// Which interleavings may be skipped.
     pub reduction: Reduction,
+    /// Skip them even where the first states say that it takes longer than it saves: a search whose states belong to
+    /// many, or to files, looks at that before it begins.
+    pub always_reduce: bool,
     /// Which executions are explored, by the preemptions they need.
     pub preemptions: Preemptions,
     /// Whose rules a search with a bound follows.
@@ -136,7 +139,8 @@ pub struct Options {
     pub memory: Option<usize>,
     /// Time limit.
     pub time: Option<Duration>,
-    /// Worker threads.
+    /// Worker threads. 0, the default: as many as the machine runs at once, in searches in which nothing depends on their
+    /// number, once these have become large; one thread in all others.
     pub threads: usize,
 }
 
@@ -147,6 +151,7 @@ impl Default for Options {
             search: Search::Auto,
             storage: Storage::Auto,
             reduction: Reduction::default(),
+            always_reduce: false,
             preemptions: Preemptions::Any,
             compatibility: Compatibility::None,
             free_cycles: false,
@@ -160,7 +165,7 @@ impl Default for Options {
             depth: None,
             memory: None,
             time: None,
-            threads: 1,
+            threads: 0,
         }
     }
 }

@@ -334,6 +334,52 @@ fn violations_have_traces() {
     }
 }
 
+/// All that a check says, but how long it took and how much memory there was at some moment.
+fn said(system: &Counters, options: Options) -> String {
+    let mut answer = Check::new(system).options(options).run();
+    let numbers = &mut answer.claim.statistics;
+    (numbers.seconds, numbers.search_seconds, numbers.memory_bytes) = (0.0, 0.0, 0);
+    format!("{answer:?}")
+}
+
+/// Who does not say how many threads to use gets the answer of one, to the last number and step, also if something is violated
+/// late; so does who asks for a breadth-first search by several.
+#[test]
+fn by_default_nothing_depends_on_the_threads() {
+    let mut system = Counters::new(&[18, 14, 13, 12, 3], 9);
+    let mut small = Counters::new(&[9, 8, 7, 6, 3], 9);
+    let iterate = Preemptions::Iterate { last: None, extra: 0 };
+    for is_bad in [false, true] {
+        system.bad = is_bad.then(|| vec![16, 11, 11, 9, 2]);
+        small.bad = is_bad.then(|| vec![7, 6, 6, 4, 2]);
+        let who = |options: &Options| format!("{:?}: {options:?}", system.bad);
+        for reduction in [Reduction::None, Reduction::Full] {
+            for search in [Search::Auto, Search::Breadth, Search::Depth] {
+                for preemptions in [Preemptions::Any, Preemptions::AtMost(3), iterate] {
+                    let one = options(1, Storage::Auto);
+                    let one = Options { reduction, search, preemptions, first: false, ..one };
+                    let default = Options { threads: 0, ..one.clone() };
+                    let system = if preemptions == Preemptions::Any { &system } else { &small };
+                    assert_eq!(said(system, default), said(system, one.clone()), "{}", who(&one));
+                }
+            }
+        }
+        for storage in [Storage::Auto, Storage::Exact, Storage::Tree, Storage::Compact, BITSTATE] {
+            let one = Options { search: Search::Breadth, ..options(1, storage) };
+            let alone = said(&system, one.clone());
+            for threads in [0, 2, 4] {
+                let several = Options { threads, ..one.clone() };
+                assert_eq!(said(&system, several), alone, "{threads}: {}", who(&one));
+            }
+        }
+        let one = Options { depth: Some(30), ..options(1, Storage::Auto) };
+        let alone = said(&system, one.clone());
+        for threads in [0, 3] {
+            assert_eq!(said(&system, Options { threads, ..one.clone() }), alone, "{}", who(&one));
+        }
+    }
+}
+
 /// States of many bytes that have most in common are compressed from the start.
 #[test]
 fn long_states_are_kept_in_a_tree() {
@@ -399,7 +445,65 @@ fn rows_of_bounds_are_those_of_one_thread() {
                             format!("{limits:?} {filler} {preemptions:?} {threads} {storage:?}");
                         assert_eq!(told(threads, storage), alone, "{who}");
                     }
+                    // Large enough, stores that may lose states lose none, but nothing is proved.
+                    for storage in [Storage::Compact, BITSTATE] {
+                        let who =
+                            format!("{limits:?} {filler} {preemptions:?} {threads} {storage:?}");
+                        let (verdict, states, transitions, rows) = told(threads, storage);
+                        assert_eq!(verdict, Verdict::Inconclusive(Stop::LossyStore), "{who}");
+                        let (_, all_states, all_transitions, all_rows) = &alone;
+                        assert_eq!((states, transitions), (*all_states, *all_transitions), "{who}");
+                        assert_eq!(&rows, all_rows, "{who}");
+                    }
                 }
+            }
+        }
+    }
+}
+
+/// A search within a bound whose states do not fit into memory begins anew with a tree, and ends with the same rows.
+#[test]
+fn bounded_searches_are_compressed_when_memory_gets_tight() {
+    let system = Counters::new(&[10, 6, 6, 5, 4], 4000);
+    let rows = |answer: &Answer| answer.claim.statistics.per_bound.clone();
+    for preemptions in [Preemptions::AtMost(6), Preemptions::Iterate { last: Some(6), extra: 0 }] {
+        for reduction in [Reduction::None, Reduction::Full] {
+            let ample = Options { preemptions, reduction, ..options(1, Storage::Exact) };
+            let expected = Check::new(&system).options(ample.clone()).run();
+            let scarce = Options { memory: Some(24 << 20), ..ample };
+            let stopped = Check::new(&system).options(Options { threads: 2, ..scarce.clone() });
+            assert_eq!(stopped.run().verdict(), Verdict::Inconclusive(Stop::Memory));
+            for threads in [2, 4] {
+                let auto = Options { threads, storage: Storage::Auto, ..scarce.clone() };
+                let answer = Check::new(&system).options(auto).run();
+                let said = (threads, preemptions, reduction, &answer.claim.sentence);
+                assert_eq!(answer.verdict(), expected.verdict(), "{said:?}");
+                assert_eq!(rows(&answer), rows(&expected));
+                let notes = &answer.claim.notes;
+                assert!(notes.iter().any(|note| note.contains("(tree)")), "{notes:?}");
+            }
+        }
+    }
+}
+
+/// A violation within a bound is found and shown over every store.
+#[test]
+fn bounded_searches_lead_to_violations_over_every_store() {
+    let mut system = Counters::new(&[9, 8, 7, 6], 70);
+    system.bad = Some(vec![5, 4, 6, 2]);
+    for storage in [Storage::Auto, Storage::Tree, Storage::Compact, BITSTATE] {
+        for preemptions in [Preemptions::AtMost(4), Preemptions::Iterate { last: None, extra: 0 }] {
+            for threads in [1, 2, 4] {
+                let first = Options { preemptions, ..options(threads, storage) };
+                let answer = Check::new(&system).options(first.clone()).run();
+                let who = format!("{storage:?} {preemptions:?} {threads}");
+                assert_eq!(answer.verdict(), Verdict::Violated, "{who}");
+                let steps = answer.steps().expect("a violation has a trace");
+                assert!(preempt_core::replay(&system, steps).is_ok(), "{who}");
+                let best = Check::new(&system).options(Options { first: false, ..first }).run();
+                let cost = best.claim.violation.expect("there is one").trace.cost();
+                // The processes run one after the other; the third is at its end then, and who moves last is not preempted.
+                assert_eq!((cost.preemptions, cost.steps), (2, 17), "{who}");
             }
         }
     }

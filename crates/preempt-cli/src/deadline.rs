@@ -201,7 +201,7 @@ fn give_up(arguments: &CheckArguments, claims: &[Claim]) -> ! {
     let code = match output::report(&report) {
         Ok(_) => json::worst(claims).exit_code(),
         Err(failure) => {
-            output::tell(&failure);
+            output::report_failure(&failure);
             2
         }
     };

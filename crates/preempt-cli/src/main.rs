@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> ExitCode {
-    dispatch(cli.command).unwrap_or_else(|failure| output::tell(&failure))
+    dispatch(cli.command).unwrap_or_else(|failure| output::report_failure(&failure))
 }
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {

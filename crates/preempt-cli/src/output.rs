@@ -187,12 +187,12 @@ pub(crate) fn complain(text: &str) {
     if capture::keep(capture::Stream::Error, &text) {
         return;
     }
-    // Nobody is left to be told that standard error is closed.
+    // A closed standard error leaves nobody to report to.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Says why a command ends without a verdict, and gives the exit code.
-pub(crate) fn tell(failure: &Failure) -> ExitCode {
+pub(crate) fn report_failure(failure: &Failure) -> ExitCode {
     match failure {
         Failure::Input(message) => {
             complain(&format!("error: {message}"));

@@ -49,6 +49,7 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
             (_, Some(Compat::Spin)) => Reduction::Spin,
             _ => Reduction::Full,
         },
+        always_reduce: arguments.por == Some(Switch::On),
         compatibility: match arguments.compat {
             Some(Compat::Spin) => Compatibility::Spin,
             None => Compatibility::None,
@@ -65,7 +66,7 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
         deadlocks: !arguments.no_deadlock,
         fair: arguments.fair,
         memory: arguments.memory,
-        threads: arguments.threads,
+        threads: arguments.threads.unwrap_or(0),
         elsewhere: None,
     }
 }

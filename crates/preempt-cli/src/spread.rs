@@ -146,7 +146,7 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
         process,
         secret,
         job: job(arguments, model),
-        threads: arguments.threads.clamp(1, most_threads()),
+        threads: threads(arguments),
         on_this_machine,
         patience: match children {
             Some(_) => Duration::from_secs(20),
@@ -163,24 +163,31 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
     })
 }
 
-/// More threads than this only wait for each other.
+/// Threads of each process: by default all cores of this machine, which those that are started here share.
 #[cfg(feature = "cluster")]
-fn most_threads() -> usize {
+fn threads(arguments: &CheckArguments) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    (2 * cores).max(8)
+    let here = arguments.processes.map_or(1, usize::from).max(1);
+    // More than so many only wait for each other.
+    let most = (2 * cores).max(8);
+    arguments.threads.unwrap_or((cores / here).max(1)).clamp(1, most)
 }
 
 /// The command of the other processes.
 #[cfg(feature = "cluster")]
 fn words_for_others(arguments: &CheckArguments) -> Vec<OsString> {
-    match &arguments.resumed {
+    let mut words = match &arguments.resumed {
         None => arguments.given.words.clone(),
         Some(folder) => {
             let mut words = vec!["resume".into(), folder.clone().into()];
             words.extend(arguments.resume_options.iter().cloned());
             words
         }
+    };
+    if arguments.threads.is_none() {
+        words.extend(["--threads".into(), threads(arguments).to_string().into()]);
     }
+    words
 }
 
 /// What all processes know, from the file or the variable.

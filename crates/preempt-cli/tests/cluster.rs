@@ -172,8 +172,8 @@ fn reduction_is_the_same_for_all() {
             smaller += u64::from(states(&one) < states(&full[0]));
         }
     }
-    // Elsewhere a sample of the first states says that it would not pay.
-    assert!(smaller >= 3, "{smaller}");
+    // Asked for with these words it is used also where the first states say that it does not pay.
+    assert!(smaller >= 8, "{smaller}");
 }
 
 #[test]
@@ -265,10 +265,20 @@ impl Ground {
     }
 
     fn command(&self, model: &str, process: usize, secret: &str) -> Command {
+        self.command_of_threads(model, process, secret, "1")
+    }
+
+    fn command_of_threads(
+        &self,
+        model: &str,
+        process: usize,
+        secret: &str,
+        threads: &str,
+    ) -> Command {
         let mut command = preempt();
         command.arg("check").arg(models().join(model)).args(["--por", "off", "--no-claim"]);
         command.arg("--hosts").arg(self.path("hosts")).arg("--process").arg(process.to_string());
-        command.arg("--secret").arg(self.path(secret));
+        command.arg("--secret").arg(self.path(secret)).args(["--threads", threads]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -309,8 +319,8 @@ fn only_those_with_the_secret_take_part() {
     let other = ground.command("peterson.pml", 1, "secret").output().expect("it runs");
     assert_eq!(other.status.code(), Some(2), "{other:?}");
     assert!(sentence(&other).contains("checks a different model"), "{other:?}");
-    let mut threads = ground.command("bounded_buffer.pml", 1, "secret");
-    let threads = threads.args(["--threads", "2"]).output().expect("it runs");
+    let mut threads = ground.command_of_threads("bounded_buffer.pml", 1, "secret", "2");
+    let threads = threads.output().expect("it runs");
     assert_eq!(threads.status.code(), Some(2), "{threads:?}");
     assert!(sentence(&threads).contains("another number of threads"), "{threads:?}");
     let second = ground.start("bounded_buffer.pml", 1).wait_with_output().expect("it runs");
@@ -378,6 +388,75 @@ fn a_process_that_dies_ends_the_search() {
             assert_eq!(report["verdict"], "inconclusive", "{report}");
             assert!(report["notes"].to_string().contains("was lost"), "{report}");
         }
+    }
+}
+
+/// Three processes, one of which is killed: the search goes on with the two that remain, at new addresses, and then with
+/// three new ones.
+#[test]
+fn a_search_goes_on_with_the_remaining_and_with_new_hosts() {
+    let ground = Ground::new(3);
+    let saved = ground.path("saved");
+    let save = |process: usize| {
+        let mut command = ground.command(LARGE, process, "secret");
+        command.args(["-D", "N=4", "--json", "--checkpoint"]).arg(&saved).args(["--every", "0s"]);
+        command.spawn().expect("it runs")
+    };
+    let mut children: Vec<Child> = (0..3).map(save).collect();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !saved.join("manifest").exists() {
+        assert!(Instant::now() < deadline, "there is no checkpoint");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut victim = children.pop().expect("there are three");
+    victim.kill().expect("it can be killed");
+    let _ = victim.wait();
+    for child in children {
+        let left = child.wait_with_output().expect("it runs");
+        // It may have been at the end already.
+        assert!(matches!(left.status.code(), Some(0 | 3)), "{left:?}");
+    }
+    let model = models().join(LARGE);
+    let options = ["-D", "N=4", "--no-claim", "--por", "off"];
+    let expected = check(&model, &[&options[..], &["--search", "bfs"]].concat()).remove(0);
+    for processes in [2, 3] {
+        let others = Ground::new(processes);
+        let resume = |process: usize| {
+            let mut command = preempt();
+            command.arg("resume").arg(&saved).arg("--hosts").arg(others.path("hosts"));
+            command.args(["--process", &process.to_string(), "--secret"]);
+            command.arg(others.path("secret")).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().expect("it runs")
+        };
+        let children: Vec<Child> = (0..processes).map(resume).collect();
+        let ended = children.into_iter().map(|child| child.wait_with_output().expect("it runs"));
+        let outputs: Vec<Output> = ended.collect();
+        assert!(outputs.iter().all(|one| one.status.code() == Some(0)), "{outputs:?}");
+        let report = json(&outputs[0]);
+        EXACT.iter().for_each(|key| assert_eq!(report[key], expected[key], "{key}: {report}"));
+        let notes = report["notes"].to_string();
+        assert!(notes.contains("resumed from a checkpoint"), "{notes}");
+        assert!(notes.contains(&format!("{processes} processes of one thread")), "{notes}");
+    }
+}
+
+/// Without `--threads` the processes of a machine share its cores.
+#[test]
+fn processes_use_all_cores() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let model = models().join("bounded_buffer.pml");
+    for processes in [1, 2] {
+        let count = processes.to_string();
+        let options = ["--no-claim", "--por", "off", "--processes", &count];
+        let report = check(&model, &options).remove(0);
+        assert_eq!(report["states"], 34_000);
+        let threads = (cores / processes).max(1);
+        let notes = report["notes"].to_string();
+        let said = match threads {
+            1 => "of one thread".to_owned(),
+            _ => format!("of {threads} threads"),
+        };
+        assert!(processes == 1 || notes.contains(&said), "{said}: {notes}");
     }
 }
 

@@ -25,6 +25,10 @@ const BITSTATE: Storage = Storage::Bitstate { bits: Some(26), hashes: 3 };
 /// With so many states one is expected to be missed in one of a hundred thousand models.
 const BITSTATE_STATES: u64 = 20_000;
 
+/// The same where a state enters several facts.
+const SMALL_BITSTATE: Storage = Storage::Bitstate { bits: Some(25), hashes: 4 };
+const SMALL_BITSTATE_STATES: u64 = 3_000;
+
 /// What must agree: states, transitions (0 where they are not defined) and errors.
 type Counts = (u64, u64, u64);
 /// Searches that take fewer steps inside indivisible sequences check none of them for loops; in others
@@ -105,7 +109,7 @@ fn compare_within_bounds(
     is_violated: bool,
     defined: bool,
 ) {
-    for bound in [0, 1, 3] {
+    for bound in [0, 1, 2, 3] {
         let plain = Options {
             preemptions: Preemptions::AtMost(bound),
             reduction: Reduction::None,
@@ -117,11 +121,25 @@ fn compare_within_bounds(
             (states, if defined { transitions } else { 0 }, errors)
         };
         let (truth, counts, _) = check(reference, &plain);
-        for (threads, storage) in [(1, Storage::Exact), (1, Storage::Tree), (2, Storage::Exact)] {
-            let options = Options { threads, storage, ..plain.clone() };
-            let (verdict, found, _) = check(native, &options);
-            let what = format!("{who}, at most {bound} preemptions, {threads}, {storage:?}");
-            assert_eq!((verdict, counted(found)), (truth, counted(counts)), "{what}");
+        for threads in [1, 2, 4] {
+            for storage in [Storage::Exact, Storage::Tree, Storage::Auto] {
+                let options = Options { threads, storage, ..plain.clone() };
+                let (verdict, found, _) = check(native, &options);
+                let what = format!("{who}, at most {bound} preemptions, {threads}, {storage:?}");
+                assert_eq!((verdict, counted(found)), (truth, counted(counts)), "{what}");
+            }
+            // One thread goes depth-first there and counts other transitions.
+            for storage in [Storage::Compact, SMALL_BITSTATE] {
+                if threads == 1 || counts.0 > SMALL_BITSTATE_STATES {
+                    continue;
+                }
+                let options = Options { threads, storage, ..plain.clone() };
+                let (verdict, found, _) = check(native, &options);
+                let what = format!("{who}, at most {bound} preemptions, {threads}, {storage:?}");
+                assert_eq!(counted(found), counted(counts), "{what}");
+                let (wrong, truly) = (verdict == Verdict::Violated, truth == Verdict::Violated);
+                assert!(wrong == truly && verdict != Verdict::Holds, "{what}: {verdict:?}");
+            }
         }
         let reduced = Options { reduction: Reduction::Full, ..plain };
         let (verdict, ..) = check(native, &reduced);

@@ -53,6 +53,85 @@ fn states_in_files_have_the_same_numbers() {
     assert_eq!(left, 0, "nothing is left behind");
 }
 
+/// By preemptions: states and transitions of every bound, and least bounds.
+#[test]
+fn bounds_in_files_have_the_same_numbers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = ["--disk", text(folder.path())];
+    for name in ["peterson.pml", "leader_election.pml", "wsq.pml", "wsq_bug1.pml", "bluetooth.pml"]
+    {
+        for bounds in
+            [&["--bound", "0"][..], &["--bound", "2"], &["--iterate", "3"], &["--iterate"]]
+        {
+            let alone = check(name, &[bounds, &["--processes", "1"]].concat());
+            let in_files = check(name, &[bounds, &disk].concat());
+            let what = format!("{bounds:?} of {name}");
+            assert_eq!(alone["verdict"], in_files["verdict"], "{what}: {in_files}");
+            if alone["verdict"] == "violated" {
+                let least = |report: &Value| report["violation"]["preemptions"].clone();
+                assert_eq!(least(&alone), least(&in_files), "{what}");
+                continue;
+            }
+            for key in ["states", "transitions", "errors", "bound", "per_bound", "complete"] {
+                assert_eq!(alone[key], in_files[key], "{key} of {what}");
+            }
+        }
+    }
+    // More than memory holds.
+    let limit = ["--memory", "3M", "--bound", "3"];
+    let in_files = check("bench_atomic.pml", &[&disk[..], &limit].concat());
+    let whole = check("bench_atomic.pml", &["--bound", "3"]);
+    for key in ["states", "verdict", "bound"] {
+        assert_eq!(whole[key], in_files[key], "{key}");
+    }
+    assert!(in_files["memory_bytes"].as_u64().expect("a number") <= 3 << 20, "{in_files}");
+}
+
+/// One report for each property.
+fn properties(name: &str, options: &[&str]) -> Vec<Value> {
+    let mut command = preempt();
+    command.arg("check").arg(model(name)).args(["--por", "off", "--json"]).args(options);
+    let report = json(&command.output().expect("it runs"));
+    report["results"].as_array().cloned().unwrap_or_else(|| vec![report])
+}
+
+/// Properties of infinite executions, with states in files and with checkpoints.
+#[test]
+fn infinite_executions_are_judged_alike() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let saved = folder.path().join("saved");
+    for (name, more) in [
+        ("traffic_light.pml", &[][..]),
+        ("traffic_light_starving.pml", &[]),
+        ("traffic_light_starving.pml", &["--bound", "1"]),
+        ("leader_election.pml", &["--fair"]),
+        ("readers_writers.pml", &["--non-progress", "--no-deadlock"]),
+    ] {
+        let alone = properties(name, more);
+        for way in [
+            &["--disk", text(folder.path())][..],
+            &["--checkpoint", text(&saved), "--every", "0s"],
+            &["--checkpoint", text(&saved), "--every", "0s", "--processes", "2"],
+        ] {
+            let elsewhere = properties(name, &[more, way].concat());
+            let verdicts = |reports: &[Value]| {
+                reports.iter().map(|one| one["verdict"].clone()).collect::<Vec<_>>()
+            };
+            assert_eq!(verdicts(&alone), verdicts(&elsewhere), "{name} {more:?} {way:?}");
+            for report in elsewhere.iter().filter(|one| one["verdict"] == "violated") {
+                assert!(report["violation"]["trace"].is_array(), "{report}");
+            }
+            if way.contains(&"--checkpoint") {
+                let resumed = preempt().arg("resume").arg(&saved).output().expect("it runs");
+                let report = json(&resumed);
+                let resumed = report["results"].as_array().cloned().unwrap_or(vec![report.clone()]);
+                assert_eq!(verdicts(&alone), verdicts(&resumed), "{name} {more:?} {way:?} resumed");
+                std::fs::remove_dir_all(&saved).expect("it is there");
+            }
+        }
+    }
+}
+
 /// Which steps may wait is decided without looking at the files: as many states as a process of a cluster has.
 #[test]
 fn files_are_searched_with_reduction() {
@@ -210,6 +289,22 @@ fn a_killed_search_goes_on_with_other_processes() {
         // A single process goes on as well.
         let last = preempt().arg("resume").arg(&saved).args(["--processes", "1"]).output();
         assert_eq!(json(&last.expect("it runs"))["states"], expected["states"]);
+    }
+}
+
+/// With every level a checkpoint: the next one is asked for before everybody has heard that the last one is done.
+#[test]
+fn checkpoints_in_quick_succession_are_whole() {
+    let expected = check("bounded_buffer.pml", &["--search", "bfs"]);
+    for processes in ["1", "2", "3"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let saved = text(folder.path());
+        let all = ["--checkpoint", saved, "--every", "0s", "--processes", processes];
+        let first = check("bounded_buffer.pml", &all);
+        let resumed = preempt().arg("resume").arg(saved).output().expect("it runs");
+        for report in [first, json(&resumed)] {
+            EXACT.iter().for_each(|key| assert_eq!(report[key], expected[key], "{key}: {report}"));
+        }
     }
 }
 

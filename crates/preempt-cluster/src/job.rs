@@ -25,6 +25,7 @@ const FINISH: u64 = 0;
 const SEEK: u64 = 1;
 const RUN: u64 = 2;
 const LOOK: u64 = 3;
+const SAVE: u64 = 4;
 
 impl Outcome {
     fn order(&self) -> Vec<u8> {
@@ -68,17 +69,17 @@ pub(crate) fn safety(
 pub(crate) fn cycles(
     team: &mut Team<'_>,
     part: &mut Cycles<'_>,
-    system: &dyn System,
-    kind: ViolationKind,
+    (system, kind): (&dyn System, ViolationKind),
     budget: &mut Budget<'_>,
+    mut saving: Option<&mut Saving<'_>>,
 ) -> Result<Outcome, Lost> {
-    team.pass(part, budget, None)?;
+    team.pass(part, budget, saving.as_deref_mut())?;
     if !team.leads() {
         send_share(team, part);
         let mut writer = Writer::default();
         part.totals().write(&mut writer);
         team.send(0, About::Answer, writer.bytes);
-        return obey(team, &mut Follower::Infinite(part), budget);
+        return obey(team, &mut Follower::Infinite(part, saving), budget);
     }
     let mut all = gather_shares(team, part)?;
     let totals = gather_totals(team, part)?;
@@ -86,7 +87,7 @@ pub(crate) fn cycles(
     if all.site.is_some() {
         result.steps = seek_all(team, part, &all)?;
     } else if all.stop.is_none() {
-        let mut leader = Leader { team, part, budget, lost: false, stop: None };
+        let mut leader = Leader { team, part, budget, saving, lost: false, stop: None };
         let found = find_cycle(system, kind, &mut leader, totals);
         if leader.lost {
             return Err(Lost);
@@ -126,7 +127,7 @@ fn gather_totals(team: &mut Team<'_>, part: &Cycles<'_>) -> Result<Totals, Lost>
     Ok(all)
 }
 
-/// The steps to the first violation: everybody looks for predecessors among his own states.
+/// The steps to the first violation.
 fn seek_all(
     team: &mut Team<'_>,
     part: &mut dyn Partition,
@@ -135,32 +136,60 @@ fn seek_all(
     let Some(site) = &all.site else { return Ok(None) };
     let mut failed = false;
     let steps = along(site, |goal: &Goal| {
-        let mut writer = Writer::default();
-        writer.number(SEEK);
-        write_goal(&mut writer, goal);
-        team.order(&writer.bytes);
-        let own = part.seek(goal);
-        let Ok(answers) = team.gather(About::Answer) else {
+        seek(team, part, goal).unwrap_or_else(|Lost| {
             failed = true;
-            return None;
-        };
-        let others = answers.iter().find_map(|bytes| read_way(bytes).ok().flatten());
-        own.or(others)
+            None
+        })
     });
     if failed { Err(Lost) } else { Ok(steps) }
 }
 
+/// A predecessor: everybody looks for one among his own states.
+fn seek(team: &mut Team<'_>, part: &mut dyn Partition, goal: &Goal) -> Result<Option<Way>, Lost> {
+    let mut writer = Writer::default();
+    writer.number(SEEK);
+    write_goal(&mut writer, goal);
+    team.order(&writer.bytes);
+    let own = part.seek(goal);
+    let answers = team.gather(About::Answer)?;
+    Ok(own.or(answers.iter().find_map(|bytes| read_way(bytes).ok().flatten())))
+}
+
 /// The first worker, while it looks for a cycle.
-struct Leader<'a, 'b, 'c, 'd> {
+struct Leader<'a, 'b, 'c, 'd, 'e> {
     team: &'a mut Team<'b>,
     part: &'a mut Cycles<'c>,
     budget: &'a mut Budget<'d>,
+    saving: Option<&'a mut Saving<'e>>,
     lost: bool,
     stop: Option<preempt_core::Stop>,
 }
 
-impl Crew for Leader<'_, '_, '_, '_> {
+impl Leader<'_, '_, '_, '_, '_> {
+    /// Has everybody write down his states, if it is time for that.
+    fn save(&mut self) -> Result<(), Lost> {
+        let Some(saving) = self.saving.as_mut().filter(|saving| saving.is_due()) else {
+            return Ok(());
+        };
+        let mut writer = Writer::default();
+        writer.number(SAVE);
+        self.team.order(&writer.bytes);
+        let own = saving.write(self.part);
+        saving.note(&own);
+        for letter in self.team.gather(About::Answer)? {
+            saving.note(&letter);
+        }
+        saving.commit(self.team.worker.peers());
+        Ok(())
+    }
+}
+
+impl Crew for Leader<'_, '_, '_, '_, '_> {
     fn run(&mut self, pass: Pass) -> Option<Totals> {
+        if pass == Pass::Forward && self.save().is_err() {
+            self.lost = true;
+            return None;
+        }
         let mut writer = Writer::default();
         writer.number(RUN);
         writer.number(u64::from(pass == Pass::Trim));
@@ -196,6 +225,7 @@ impl Crew for Leader<'_, '_, '_, '_> {
         let mut reader = Reader::new(&bytes);
         let mut read = || -> Result<Walked, Damaged> {
             Ok(Walked {
+                level: reader.small()?,
                 parent: reader.number()?,
                 before: reader.number()?,
                 accepting: reader.number()? == 1,
@@ -204,18 +234,25 @@ impl Crew for Leader<'_, '_, '_, '_> {
         };
         read().ok()
     }
+
+    fn seek(&mut self, goal: &Goal) -> Option<Way> {
+        seek(self.team, self.part, goal).unwrap_or_else(|Lost| {
+            self.lost = true;
+            None
+        })
+    }
 }
 
 /// Another worker's part.
-enum Follower<'a, 'b> {
+enum Follower<'a, 'b, 'c> {
     Finite(&'a mut dyn Partition),
-    Infinite(&'a mut Cycles<'b>),
+    Infinite(&'a mut Cycles<'b>, Option<&'a mut Saving<'c>>),
 }
 
 /// Answers orders until the first worker has what it needs.
 fn obey(
     team: &mut Team<'_>,
-    part: &mut Follower<'_, '_>,
+    part: &mut Follower<'_, '_, '_>,
     budget: &mut Budget<'_>,
 ) -> Result<Outcome, Lost> {
     loop {
@@ -227,11 +264,11 @@ fn obey(
                 let goal = read_goal(&mut reader).map_err(|Damaged| Lost)?;
                 let way: Option<Way> = match part {
                     Follower::Finite(part) => part.seek(&goal),
-                    Follower::Infinite(part) => part.seek(&goal),
+                    Follower::Infinite(part, _) => part.seek(&goal),
                 };
                 write_way(way.as_ref())
             }
-            (RUN, Follower::Infinite(part)) => {
+            (RUN, Follower::Infinite(part, _)) => {
                 let trim = reader.number().map_err(|Damaged| Lost)? == 1;
                 part.start(if trim { Pass::Trim } else { Pass::Forward });
                 team.pass(&mut **part, budget, None)?;
@@ -240,10 +277,12 @@ fn obey(
                 part.totals().write(&mut writer);
                 writer.bytes
             }
-            (LOOK, Follower::Infinite(part)) => {
+            (SAVE, Follower::Infinite(part, Some(saving))) => saving.write(&**part),
+            (LOOK, Follower::Infinite(part, _)) => {
                 let walked = part.look(reader.number().map_err(|Damaged| Lost)?);
                 let walked = walked.unwrap_or_default();
                 let mut writer = Writer::default();
+                writer.number(walked.level.into());
                 writer.number(walked.parent);
                 writer.number(walked.before);
                 writer.number(walked.accepting.into());

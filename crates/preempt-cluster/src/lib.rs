@@ -34,7 +34,7 @@ use handshake::Terms;
 use job::Outcome;
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Owner, Partition, Share, combine, partition, why_unreduced,
+    Cycles, Elsewhere, Owner, Partition, Share, combine, finite_options, partition, why_unreduced,
 };
 use preempt_check::{Budget, Counterexample, Finding, Options};
 use preempt_core::{Stop, System};
@@ -294,26 +294,31 @@ impl Work<'_> {
         match self {
             Work::Finite => {
                 let mut part = partition(system, options, owner, memory);
-                match &saving {
-                    None => part.begin(),
-                    Some(saving) => {
-                        if let Err(broken) = saving.begin(&mut *part) {
-                            saving.complain(broken);
-                            part.stop(Some(Stop::Disk));
-                        }
-                    }
-                }
+                begin(&mut *part, saving.as_ref());
                 let result = job::safety(team, &mut *part, budget, saving.as_mut());
-                if let Some(saving) = saving {
-                    saving.end();
-                }
+                saving.into_iter().for_each(Saving::end);
                 result.map_err(|_| Box::new((part.share(), team.progress())))
             }
             Work::Infinite(nested) => {
                 let mut part = Cycles::new(system, options, owner, memory);
-                part.begin();
-                let result = job::cycles(team, &mut part, system, nested.kind, budget);
+                begin(&mut part, saving.as_ref());
+                let what = (system, nested.kind);
+                let result = job::cycles(team, &mut part, what, budget, saving.as_mut());
+                saving.into_iter().for_each(Saving::end);
                 result.map_err(|_| Box::new((part.share(), team.progress())))
+            }
+        }
+    }
+}
+
+/// Takes the initial state, or what is this worker's of a checkpoint.
+fn begin(part: &mut dyn Partition, saving: Option<&Saving<'_>>) {
+    match saving {
+        None => part.begin(),
+        Some(saving) => {
+            if let Err(broken) = saving.begin(part) {
+                saving.complain(broken);
+                part.stop(Some(Stop::Disk));
             }
         }
     }
@@ -337,13 +342,7 @@ impl Elsewhere for Cluster {
         nested: NestedOptions,
         budget: &mut Budget<'_>,
     ) -> Finding {
-        let options = Options {
-            assertions: nested.assertions,
-            deadlocks: nested.deadlocks,
-            max_errors: nested.max_errors,
-            depth: nested.depth,
-            ..Options::default()
-        };
+        let options = finite_options(&nested);
         let (outcome, notes) = self.search(system, &options, budget, &Work::Infinite(&nested));
         let cycle_start = outcome.cycle_start.map(|start| start as usize);
         let steps = outcome.steps.clone();

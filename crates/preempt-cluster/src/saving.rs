@@ -46,10 +46,9 @@ impl<'a> Saving<'a> {
         search: u64,
         notes: &'a Mutex<Vec<String>>,
     ) -> Self {
-        let number = plan.resumed.as_ref().map_or(0, |manifest| manifest.number);
         Saving {
             plan,
-            clock: Clock::new(plan.every, number),
+            clock: Clock::of_search(search, plan.every, plan.resumed.as_ref()),
             worker,
             search,
             start: Instant::now(),

@@ -12,7 +12,7 @@ use preempt_check::search::partitioned::{
 };
 use preempt_check::{Budget, Progress};
 use preempt_core::{ProcessId, Stop};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use timely::worker::Worker;
@@ -20,26 +20,28 @@ use timely::worker::Worker;
 /// A connection was lost.
 pub(crate) struct Lost;
 
-/// Where a worker is with a checkpoint.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    /// None is under way.
-    None,
-    /// This worker has asked for one.
-    Sent,
-    /// To be written before anything of this time is expanded.
-    At(Time),
-    /// This worker has written its part; so many are missing, as far as the first worker knows.
-    Saved(Time, usize),
+/// Where a worker is with checkpoints.
+#[derive(Default)]
+struct Marks {
+    /// This worker has asked for one and not heard of that yet.
+    is_sent: bool,
+    /// The times before which one is to be written: before anything of them is expanded.
+    asked: BTreeSet<Time>,
+    /// This worker has written its part for this time; so many are missing, as far as the first worker knows. Others may
+    /// ask for the next one already.
+    saved: Option<(Time, usize)>,
 }
 
-impl Mark {
+impl Marks {
     /// What must not be expanded yet.
-    fn time(self) -> Option<Time> {
-        match self {
-            Mark::At(time) | Mark::Saved(time, _) => Some(time),
-            Mark::None | Mark::Sent => None,
-        }
+    fn time(&self) -> Option<Time> {
+        let saved = self.saved.map(|(time, _)| time);
+        saved.or(self.asked.first().copied())
+    }
+
+    /// None is under way.
+    fn is_none(&self) -> bool {
+        !self.is_sent && self.asked.is_empty() && self.saved.is_none()
     }
 }
 
@@ -106,7 +108,7 @@ impl<'a> Team<'a> {
         mut saving: Option<&mut Saving<'_>>,
     ) -> Result<(), Lost> {
         let port = Port::new(self.worker);
-        let mut mark = Mark::None;
+        let mut marks = Marks::default();
         let mut batches = Batches::new(self.worker.peers());
         let mut outgoing = Vec::new();
         let (mut stopped, mut reported) = (false, Instant::now());
@@ -115,7 +117,8 @@ impl<'a> Team<'a> {
             for (time, bytes) in port.take() {
                 busy = true;
                 if bytes.is_empty() {
-                    mark = Mark::At(time);
+                    marks.is_sent = false;
+                    marks.asked.insert(time);
                 } else if let Err(Damaged) = part.receive(time, &bytes) {
                     part.stop(Some(Stop::Fault));
                 }
@@ -123,18 +126,18 @@ impl<'a> Team<'a> {
             if let Some(saving) = &mut saving
                 && !stopped
             {
-                self.save(&port, part, saving, &mut mark);
+                self.save(&port, part, saving, &mut marks);
             }
-            let marked = mark.time().filter(|_| !stopped);
+            let marked = marks.time().filter(|_| !stopped);
             let next = part.waits().into_iter().chain(marked).min();
             if let Some(time) = next {
                 port.advance(Some(time));
                 if marked != Some(time) && port.has_arrived(time) {
                     busy = true;
                     let is_due = saving.as_ref().is_some_and(|saving| saving.is_due());
-                    if is_due && mark == Mark::None {
+                    if is_due && marks.is_none() {
                         // Sent once: it comes back to this worker, too.
-                        mark = Mark::Sent;
+                        marks.is_sent = true;
                         port.send((0..self.worker.peers()).map(|to| (to, Vec::new())));
                     }
                     let mut send = |to: usize, bytes: Vec<u8>| outgoing.push((to, bytes));
@@ -182,37 +185,37 @@ impl<'a> Team<'a> {
         port: &Port,
         part: &mut dyn Partition,
         saving: &mut Saving<'_>,
-        mark: &mut Mark,
+        marks: &mut Marks,
     ) {
-        if let Mark::At(time) = *mark
+        if marks.saved.is_none()
+            && let Some(time) = marks.asked.first().copied()
             && port.has_arrived(time)
         {
+            marks.asked.remove(&time);
             let letter = saving.write(part);
             match self.leads() {
                 true => saving.note(&letter),
                 false => self.mailbox.send(0, self.pass, About::Saved, letter),
             }
-            *mark = Mark::Saved(time, self.worker.peers() - 1);
+            marks.saved = Some((time, self.worker.peers() - 1));
         }
-        let Mark::Saved(time, missing) = *mark else { return };
+        let Some((_, missing)) = &mut marks.saved else { return };
         if !self.leads() {
             if self.take_letter(About::GoOn).is_some() {
-                *mark = Mark::None;
+                marks.saved = None;
             }
             return;
         }
-        let mut missing = missing;
-        while missing > 0
+        while *missing > 0
             && let Some((_, letter)) = self.take_letter(About::Saved)
         {
             saving.note(&letter);
-            missing -= 1;
+            *missing -= 1;
         }
-        *mark = Mark::Saved(time, missing);
-        if missing == 0 {
+        if *missing == 0 {
             saving.commit(self.worker.peers());
             self.mailbox.send_all(self.pass, About::GoOn, &[]);
-            *mark = Mark::None;
+            marks.saved = None;
         }
     }
 

@@ -204,8 +204,18 @@ pub struct Clock {
 
 impl Clock {
     /// A checkpoint is due after this time; the last one had this number.
-    pub fn new(every: Duration, number: u64) -> Self {
+    fn new(every: Duration, number: u64) -> Self {
         Clock { every, last: Instant::now(), number, failed: None, written: (0, 0) }
+    }
+
+    /// For one of the searches of a run. Where the run was interrupted in a later search, this one is only made
+    /// again: it must not take the place of what the later one goes on from. The checkpoints of a search have larger numbers
+    /// than those of earlier ones, so that no part is written over another that a manifest names.
+    pub fn of_search(search: u64, every: Duration, resumed: Option<&Manifest>) -> Self {
+        let is_over = resumed.is_some_and(|manifest| search < manifest.search);
+        let every = if is_over { Duration::MAX } else { every };
+        let last = resumed.map_or(0, |manifest| manifest.number);
+        Clock::new(every, last.max(search << 32))
     }
 
     /// Whether it is time for one.
@@ -282,5 +292,24 @@ impl Saver for Checkpoints<'_> {
             self.clock.done(result);
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_of_a_run_do_not_write_over_each_other() {
+        let at_once = Duration::ZERO;
+        let numbers: Vec<u64> =
+            (0..3).map(|search| Clock::of_search(search, at_once, None).number).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] + 1000 < pair[1]), "{numbers:?}");
+        let resumed = Manifest { search: 1, number: numbers[1] + 7, ..Manifest::default() };
+        let clock = |search| Clock::of_search(search, at_once, Some(&resumed));
+        assert!(!clock(0).is_due(), "it is only made again");
+        assert!(clock(1).is_due() && clock(2).is_due());
+        assert_eq!(clock(1).number, resumed.number);
+        assert!(clock(2).number > resumed.number);
     }
 }

@@ -2,35 +2,41 @@
 //!
 //! 1. `sections.rs`: files that are written whole or not at all; `checkpoint.rs`: a search written down, from which it
 //!    goes on.
-//! 2. `run.rs`: sorted files of states; `external.rs`: a search whose states are in such files.
+//! 2. `run.rs`: sorted files of states, with notes beside them (`record.rs`); `folder.rs`: where they are; `candidates.rs`:
+//!    what was found and is to be compared; `known.rs`: what it is compared with.
+//! 3. Searches whose states are in such files: `external.rs`, level by level; `buckets.rs`, by preemptions; `cycles.rs`,
+//!    accepting cycles.
 //!
 //! Invariant: what cannot be read as it was written is refused, never guessed; what cannot be written ends in a note or an
 //! inconclusive answer, never in a wrong one.
 
+mod buckets;
+mod candidates;
 pub mod checkpoint;
+mod cycles;
 mod external;
+mod folder;
+mod known;
+mod record;
 mod run;
 mod sections;
 
+pub use buckets::external_buckets;
 pub use checkpoint::{Broken, Checkpoints, Clock, Manifest};
+pub use cycles::external_cycles;
 pub use external::external;
 pub use sections::{SectionReader, Sections, Unreadable};
 
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Elsewhere, Owner, Partition, combine, explore, partition, trace_back, why_unreduced,
+    Cycles, Elsewhere, Owner, Partition, combine, explore, explore_cycles, finite_options,
+    partition, trace_back, why_unreduced,
 };
-use preempt_check::{Budget, Finding, Options};
+use preempt_check::{Budget, Finding, Options, Preemptions};
 use preempt_core::{Stop, System};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-const CYCLES: &str = "infinite executions are not searched in files";
-
-fn not_for_cycles() -> Finding {
-    Finding { stop: Some(Stop::Unsupported), notes: vec![CYCLES.into()], ..Finding::default() }
-}
 
 fn note_reduction(system: &dyn System, options: &Options, finding: &mut Finding) {
     if let Some(why) = why_unreduced(system, options) {
@@ -47,13 +53,21 @@ pub struct OnDisk {
 
 impl Elsewhere for OnDisk {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
-        let mut finding = external(system, options, budget, &self.folder);
+        let mut finding = match options.preemptions {
+            Preemptions::Any => external(system, options, budget, &self.folder),
+            _ => external_buckets(system, options, budget, &self.folder),
+        };
         note_reduction(system, options, &mut finding);
         finding
     }
 
-    fn cycles(&self, _: &dyn System, _: NestedOptions, _: &mut Budget<'_>) -> Finding {
-        not_for_cycles()
+    fn cycles(
+        &self,
+        system: &dyn System,
+        nested: NestedOptions,
+        budget: &mut Budget<'_>,
+    ) -> Finding {
+        external_cycles(system, &nested, budget, &self.folder)
     }
 
     fn simplifies(&self) -> bool {
@@ -76,52 +90,80 @@ pub struct Saved {
     pub searches: AtomicU64,
 }
 
-impl Elsewhere for Saved {
-    fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
+impl Saved {
+    /// Has a part begin, or go on from the checkpoint. Gives who saves it from time to time.
+    fn begin(&self, part: &mut dyn Partition) -> Result<Checkpoints<'_>, Broken> {
         let search = self.searches.fetch_add(1, Ordering::SeqCst);
-        let mut part = partition(system, options, Owner::ALONE, budget.memory_limit());
         let resumed = self.resumed.as_ref().filter(|manifest| manifest.search == search);
-        let result = match resumed {
-            Some(manifest) => checkpoint::restore(&self.folder, manifest, &mut *part),
+        match resumed {
+            Some(manifest) => checkpoint::restore(&self.folder, manifest, part)?,
             None => {
                 part.begin();
                 std::fs::create_dir_all(&self.folder).map_err(|error| {
                     Broken(format!("cannot write to {}: {error}", self.folder.display()))
-                })
+                })?;
             }
-        };
-        if let Err(Broken(why)) = result {
-            let stop = Some(Stop::Disk);
-            return Finding { stop, notes: vec![why], ..Finding::default() };
         }
-        let before = resumed.map_or(0, |manifest| manifest.elapsed);
-        let number = self.resumed.as_ref().map_or(0, |manifest| manifest.number);
-        let mut saver = Checkpoints {
+        Ok(Checkpoints {
             folder: &self.folder,
-            clock: Clock::new(self.every, number),
+            clock: Clock::of_search(search, self.every, self.resumed.as_ref()),
             manifest: Manifest { search, ..self.manifest.clone() },
-            start: (Instant::now(), before),
-        };
-        let mut owners: [&mut dyn Partition; 1] = [&mut *part];
-        explore(&mut owners, options.max_errors, budget, &mut saver);
-        let (all, steps) = trace_back(&mut owners);
-        let mut finding = combine(system, options, all, steps);
-        finding.statistics.seconds = budget.elapsed().as_secs_f64() + before as f64 / 1000.0;
+            start: (Instant::now(), resumed.map_or(0, |manifest| manifest.elapsed)),
+        })
+    }
+
+    /// What is reported of a search that has come to its end.
+    fn end(&self, mut finding: Finding, saver: &Checkpoints<'_>, budget: &Budget<'_>) -> Finding {
+        let before = saver.start.1 as f64 / 1000.0;
+        finding.statistics.seconds = budget.elapsed().as_secs_f64() + before;
         finding.statistics.memory_bytes = budget.peak_memory() as u64;
-        note_reduction(system, options, &mut finding);
-        if let Some(manifest) = resumed {
+        let resumed = self.resumed.as_ref();
+        if let Some(manifest) = resumed.filter(|one| one.search == saver.manifest.search) {
+            let states = manifest.share.states;
             finding.notes.push(format!(
-                "resumed from a checkpoint with {} states after {:.1} s",
-                manifest.share.states,
-                before as f64 / 1000.0
+                "resumed from a checkpoint with {states} states after {before:.1} s"
             ));
         }
         finding.notes.extend(saver.clock.notes(&self.folder));
         finding
     }
+}
 
-    fn cycles(&self, _: &dyn System, _: NestedOptions, _: &mut Budget<'_>) -> Finding {
-        not_for_cycles()
+/// A search that could not begin.
+fn refused(Broken(why): Broken) -> Finding {
+    Finding { stop: Some(Stop::Disk), notes: vec![why], ..Finding::default() }
+}
+
+impl Elsewhere for Saved {
+    fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
+        let mut part = partition(system, options, Owner::ALONE, budget.memory_limit());
+        let mut saver = match self.begin(&mut *part) {
+            Ok(saver) => saver,
+            Err(broken) => return refused(broken),
+        };
+        let mut owners: [&mut dyn Partition; 1] = [&mut *part];
+        explore(&mut owners, options.max_errors, budget, &mut saver);
+        let (all, steps) = trace_back(&mut owners);
+        let mut finding = combine(system, options, all, steps);
+        note_reduction(system, options, &mut finding);
+        self.end(finding, &saver, budget)
+    }
+
+    fn cycles(
+        &self,
+        system: &dyn System,
+        nested: NestedOptions,
+        budget: &mut Budget<'_>,
+    ) -> Finding {
+        let options = finite_options(&nested);
+        let mut part = Cycles::new(system, &options, Owner::ALONE, budget.memory_limit());
+        let mut saver = match self.begin(&mut part) {
+            Ok(saver) => saver,
+            Err(broken) => return refused(broken),
+        };
+        let parts = std::slice::from_mut(&mut part);
+        let finding = explore_cycles(system, &options, nested.kind, parts, budget, &mut saver);
+        self.end(finding, &saver, budget)
     }
 
     fn simplifies(&self) -> bool {

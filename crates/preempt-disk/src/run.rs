@@ -3,6 +3,9 @@
 //! A run holds distinct states in the order of their hashes, and of their bytes where hashes are equal, in blocks of some
 //! ten thousand bytes with a checksum each. In memory there is one number per block: its first hash. Whoever looks for states in
 //! this order reads only the blocks in which they could be.
+//!
+//! Beside a state there may be a note, a few bytes of the search's own. Where runs are merged, the notes of a state are
+//! combined ([`Combine`]).
 
 use preempt_check::store::hash;
 use std::fs::File;
@@ -15,6 +18,14 @@ use xxhash_rust::xxh3::xxh3_64;
 const BLOCK: usize = 1 << 15;
 /// Length and checksum of a block.
 const HEADER: usize = 4 + 8;
+/// In the length of a state: a note follows it, behind its own length in two bytes.
+const NOTED: u32 = 1 << 31;
+
+/// Makes one note of two about the same state: what is in the second is added to the first.
+pub(crate) type Combine = fn(&mut Vec<u8>, &[u8]);
+
+/// For runs without notes.
+pub(crate) fn no_notes(_: &mut Vec<u8>, _: &[u8]) {}
 
 /// A file with its blocks.
 #[derive(Debug)]
@@ -59,15 +70,26 @@ impl RunWriter {
         Ok(RunWriter { run, file, block: Vec::new(), first: 0 })
     }
 
-    /// Adds the next state.
-    pub(crate) fn push(&mut self, hash: u64, state: &[u8]) -> io::Result<()> {
+    /// Adds the next state, with a note that may be empty.
+    pub(crate) fn push(&mut self, hash: u64, state: &[u8], note: &[u8]) -> io::Result<()> {
         if self.block.is_empty() {
             self.first = hash;
         }
-        let length = u32::try_from(state.len())
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "a state is too long"))?;
-        self.block.extend_from_slice(&length.to_le_bytes());
+        let too_long = || io::Error::new(io::ErrorKind::InvalidData, "a state is too long");
+        let length = u32::try_from(state.len()).map_err(|_| too_long())?;
+        if length >= NOTED {
+            return Err(too_long());
+        }
+        match note {
+            [] => self.block.extend_from_slice(&length.to_le_bytes()),
+            _ => {
+                let noted = u16::try_from(note.len()).map_err(|_| too_long())?;
+                self.block.extend_from_slice(&(length | NOTED).to_le_bytes());
+                self.block.extend_from_slice(&noted.to_le_bytes());
+            }
+        }
         self.block.extend_from_slice(state);
+        self.block.extend_from_slice(note);
         self.run.states += 1;
         if self.block.len() >= BLOCK { self.end_block() } else { Ok(()) }
     }
@@ -103,10 +125,12 @@ pub(crate) struct RunReader {
     /// The state at hand: its hash, and where it is in the block.
     pub(crate) hash: u64,
     state: (usize, usize),
+    /// Where its note ends, which begins behind it.
+    note: usize,
     pub(crate) ended: bool,
 }
 
-fn damaged() -> io::Error {
+pub(crate) fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a file of states is damaged")
 }
 
@@ -121,6 +145,7 @@ impl RunReader {
             at: 0,
             hash: 0,
             state: (0, 0),
+            note: 0,
             ended: false,
         };
         reader.advance()?;
@@ -132,6 +157,11 @@ impl RunReader {
         &self.block[self.state.0..self.state.1]
     }
 
+    /// The note of the state at hand.
+    pub(crate) fn note(&self) -> &[u8] {
+        &self.block[self.state.1..self.note]
+    }
+
     /// Goes on to the next state.
     pub(crate) fn advance(&mut self) -> io::Result<()> {
         if self.at == self.block.len() && !self.read_block()? {
@@ -139,12 +169,21 @@ impl RunReader {
             return Ok(());
         }
         let header = self.block.get(self.at..self.at + 4).ok_or_else(damaged)?;
-        let length = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
-        let start = self.at + 4;
-        let state = self.block.get(start..start + length).ok_or_else(damaged)?;
+        let word = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
+        let length = (word & !NOTED) as usize;
+        let mut start = self.at + 4;
+        let mut noted = 0;
+        if word & NOTED != 0 {
+            let bytes = self.block.get(start..start + 2).ok_or_else(damaged)?;
+            noted = usize::from(u16::from_le_bytes([bytes[0], bytes[1]]));
+            start += 2;
+        }
+        let end = start + length;
+        let state = self.block.get(start..end).ok_or_else(damaged)?;
         self.hash = hash(state);
-        self.state = (start, start + length);
-        self.at = start + length;
+        self.block.get(end..end + noted).ok_or_else(damaged)?;
+        (self.state, self.note) = ((start, end), end + noted);
+        self.at = end + noted;
         Ok(())
     }
 
@@ -196,30 +235,35 @@ impl RunReader {
 /// The states of several runs in order, each once.
 pub(crate) struct Merge {
     readers: Vec<RunReader>,
+    combine: Combine,
     state: Vec<u8>,
+    note: Vec<u8>,
 }
 
 impl Merge {
-    pub(crate) fn new(runs: &[Rc<Run>]) -> io::Result<Self> {
+    pub(crate) fn new(runs: &[Rc<Run>], combine: Combine) -> io::Result<Self> {
         let readers = runs.iter().map(RunReader::open).collect::<io::Result<_>>()?;
-        Ok(Merge { readers, state: Vec::new() })
+        Ok(Merge { readers, combine, state: Vec::new(), note: Vec::new() })
     }
 
-    /// The next state, with its hash.
-    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, &[u8])>> {
+    /// The next state, with its hash and its note.
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, &[u8], &[u8])>> {
         let open = self.readers.iter().enumerate().filter(|(_, reader)| !reader.ended);
         let least = open.min_by(|(_, a), (_, b)| (a.hash, a.state()).cmp(&(b.hash, b.state())));
         let Some((at, least)) = least else { return Ok(None) };
         let hash = least.hash;
         self.state.clear();
         self.state.extend_from_slice(least.state());
+        self.note.clear();
+        self.note.extend_from_slice(least.note());
         self.readers[at].advance()?;
         for reader in &mut self.readers {
             while !reader.ended && reader.hash == hash && reader.state() == self.state {
+                (self.combine)(&mut self.note, reader.note());
                 reader.advance()?;
             }
         }
-        Ok(Some((hash, &self.state)))
+        Ok(Some((hash, &self.state, &self.note)))
     }
 }
 
@@ -236,7 +280,9 @@ mod tests {
 
     fn write(path: &Path, states: &BTreeSet<(u64, Vec<u8>)>) -> Rc<Run> {
         let mut writer = RunWriter::create(path, true).expect("there is room");
-        states.iter().for_each(|(hash, state)| writer.push(*hash, state).expect("there is room"));
+        states
+            .iter()
+            .for_each(|(hash, state)| writer.push(*hash, state, &[]).expect("there is room"));
         writer.finish().expect("there is room")
     }
 
@@ -263,15 +309,45 @@ mod tests {
             .zip(&parts)
             .map(|(at, part)| write(&folder.path().join(format!("{at}")), part))
             .collect();
-        let mut merge = Merge::new(&runs).expect("they are there");
+        let mut merge = Merge::new(&runs, no_notes).expect("they are there");
         let mut found = Vec::new();
-        while let Some((hash, state)) = merge.next().expect("it can be read") {
+        while let Some((hash, state, _)) = merge.next().expect("it can be read") {
             found.push((hash, state.to_vec()));
         }
         let expected: BTreeSet<_> = parts.into_iter().flatten().collect();
         assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
         drop((merge, runs));
         assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
+    }
+
+    #[test]
+    fn notes_stay_with_their_states_and_are_combined() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, step: usize, note: &[u8]| {
+            let path = folder.path().join(name);
+            let mut writer = RunWriter::create(&path, true).expect("there is room");
+            for (hash, state) in &states(0, 9000, step) {
+                writer.push(*hash, state, note).expect("there is room");
+            }
+            writer.finish().expect("there is room")
+        };
+        let runs = [write("a", 2, b"two"), write("b", 3, b"3"), write("c", 1, b"")];
+        let mut merge = Merge::new(&runs, |note, more| note.extend_from_slice(more)).expect("runs");
+        let (twos, threes) = (states(0, 9000, 2), states(0, 9000, 3));
+        let mut count = 0;
+        while let Some((hash, state, note)) = merge.next().expect("it can be read") {
+            let key = (hash, state.to_vec());
+            let expected =
+                3 * usize::from(twos.contains(&key)) + usize::from(threes.contains(&key));
+            assert_eq!(note.len(), expected);
+            count += 1;
+        }
+        assert_eq!(count, 9000);
+        let mut reader = RunReader::open(&runs[0]).expect("it is there");
+        for (hash, state) in &twos {
+            assert!(reader.has(*hash, state).expect("it can be read"));
+            assert_eq!((reader.state(), reader.note()), (&state[..], &b"two"[..]));
+        }
     }
 
     #[test]

@@ -302,13 +302,13 @@ fn chart(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
         let event = |event: Option<preempt_report::Event>| {
             event.map(|event| json!({ "step": from + event.step, "pid": event.pid }))
         };
-        let told = messages(&trace).into_iter().map(|message| {
+        let shown = messages(&trace).into_iter().map(|message| {
             json!({
                 "label": message.label(), "sent": event(message.sent),
                 "received": event(message.received),
             })
         });
-        Ok(json!({ "from": from, "lanes": names, "messages": told.collect::<Value>() }))
+        Ok(json!({ "from": from, "lanes": names, "messages": shown.collect::<Value>() }))
     })
 }
 

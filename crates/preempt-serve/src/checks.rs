@@ -31,13 +31,13 @@ pub(crate) fn start(
     }
     let (id, flag) = explorer.begin_check();
     let explorer = explorer.clone();
-    let told = explorer.clone();
+    let if_not_started = explorer.clone();
     let work = move || {
         let begin = Instant::now();
         let limits = (question.memory, time);
         let listener = |event: Event<'_>| {
             if let Some(progress) = progress(event, limits, begin) {
-                explorer.tell(&json!({ "event": "progress", "check": id, "progress": progress }));
+                explorer.notify(&json!({ "event": "progress", "check": id, "progress": progress }));
             }
         };
         let mut control = Control::new().interrupt(flag).listener(&listener);
@@ -55,7 +55,7 @@ pub(crate) fn start(
         };
         explorer.end_check(id);
         let (event, seconds) = ("checked", begin.elapsed().as_secs_f64());
-        explorer.tell(&json!({
+        explorer.notify(&json!({
             "event": event, "check": id, "model": model, "version": version,
             "seconds": seconds, "results": results,
         }));
@@ -64,7 +64,7 @@ pub(crate) fn start(
     match thread {
         Ok(_) => Ok(id),
         Err(error) => {
-            told.end_check(id);
+            if_not_started.end_check(id);
             Err(Refusal { status: 503, message: format!("cannot start the check: {error}") })
         }
     }

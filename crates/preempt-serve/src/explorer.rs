@@ -81,7 +81,7 @@ impl Route {
 /// See the module's text.
 pub(crate) struct Explorer {
     models: Vec<Slot>,
-    /// What open pages are told: changes of files, progress of checks.
+    /// Events for open pages: changes of files, progress of checks.
     events: broadcast::Sender<String>,
     /// How each running check is ended.
     running: Mutex<HashMap<u64, Arc<AtomicBool>>>,
@@ -130,13 +130,13 @@ impl Explorer {
         }
     }
 
-    /// What open pages are told from now on.
+    /// The events for open pages from now on.
     pub(crate) fn listen(&self) -> broadcast::Receiver<String> {
         self.events.subscribe()
     }
 
     /// Tells all open pages.
-    pub(crate) fn tell(&self, event: &Value) {
+    pub(crate) fn notify(&self, event: &Value) {
         // Nobody may be listening.
         let _ = self.events.send(event.to_string());
     }
@@ -173,7 +173,7 @@ impl Explorer {
             loaded.expressions.clear();
             let version = loaded.version;
             drop(loaded);
-            self.tell(&json!({ "event": "changed", "model": number, "version": version }));
+            self.notify(&json!({ "event": "changed", "model": number, "version": version }));
         }
     }
 
@@ -298,12 +298,12 @@ impl Loaded {
         let Some(old) = old else {
             return Ok(Carried { path: String::new(), kept: 0, of: choices.len() });
         };
-        let mut told = Vec::new();
+        let mut signatures_before = Vec::new();
         let mut failed = None;
         old.explore(&mut |system| {
             let mut walk = Walk::new(system);
             match walk.go(system, 0, &choices, Instant::now() + PATIENCE) {
-                Ok(_) => told = signatures(system, &walk),
+                Ok(_) => signatures_before = signatures(system, &walk),
                 Err(OutOfTime) => failed = Some(OutOfTime),
             }
         });
@@ -312,7 +312,7 @@ impl Loaded {
         }
         let of = choices.len();
         self.at(&Route::default(), |system, walk, _| {
-            let kept = follow(system, walk, &told);
+            let kept = follow(system, walk, &signatures_before);
             Ok(Carried { path: path::write(walk.choices()), kept, of })
         })
     }

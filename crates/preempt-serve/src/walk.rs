@@ -325,14 +325,14 @@ impl Walk {
         self.states(system, range.clone(), &mut |_, state| before.push(state.to_vec()));
         for (offset, at) in (range.start.min(end)..end).enumerate() {
             let (step, switch) = (self.steps[at], self.switches[at]);
-            let mut told = describe_step(system, &before[offset], step, switch);
+            let mut described = describe_step(system, &before[offset], step, switch);
             let fault = self.faults.iter().find(|(index, _)| *index == at).map(|(_, fault)| *fault);
             let mut state = before[offset].clone();
             if self.broken.is_none() || at + 1 < self.len() {
                 system.apply(&mut state, step);
-                told.changes = changes(system, &before[offset], &state);
+                described.changes = changes(system, &before[offset], &state);
             }
-            rows.push(Row { step: told, fault, state });
+            rows.push(Row { step: described, fault, state });
         }
         rows
     }
@@ -353,7 +353,7 @@ impl Moment {
         let mut after = Vec::new();
         let mut preview = |step: &Step| {
             let switch = classify(self.last, &self.enabled, step);
-            let mut told = describe_step(system, &self.state, *step, switch);
+            let mut described = describe_step(system, &self.state, *step, switch);
             after.clear();
             after.extend_from_slice(&self.state);
             let (fault, broken) = match system.apply(&mut after, *step) {
@@ -362,9 +362,9 @@ impl Moment {
                 Outcome::Broken(fault) => (Some(fault), true),
             };
             if !broken {
-                told.changes = changes(system, &self.state, &after);
+                described.changes = changes(system, &self.state, &after);
             }
-            Preview { step: told, fault, broken }
+            Preview { step: described, fault, broken }
         };
         let steps = self.enabled.steps().iter().enumerate();
         let shown = steps.filter(|(_, step)| is_shown(step.process.index()));

@@ -66,7 +66,9 @@ impl<'a> Question<'a> {
             endless: None,
         };
         if request.elsewhere.is_some() {
-            question.reduce_not("it is not supported where several processes share the states");
+            question.reduce_not(
+                "it is not supported where states belong to several processes or are in files",
+            );
         }
         question
     }

@@ -22,6 +22,8 @@ pub struct Request {
     pub storage: Storage,
     /// Which interleavings may be skipped.
     pub reduction: Reduction,
+    /// Skip them even where that seems to take longer than it saves.
+    pub always_reduce: bool,
     /// Whose rules are followed where they differ.
     pub compatibility: Compatibility,
     /// Many searches with different bounds, orders and hash functions at once, from this seed.
@@ -40,7 +42,7 @@ pub struct Request {
     pub fair: bool,
     /// Memory limit in bytes; by default most of what is available.
     pub memory: Option<u64>,
-    /// Worker threads.
+    /// Worker threads; 0, the default, where nothing depends on their number, see [`Options::threads`].
     pub threads: usize,
     /// Where the searches are made, if not here: on several machines, in files.
     pub elsewhere: Option<Arc<dyn Elsewhere>>,
@@ -55,6 +57,7 @@ impl Default for Request {
             search: Search::Auto,
             storage: Storage::Auto,
             reduction: Reduction::Full,
+            always_reduce: false,
             compatibility: Compatibility::None,
             swarm: None,
             first: false,
@@ -64,7 +67,7 @@ impl Default for Request {
             deadlocks: true,
             fair: false,
             memory: None,
-            threads: 1,
+            threads: 0,
             elsewhere: None,
         }
     }
@@ -92,6 +95,7 @@ impl Request {
             },
             storage: self.storage,
             reduction: self.reduction,
+            always_reduce: self.always_reduce,
             preemptions: self.preemptions,
             compatibility: self.compatibility,
             free_cycles: self.free_cycles,

@@ -1,7 +1,7 @@
 //! Breadth-first search in the order of context switches, then of steps.
 //!
 //! A search state is a program state with the thread that has the processor. Staying costs a step,
-//! handing the processor over costs a switch; states are settled in the order (switches, steps), so
+//! handing the processor over costs a switch; states are visited in the order (switches, steps), so
 //! the first counterexample is the simplest one. All switches count, also forced ones, as in the
 //! paper. With rounds, a thread with a larger number may go on for free: that is a round-robin
 //! schedule in which threads may pass.
@@ -23,7 +23,7 @@ const MOST_SUCCESSORS: u64 = 64;
 pub(crate) struct Layers {
     /// The steps to a target, and the fault number there.
     pub(crate) found: Option<(Vec<Step>, u32)>,
-    /// Search states settled with at most this many switches.
+    /// Search states visited with at most this many switches.
     pub(crate) states: Vec<u64>,
     pub(crate) transitions: u64,
     /// No further switch leads anywhere new: the answer holds for every number of switches.
@@ -46,8 +46,8 @@ struct Entry {
 struct Search {
     store: Store,
     entries: Vec<Entry>,
-    /// Per state and process, whether it is settled.
-    settled: Vec<bool>,
+    /// Per state and process, whether it was visited.
+    visited: Vec<bool>,
     processes: usize,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn search(
     machine.initial(&mut initial);
     let processes = machine.process_count(&initial);
     let mut search =
-        Search { store: Store::default(), entries: Vec::new(), settled: Vec::new(), processes };
+        Search { store: Store::default(), entries: Vec::new(), visited: Vec::new(), processes };
     // Process 0 runs `init` inside layer 0.
     let starters = if machine.init_is_over(&initial) { 1..processes as u16 } else { 0..1 };
     let mut layer = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn search(
         let mut bucket = 0;
         while bucket < layer.len() {
             for entry in std::mem::take(&mut layer[bucket]) {
-                if !search.settle(&entry) {
+                if !search.visit(&entry) {
                     continue;
                 }
                 let at = search.entries.len() as u32;
@@ -194,12 +194,12 @@ pub(crate) fn search(
 }
 
 impl Search {
-    fn place(&self, entry: &Entry) -> usize {
+    fn index(&self, entry: &Entry) -> usize {
         entry.state as usize * self.processes + usize::from(entry.active)
     }
 
     fn put(&self, buckets: &mut Vec<Vec<Entry>>, entry: Entry) {
-        if self.settled.get(self.place(&entry)).copied().unwrap_or(false) {
+        if self.visited.get(self.index(&entry)).copied().unwrap_or(false) {
             return;
         }
         let at = entry.steps as usize;
@@ -210,17 +210,17 @@ impl Search {
     }
 
     /// Says whether the search state is new.
-    fn settle(&mut self, entry: &Entry) -> bool {
-        let place = self.place(entry);
-        if self.settled.len() <= place {
-            self.settled.resize(self.store.len() * self.processes, false);
+    fn visit(&mut self, entry: &Entry) -> bool {
+        let index = self.index(entry);
+        if self.visited.len() <= index {
+            self.visited.resize(self.store.len() * self.processes, false);
         }
-        !std::mem::replace(&mut self.settled[place], true)
+        !std::mem::replace(&mut self.visited[index], true)
     }
 
     fn memory(&self) -> u64 {
         let entries = self.entries.len() * std::mem::size_of::<Entry>();
-        self.store.memory() + (entries + self.settled.len()) as u64
+        self.store.memory() + (entries + self.visited.len()) as u64
     }
 
     /// The steps to an entry, then the last one.

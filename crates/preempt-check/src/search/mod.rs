@@ -27,7 +27,8 @@ pub use cycles::{concurrent, lasso, nested, nested_shared};
 pub use sampling::SAMPLERS;
 
 pub(crate) use bounded::simplest::simplify;
-pub(crate) use preemption_bound::{bounded, by_buckets, needs_stack};
+pub(crate) use iterative::lossy_parallel::{SHARD_BITS, SHARDS};
+pub(crate) use preemption_bound::{bounded, by_buckets, lossy_by_buckets, needs_stack};
 pub(crate) use safety::breadth_first::breadth_first;
 pub(crate) use safety::depth_first::{depth_first, longest_of_a_few};
 pub(crate) use safety::parallel::{parallel, parallel_adaptive};

@@ -11,11 +11,13 @@ use crate::search::bounded::visited::{Marked, Replicated, Visited};
 use crate::search::iterative::buckets::iterative;
 use crate::search::iterative::conclusion::Conclusion;
 use crate::search::iterative::lossy::iterative_lossy;
-use crate::search::iterative::lossy_visited::{Bits, Numbered};
+use crate::search::iterative::lossy_parallel::iterative_lossy_parallel;
+use crate::search::iterative::lossy_visited::{Bits, Numbered, Remembers};
 use crate::search::iterative::parallel::iterative_parallel;
 use crate::search::iterative::reduced::{
     Order, Reduced, iterative_reduced, iterative_reduced_parallel, pilot,
 };
+use crate::search::shared::compressed::compressed_if_full;
 use crate::search::shared::end::End;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
@@ -52,15 +54,7 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
             }
             _ => iterative_lossy(system, Numbered::new(store), options, reduce, budget),
         };
-        if options.threads > 1 {
-            let note = "one thread was used: several iterate over exact stores only";
-            finding.notes.push(note.into());
-        }
-        if reduce {
-            finding
-                .notes
-                .push(Rule::Local("bounds are tried one by one over a lossy store").note());
-        }
+        finding.notes.extend(reduce.then(|| LOSSY.note()));
         return finding;
     }
     let finding = match options.storage {
@@ -74,6 +68,22 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
         _ => with_stack(system, Marked::new(store), bound, options, budget),
     };
     keep_to_the_bound(system, bound, options, budget, finding)
+}
+
+/// How the search for a lossy store reduces, one count after the other.
+const LOSSY: Rule = Rule::Local("bounds are tried one by one over a lossy store");
+
+/// The search for lossy stores by several threads, one count of preemptions after the other; also gives the stores back.
+pub(crate) fn lossy_by_buckets<T: Remembers>(
+    system: &dyn System,
+    make: impl Fn() -> Vec<T>,
+    options: &Options,
+    budget: &mut Budget,
+) -> (Finding, Vec<T>) {
+    let reduce = options.reduction != Reduction::None;
+    let (mut finding, stores) = iterative_lossy_parallel(system, make, options, reduce, budget);
+    finding.notes.extend(reduce.then(|| LOSSY.note()));
+    (finding, stores)
 }
 
 /// Whether a search with a bound has to be depth-first.
@@ -107,15 +117,19 @@ fn exactly<S: System + ?Sized, T: Store>(
         return iterative(system, store, options, reduce, budget);
     }
     let limit = budget.memory_limit();
-    match options.storage {
-        Storage::Tree => {
+    let mut search = |is_compressed| match is_compressed {
+        true => {
             let make = |threads| SharedTree::with_records(limit, threads);
             iterative_parallel(system, make, options, reduce, budget)
         }
-        _ => {
+        false => {
             let make = |threads| SharedExact::with_records(limit, threads);
             iterative_parallel(system, make, options, reduce, budget)
         }
+    };
+    match options.storage {
+        Storage::Auto => compressed_if_full(search),
+        storage => search(storage == Storage::Tree),
     }
 }
 
@@ -238,6 +252,10 @@ fn ahead<S: System + ?Sized, T: Store>(
         _ if options.threads < 2 => iterative_reduced(system, store, options, signalled, budget),
         Storage::Tree => {
             let make = |parts| Tree::new(limit / parts);
+            iterative_reduced_parallel(system, make, options, &signalled, budget)
+        }
+        Storage::Auto => {
+            let make = |parts| Adaptive::new(limit / parts);
             iterative_reduced_parallel(system, make, options, &signalled, budget)
         }
         _ => {

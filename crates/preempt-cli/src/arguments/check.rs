@@ -76,9 +76,10 @@ pub(crate) struct CheckArguments {
     /// Cut executions after N steps
     #[arg(long, value_name = "N", help_heading = "Search")]
     pub(crate) depth: Option<u64>,
-    /// Number of threads, or `auto` for as many as the machine runs at once
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_threads, help_heading = "Search")]
-    pub(crate) threads: usize,
+    /// Number of threads, or `auto` for as many as the machine runs at once [default: `auto` where the answer is the same
+    /// with one, else 1]
+    #[arg(long, value_name = "N", value_parser = parse_threads, help_heading = "Search")]
+    pub(crate) threads: Option<usize>,
     /// Start N processes on this machine, which share the states
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Many machines")]
     pub(crate) processes: Option<u16>,

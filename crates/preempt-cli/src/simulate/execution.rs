@@ -20,7 +20,7 @@ pub(super) struct Execution<'a> {
     state: Vec<u8>,
     enabled: Enabled,
     /// The steps in words.
-    told: Vec<TraceStep>,
+    described: Vec<TraceStep>,
     lanes: Lanes,
     truncations: Truncations,
 }
@@ -49,7 +49,7 @@ impl<'a> Execution<'a> {
             steps: Vec::new(),
             state,
             enabled: Enabled::new(),
-            told: Vec::new(),
+            described: Vec::new(),
             lanes: Lanes::new(Cast::default(), &terminal::look()),
             truncations: Truncations::default(),
         };
@@ -73,8 +73,9 @@ impl<'a> Execution<'a> {
     }
 
     /// The steps taken, in words.
-    pub(super) fn told(&self) -> &[TraceStep] {
-        &self.told
+    #[cfg(feature = "screen")]
+    pub(super) fn described(&self) -> &[TraceStep] {
+        &self.described
     }
 
     /// The steps that are possible now.
@@ -88,8 +89,8 @@ impl<'a> Execution<'a> {
         let truncations = self.truncations.note(self.system, &self.state, step);
         let before = self.state.clone();
         let outcome = self.system.apply(&mut self.state, step);
-        let mut told = describe_step(self.system, &before, step, switch);
-        told.changes =
+        let mut described = describe_step(self.system, &before, step, switch);
+        described.changes =
             changes_between(&self.system.variables(&before), &self.system.variables(&self.state));
         self.before.push(before);
         self.steps.push(step);
@@ -98,8 +99,8 @@ impl<'a> Execution<'a> {
             Outcome::Broken(fault) | Outcome::Violated(fault) => Some(fault),
             Outcome::Done => None,
         };
-        let text = self.lanes.step(&told);
-        self.told.push(told);
+        let text = self.lanes.step(&described);
+        self.described.push(described);
         Taken { text, truncations, fault }
     }
 
@@ -111,13 +112,13 @@ impl<'a> Execution<'a> {
             self.state = self.before.swap_remove(left);
             self.before.truncate(left);
             self.steps.truncate(left);
-            self.told.truncate(left);
+            self.described.truncate(left);
             self.look();
         }
         // The lanes count steps: they are drawn again, for nobody to see.
         self.lanes = Lanes::new(Cast::default(), &terminal::look());
-        for told in &self.told {
-            self.lanes.step(told);
+        for described in &self.described {
+            self.lanes.step(described);
         }
         complete
     }

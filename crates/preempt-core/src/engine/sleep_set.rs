@@ -26,8 +26,8 @@ impl SleepSet {
     /// One process with this number of steps; the empty set if that cannot be represented.
     #[inline(always)]
     pub fn one(process: usize, steps: usize) -> SleepSet {
-        let can_be_told = process < SleepSet::PROCESSES && steps as u64 <= SleepSet::MOST_STEPS;
-        SleepSet((steps as u64) << (4 * process % 64)).only_if(can_be_told)
+        let representable = process < SleepSet::PROCESSES && steps as u64 <= SleepSet::MOST_STEPS;
+        SleepSet((steps as u64) << (4 * process % 64)).only_if(representable)
     }
 
     /// This process, if it sleeps.
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_those_that_were_told() {
+    fn steps_are_those_that_were_added() {
         let mut all = SleepSet::EMPTY;
         let steps = |process: usize| process * 7 % 16;
         for process in 0..40 {

@@ -18,6 +18,7 @@ use super::expansion_log::{Events, Taken};
 use super::nested::NestedOptions;
 use super::place_set::PlaceSet;
 use super::successor_path::{Frame, Path};
+use crate::search::shared::compressed::compressed_if_full;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::concurrent::exact::SharedExact;
@@ -54,15 +55,20 @@ pub fn nested_concurrent<S: System + ?Sized>(
 ) -> Option<Finding> {
     let least = options.least_locality()?;
     let limit = budget.memory_limit();
-    match storage {
-        Storage::Auto | Storage::Exact => {
+    let mut search = |is_compressed| match is_compressed {
+        false => {
             let make = |threads| SharedExact::new(limit, threads);
-            Some(search_over(system, threads, make, least, budget, options))
+            search_over(system, threads, make, least, budget, options)
         }
-        Storage::Tree | Storage::ClearyTree => {
+        true => {
             let make = |threads| SharedTree::with_records(limit, threads);
-            Some(search_over(system, threads, make, least, budget, options))
+            search_over(system, threads, make, least, budget, options)
         }
+    };
+    match storage {
+        Storage::Auto => Some(compressed_if_full(search)),
+        Storage::Exact => Some(search(false)),
+        Storage::Tree | Storage::ClearyTree => Some(search(true)),
         Storage::Compact | Storage::Bitstate { .. } => None,
     }
 }

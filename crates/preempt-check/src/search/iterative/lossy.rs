@@ -5,17 +5,22 @@
 //! As `buckets.rs`, but what waits carries its bytes with it, and a state whose other processes
 //! have to wait is expanded again when their turn comes. Visits are judged by a [`LossyVisited`], which may
 //! take a state for another: a violation found is one, but none found proves nothing.
+//!
+//! `lossy_parallel.rs` has several threads do this.
 
+use super::buckets::last_bound;
 use super::conclusion::Conclusion;
 use super::lossy_visited::LossyVisited;
 use super::outgoing::Outgoing;
 use super::retrace::{Mover, retrace};
-use crate::search::bounded::least_preemptions::{LARGEST_BOUND, Visit};
+use crate::search::bounded::least_preemptions::Visit;
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
-use crate::search::shared::frontier::Frontier;
+use crate::search::shared::trace::LOST;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Step, Stop, System};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Explores bucket by bucket, as far as `options.preemptions` says.
 pub(crate) fn iterative_lossy<S: System + ?Sized, L: LossyVisited>(
@@ -26,24 +31,7 @@ pub(crate) fn iterative_lossy<S: System + ?Sized, L: LossyVisited>(
     budget: &mut Budget,
 ) -> Finding {
     let extra = options.preemptions.extra();
-    let mut search = Lossy {
-        system,
-        visited,
-        reduce,
-        observed: options.observed,
-        last: options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND),
-        log: Vec::new(),
-        queue: Frontier::new(true),
-        deferred: Waiting::default(),
-        bucket: 0,
-        outgoing: Outgoing::new(system, options),
-        states: 0,
-        transitions: 1,
-        revisits: 0,
-        expander: Expander::new(),
-        state: Vec::new(),
-        lost: false,
-    };
+    let mut search = Lossy::new(system, visited, options, reduce);
     let mut rows = Vec::new();
     let mut bound = None;
     let end = search.run(extra, &mut rows, &mut bound, budget).err();
@@ -52,43 +40,148 @@ pub(crate) fn iterative_lossy<S: System + ?Sized, L: LossyVisited>(
 
 /// A visit: where it came from, who moved last, and the hash of its state.
 #[derive(Clone, Copy)]
-struct Entry {
-    hash: u64,
-    parent: u32,
-    mover: Mover,
+pub(super) struct Entry {
+    pub(super) hash: u64,
+    pub(super) parent: u32,
+    pub(super) mover: Mover,
 }
 
-const NO_PARENT: u32 = u32::MAX;
+pub(super) const NO_PARENT: u32 = u32::MAX;
 
-/// States that wait for the next bucket.
+/// A visit that waits.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) visit: u32,
+    mover: Mover,
+    /// Where the bytes of its state end.
+    end: usize,
+}
+
+/// So many visits wait together.
+pub(super) const CHUNK: usize = 256;
+
+/// Visits that wait, with their states.
 #[derive(Default)]
-struct Waiting {
-    /// Each visit, and where the bytes of its state end.
-    visits: Vec<(u32, usize)>,
+pub(super) struct Chunk {
+    visits: Vec<Waiting>,
     bytes: Vec<u8>,
 }
 
-struct Lossy<'a, S: ?Sized, L> {
+impl Chunk {
+    pub(super) fn len(&self) -> usize {
+        self.visits.len()
+    }
+
+    /// A visit and its state.
+    pub(super) fn get(&self, at: usize) -> (Waiting, &[u8]) {
+        let start = if at == 0 { 0 } else { self.visits[at - 1].end };
+        let visit = self.visits[at];
+        (visit, &self.bytes[start..visit.end])
+    }
+
+    /// Memory in use, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.capacity() + self.visits.capacity() * size_of::<Waiting>()
+    }
+}
+
+/// A queue of visits.
+#[derive(Default)]
+pub(super) struct Queue {
+    pub(super) chunks: VecDeque<Chunk>,
+}
+
+impl Queue {
+    fn push(&mut self, visit: u32, mover: Mover, state: &[u8]) {
+        if self.chunks.back().is_none_or(|chunk| chunk.len() >= CHUNK) {
+            self.chunks.push_back(Chunk::default());
+        }
+        if let Some(chunk) = self.chunks.back_mut() {
+            chunk.bytes.extend_from_slice(state);
+            chunk.visits.push(Waiting { visit, mover, end: chunk.bytes.len() });
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.chunks.iter().map(Chunk::bytes).sum()
+    }
+}
+
+/// A violation, for threads that find the way to it when all are done.
+pub(super) struct Met {
+    pub(super) bucket: u32,
+    pub(super) visit: Option<u32>,
+    pub(super) path: Vec<Step>,
+    pub(super) fault: Option<u32>,
+}
+
+/// What a thread of several needs to know about the others.
+#[derive(Clone, Copy)]
+pub(super) struct Among<'a> {
+    /// Its own number,
+    pub(super) me: u32,
+    /// and that of all.
+    pub(super) threads: u32,
+    /// The errors of all threads.
+    pub(super) errors: &'a AtomicU64,
+}
+
+/// A search bucket by bucket, or what one of several threads does of it.
+pub(super) struct Lossy<'a, S: ?Sized, L> {
     system: &'a S,
     visited: L,
     reduce: bool,
     observed: bool,
+    max_errors: u64,
     last: u32,
-    /// Every visit in the order in which they are expanded.
-    log: Vec<Entry>,
-    /// The states of those that are not expanded yet.
-    queue: Frontier,
-    deferred: Waiting,
-    bucket: u32,
-    outgoing: Outgoing<'a, S>,
-    states: u64,
-    transitions: u64,
-    revisits: u64,
+    /// Every visit that was found here.
+    pub(super) log: Vec<Entry>,
+    /// Those that are to be expanded in this bucket,
+    pub(super) found: Queue,
+    /// and those whose states are to be expanded again in the next one.
+    pub(super) deferred: Queue,
+    pub(super) bucket: u32,
+    pub(super) outgoing: Outgoing<'a, S>,
+    pub(super) states: u64,
+    pub(super) transitions: u64,
+    pub(super) revisits: u64,
     expander: Expander,
-    /// The state that is being expanded.
+    /// The state that is being expanded, and the visit to it.
     state: Vec<u8>,
+    at: (u32, Mover),
+    /// Where there are other threads.
+    pub(super) among: Option<Among<'a>>,
+    /// The first violation, where there are.
+    pub(super) met: Option<Met>,
     /// A violation was met, but not the way to it.
     lost: bool,
+}
+
+impl<'a, S: System + ?Sized, L: LossyVisited> Lossy<'a, S, L> {
+    pub(super) fn new(system: &'a S, visited: L, options: &Options, reduce: bool) -> Self {
+        Lossy {
+            system,
+            visited,
+            reduce,
+            observed: options.observed,
+            max_errors: options.max_errors,
+            last: last_bound(options),
+            log: Vec::new(),
+            found: Queue::default(),
+            deferred: Queue::default(),
+            bucket: 0,
+            outgoing: Outgoing::new(system, options),
+            states: 0,
+            transitions: 0,
+            revisits: 0,
+            expander: Expander::new(),
+            state: Vec::new(),
+            at: (NO_PARENT, Mover::new(None, false)),
+            among: None,
+            met: None,
+            lost: false,
+        }
+    }
 }
 
 impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
@@ -106,15 +199,15 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         result
     }
 
-    fn start(&mut self) -> Result<(), End> {
+    /// Visits the initial state.
+    pub(super) fn start(&mut self) -> Result<(), End> {
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
+        self.transitions = 1;
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
             && self.outgoing.counters.reports(self.system, fault)
         {
-            let system = self.system;
-            self.outgoing.counters.error(|| Counterexample::from_fault(system, Vec::new(), fault));
-            self.enough()?;
+            self.report(&[], Some(fault))?;
         }
         if let Outcome::Broken(_) = outcome {
             return Ok(());
@@ -130,26 +223,18 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         bound: &mut Option<u32>,
         budget: &mut Budget,
     ) -> Result<(), End> {
-        let (mut cursor, mut level_end) = (0, 0);
         loop {
-            let waiting = std::mem::take(&mut self.deferred);
-            let mut start = 0;
-            for &(visit, end) in &waiting.visits {
-                self.poll(cursor, budget)?;
-                self.state.clear();
-                self.state.extend_from_slice(&waiting.bytes[start..end]);
-                start = end;
-                self.run_deferred(visit)?;
-            }
-            while cursor < self.log.len() {
-                if cursor == level_end {
-                    self.queue.advance();
-                    level_end = self.log.len();
+            for chunk in std::mem::take(&mut self.deferred).chunks {
+                for at in 0..chunk.len() {
+                    self.poll(budget)?;
+                    self.run_deferred(&chunk, at)?;
                 }
-                self.poll(cursor, budget)?;
-                self.queue.pop(&mut self.state);
-                self.expand(cursor as u32)?;
-                cursor += 1;
+            }
+            while let Some(chunk) = self.found.chunks.pop_front() {
+                for at in 0..chunk.len() {
+                    self.poll(budget)?;
+                    self.expand(&chunk, at)?;
+                }
             }
             let left = self.has_deferred();
             if !left || (self.bucket + 1).is_multiple_of(extra + 1) {
@@ -167,12 +252,12 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
     }
 
     /// Whether any state that waits was not run in full by a later visit.
-    fn has_deferred(&self) -> bool {
-        let mut start = 0;
-        self.deferred.visits.iter().any(|&(_, end)| {
-            let state = &self.deferred.bytes[start..end];
-            start = end;
-            self.visited.key(state).is_some_and(|key| !self.visited.is_free(key))
+    pub(super) fn has_deferred(&self) -> bool {
+        self.deferred.chunks.iter().any(|chunk| {
+            (0..chunk.len()).any(|at| {
+                let key = self.visited.key(chunk.get(at).1);
+                key.is_some_and(|key| !self.visited.is_free(key))
+            })
         })
     }
 
@@ -186,76 +271,83 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         }
     }
 
-    fn poll(&self, cursor: usize, budget: &mut Budget) -> Result<(), End> {
+    fn poll(&self, budget: &mut Budget) -> Result<(), End> {
         let stop = budget.poll(|| Progress {
             states: self.states,
             transitions: self.transitions,
-            queue: (self.log.len() - cursor) as u64,
-            memory: self.bytes(),
+            queue: (self.found.chunks.len() * CHUNK) as u64,
+            memory: self.visited.bytes() + self.own_bytes(),
             ..Progress::default()
         });
         stop.map_or(Ok(()), |stop| Err(End::Limit(stop)))
     }
 
-    fn bytes(&self) -> usize {
-        self.visited.bytes()
-            + self.queue.bytes()
-            + self.deferred.bytes.capacity()
-            + self.log.capacity() * size_of::<Entry>()
+    /// Memory in use beside the store, in bytes.
+    pub(super) fn own_bytes(&self) -> usize {
+        self.found.bytes() + self.deferred.bytes() + self.log.capacity() * size_of::<Entry>()
+    }
+
+    /// Turns to the state of a visit that waited.
+    fn turn_to(&mut self, chunk: &Chunk, at: usize) {
+        let (waiting, state) = chunk.get(at);
+        self.state.clear();
+        self.state.extend_from_slice(state);
+        self.at = (waiting.visit, waiting.mover);
     }
 
     /// Finds the edges out of `self.state`; gives the number of its steps.
-    fn find_ways(&mut self, visit: u32) -> Result<usize, End> {
+    fn find_ways(&mut self) -> Result<usize, End> {
         self.expander.clear();
         self.outgoing.clear();
-        self.outgoing.begin(visit);
+        self.outgoing.begin(self.at.0);
         Ok(self.expander.expand(self.system, &mut self.state, &mut self.outgoing)?)
     }
 
     /// Runs what a visit of the present bucket adds.
-    fn expand(&mut self, visit: u32) -> Result<(), End> {
-        let steps = self.find_ways(visit)?;
+    pub(super) fn expand(&mut self, chunk: &Chunk, at: usize) -> Result<(), End> {
+        self.turn_to(chunk, at);
+        let steps = self.find_ways()?;
         let Some(key) = self.visited.key(&self.state) else { return Ok(()) };
         let was_free = self.visited.is_free(key);
         if self.visited.set_expanded(key)? && steps == 0 {
-            self.check_end(visit)?;
+            self.check_end()?;
         }
-        let last = self.log[visit as usize].mover.process();
+        let last = self.at.1.process();
         let mover = last.filter(|process| self.outgoing.moves(*process));
-        if self.reduce && self.run_transparent(visit, mover)? {
+        if self.reduce && self.run_transparent(mover)? {
             return Ok(());
         }
         let Some(mover) = mover else {
-            if last.is_none() || !was_free {
-                self.visited.set_free(key)?;
-                self.follow_all(visit, |visited, process| !visited.has_mover(key, process))?;
+            // Of several visits like this one does what all are for.
+            if self.visited.set_free(key)? || last.is_none() {
+                self.follow_all(|visited, process| !visited.has_mover(key, process))?;
             }
             return Ok(());
         };
-        self.follow_all(visit, |_, process| process == mover)?;
-        self.follow_all(visit, |_, process| process == ProcessId::PROPERTY)?;
+        self.follow_all(|_, process| process == mover)?;
+        self.follow_all(|_, process| process == ProcessId::PROPERTY)?;
         if self.outgoing.others_move(mover) && !was_free && self.visited.defer(key)? {
-            self.deferred.bytes.extend_from_slice(&self.state);
-            self.deferred.visits.push((visit, self.deferred.bytes.len()));
+            self.deferred.push(self.at.0, self.at.1, &self.state);
         }
         Ok(())
     }
 
     /// Runs, at one preemption more, the processes that had to wait.
-    fn run_deferred(&mut self, visit: u32) -> Result<(), End> {
+    pub(super) fn run_deferred(&mut self, chunk: &Chunk, at: usize) -> Result<(), End> {
+        self.turn_to(chunk, at);
         let Some(key) = self.visited.key(&self.state) else { return Ok(()) };
         if !self.visited.set_free(key)? {
             return Ok(());
         }
-        self.find_ways(visit)?;
-        self.follow_all(visit, |visited, process| {
+        self.find_ways()?;
+        self.follow_all(|visited, process| {
             process != ProcessId::PROPERTY && !visited.has_mover(key, process)
         })
     }
 
     /// Takes the steps of one process that touches nothing shared, and no others, if there is one
     /// with a successor that is yet to be expanded.
-    fn run_transparent(&mut self, visit: u32, mover: Option<ProcessId>) -> Result<bool, End> {
+    fn run_transparent(&mut self, mover: Option<ProcessId>) -> Result<bool, End> {
         let mut at = 0;
         while let Some(first) = self.outgoing.list.get(at) {
             let process = first.process;
@@ -264,7 +356,7 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
             let mut open = false;
             while self.outgoing.list.get(at).is_some_and(|edge| edge.process == process) {
                 if transparent {
-                    open |= self.follow(visit, at, Some(Mover::new(mover, true)))?;
+                    open |= self.follow(at, Some(Mover::new(mover, true)))?;
                 }
                 at += 1;
             }
@@ -275,31 +367,27 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         Ok(false)
     }
 
-    fn follow_all(
-        &mut self,
-        visit: u32,
-        wanted: impl Fn(&L, ProcessId) -> bool,
-    ) -> Result<(), End> {
+    fn follow_all(&mut self, wanted: impl Fn(&L, ProcessId) -> bool) -> Result<(), End> {
         for at in 0..self.outgoing.list.len() {
             if wanted(&self.visited, self.outgoing.list[at].process) {
-                self.follow(visit, at, None)?;
+                self.follow(at, None)?;
             }
         }
         Ok(())
     }
 
     /// Takes one edge; says whether some visit to where it leads is yet to be expanded.
-    fn follow(&mut self, visit: u32, at: usize, label: Option<Mover>) -> Result<bool, End> {
+    fn follow(&mut self, at: usize, label: Option<Mover>) -> Result<bool, End> {
         let edge = self.outgoing.list[at];
         let Some(arrival) = edge.arrival() else {
             if let Some((fault, path)) = self.outgoing.fault(edge) {
-                self.report(visit, &path, Some(fault))?;
+                self.report(&path, Some(fault))?;
             }
             return Ok(false);
         };
         self.transitions += 1;
-        let before = self.log[visit as usize].mover.process();
-        let mover = label.unwrap_or_else(|| Mover::new(edge.mover().or(before), false));
+        let (visit, before) = self.at;
+        let mover = label.unwrap_or_else(|| Mover::new(edge.mover().or(before.process()), false));
         let arrival = self.expander.arrivals[arrival];
         let bytes = std::mem::take(&mut self.expander.successors.data);
         let result = self.arrive(&bytes[arrival.start..arrival.end], visit, mover);
@@ -315,27 +403,37 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
             Visit::First => self.states += 1,
             Visit::Again => self.revisits += 1,
         }
-        if self.log.len() >= NO_PARENT as usize {
-            return Err(End::Limit(Stop::Memory));
-        }
+        let (me, threads) = self.among.map_or((0, 1), |among| (among.me, among.threads));
+        let number = self.log.len() as u64 * u64::from(threads) + u64::from(me);
+        let number = u32::try_from(number).ok().filter(|number| *number != NO_PARENT);
+        let Some(number) = number else { return Err(End::Limit(Stop::Memory)) };
         self.log.push(Entry { hash: self.visited.hash(state), parent, mover });
-        self.queue.push(state);
+        self.found.push(number, mover, state);
         Ok(true)
     }
 
-    fn check_end(&mut self, visit: u32) -> Result<(), End> {
+    fn check_end(&mut self) -> Result<(), End> {
         let counters = &self.outgoing.counters;
         if counters.reports_deadlocks() && !self.system.is_valid_end(&self.state) {
-            self.report(visit, &[], None)?;
+            self.report(&[], None)?;
         }
         Ok(())
     }
 
-    /// Takes note of a fault, or an invalid end, behind a visit.
-    fn report(&mut self, visit: u32, path: &[Step], fault: Option<u32>) -> Result<(), End> {
-        let steps = match self.outgoing.counters.first {
-            Some(_) => Some(Vec::new()),
-            None => self.steps_to(visit),
+    /// Takes note of a fault, or an invalid end, behind the present visit.
+    fn report(&mut self, path: &[Step], fault: Option<u32>) -> Result<(), End> {
+        let visit = Some(self.at.0).filter(|visit| *visit != NO_PARENT);
+        if let Some(among) = self.among {
+            let (bucket, path) = (self.bucket, path.to_vec());
+            self.met.get_or_insert(Met { bucket, visit, path, fault });
+            self.outgoing.counters.errors += 1;
+            let errors = 1 + among.errors.fetch_add(1, Ordering::SeqCst);
+            let is_enough = self.max_errors != 0 && errors >= self.max_errors;
+            return if is_enough { Err(End::Enough) } else { Ok(()) };
+        }
+        let steps = match (&self.outgoing.counters.first, visit) {
+            (None, Some(visit)) => self.steps_to(visit),
+            _ => Some(Vec::new()),
         };
         let Some(mut steps) = steps else {
             self.lost = true;
@@ -343,25 +441,13 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         };
         steps.extend_from_slice(path);
         let system = self.system;
-        self.outgoing.counters.error(|| match fault {
-            Some(fault) => Counterexample::from_fault(system, steps, fault),
-            None => Counterexample::invalid_end(steps),
-        });
-        self.enough()
+        self.outgoing.counters.error(|| counterexample(system, steps, fault));
+        if self.outgoing.counters.is_enough() { Err(End::Enough) } else { Ok(()) }
     }
 
     fn steps_to(&self, visit: u32) -> Option<Vec<Step>> {
-        let mut entries = vec![self.log[visit as usize]];
-        while let Some(&Entry { parent, .. }) = entries.last().filter(|e| e.parent != NO_PARENT) {
-            entries.push(self.log[parent as usize]);
-        }
-        entries.reverse();
-        let movers: Vec<Mover> = entries.iter().map(|entry| entry.mover).collect();
-        retrace(self.system, &movers, |at, state| self.visited.hash(state) == entries[at].hash)
-    }
-
-    fn enough(&self) -> Result<(), End> {
-        if self.outgoing.counters.is_enough() { Err(End::Enough) } else { Ok(()) }
+        let entry = |number: u32| self.log[number as usize];
+        steps_to(self.system, visit, entry, |state| self.visited.hash(state))
     }
 
     fn finish(
@@ -377,7 +463,7 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
             transitions: self.transitions,
             revisits: self.revisits,
             depth: 0,
-            memory: self.bytes(),
+            memory: self.visited.bytes() + self.own_bytes(),
             rows,
             bound,
             end,
@@ -387,11 +473,36 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         // What a lossy store kept out may be reached.
         finding.unreached.clear();
         if lost {
-            finding.notes.push(
-                "a violation was found, but no execution that leads to it could be reconstructed from the lossy store"
-                    .into(),
-            );
+            finding.notes.push(LOST.into());
         }
         finding
+    }
+}
+
+/// The steps of the execution behind a visit, if they can be found again.
+pub(super) fn steps_to<S: System + ?Sized>(
+    system: &S,
+    visit: u32,
+    entry: impl Fn(u32) -> Entry,
+    hash: impl Fn(&[u8]) -> u64,
+) -> Option<Vec<Step>> {
+    let mut entries = vec![entry(visit)];
+    while let Some(&Entry { parent, .. }) = entries.last().filter(|e| e.parent != NO_PARENT) {
+        entries.push(entry(parent));
+    }
+    entries.reverse();
+    let movers: Vec<Mover> = entries.iter().map(|entry| entry.mover).collect();
+    retrace(system, &movers, |at, state| hash(state) == entries[at].hash)
+}
+
+/// A violation at the end of these steps: a fault, or else an invalid end.
+pub(super) fn counterexample<S: System + ?Sized>(
+    system: &S,
+    steps: Vec<Step>,
+    fault: Option<u32>,
+) -> Counterexample {
+    match fault {
+        Some(fault) => Counterexample::from_fault(system, steps, fault),
+        None => Counterexample::invalid_end(steps),
     }
 }

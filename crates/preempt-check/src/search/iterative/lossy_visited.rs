@@ -8,7 +8,7 @@
 //! counts, so a state needs no entry for every higher count; and last movers are kept.
 
 use crate::search::bounded::least_preemptions::{LeastPreemptions, Visit};
-use crate::store::{StateId, Store, StoreFull};
+use crate::store::{Bitstate, Compact, StateId, Store, StoreFull};
 use preempt_core::ProcessId;
 
 /// A memory of visits, in the order of their counts.
@@ -47,6 +47,31 @@ pub(crate) trait LossyVisited {
 
     /// Memory in use, in bytes.
     fn bytes(&self) -> usize;
+}
+
+/// A store that does not keep the states, and how visits are remembered with it.
+pub(crate) trait Remembers: Store {
+    type Visited<'a>: LossyVisited + Send
+    where
+        Self: 'a;
+
+    fn visited(&mut self) -> Self::Visited<'_>;
+}
+
+impl Remembers for Compact {
+    type Visited<'a> = Numbered<'a, Compact>;
+
+    fn visited(&mut self) -> Numbered<'_, Compact> {
+        Numbered::new(self)
+    }
+}
+
+impl Remembers for Bitstate {
+    type Visited<'a> = Bits<'a, Bitstate>;
+
+    fn visited(&mut self) -> Bits<'_, Bitstate> {
+        Bits::new(self)
+    }
 }
 
 /// Least preemptions beside a store that numbers states.

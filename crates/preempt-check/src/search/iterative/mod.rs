@@ -5,7 +5,7 @@
 //!    parent, from which `past.rs` and `retrace.rs` find an execution again.
 //! 3. `parallel.rs`: the same on several threads. What they share is behind `visited_set.rs`, as `shared_visited.rs` with
 //!    `shared_log.rs`.
-//! 4. `lossy.rs` with `lossy_visited.rs`: where the store does not keep the states.
+//! 4. `lossy.rs` with `lossy_visited.rs`: where the store does not keep the states; `lossy_parallel.rs` on several threads.
 //! 5. `reduced/`: with a partial-order reduction that is sound under the bound.
 //! 6. `conclusion.rs`: the numbers of a finished or stopped search, as a finding.
 //!
@@ -15,6 +15,7 @@
 pub(crate) mod buckets;
 pub(crate) mod conclusion;
 pub(crate) mod lossy;
+pub(crate) mod lossy_parallel;
 pub(crate) mod lossy_visited;
 pub(crate) mod outgoing;
 pub(crate) mod parallel;

@@ -1,10 +1,11 @@
 //! Owners in one thread, one after the other: what a search in one process uses that is saved from time to time, and
 //! what drivers over networks are compared with.
 
-use super::retrace::{Goal, along};
-use super::{Batches, Partition, Share, Time};
-use crate::{Budget, Progress};
-use preempt_core::{Step, Stop};
+use super::cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle};
+use super::retrace::{Goal, Way, along};
+use super::{Batches, Partition, Share, Time, combine};
+use crate::{Budget, Finding, Options, Progress};
+use preempt_core::{Step, Stop, System, ViolationKind};
 
 /// Looks after a search between two times, when nothing is under way.
 pub trait Saver {
@@ -88,4 +89,76 @@ pub fn trace_back(owners: &mut [&mut dyn Partition]) -> (Share, Option<Vec<Step>
         along(&site, |goal: &Goal| owners.iter_mut().find_map(|owner| owner.seek(goal)))
     });
     (all, steps)
+}
+
+/// Looks for an accepting cycle, with owners that have begun or were restored.
+pub fn explore_cycles(
+    system: &dyn System,
+    options: &Options,
+    kind: ViolationKind,
+    owners: &mut [Cycles<'_>],
+    budget: &mut Budget<'_>,
+    saver: &mut dyn Saver,
+) -> Finding {
+    let mut together = Together { owners, budget, saver, max_errors: options.max_errors };
+    let reached = together.pass();
+    let (mut all, steps) = trace_back(&mut parts(together.owners));
+    let searched = all.site.is_none() && all.stop.is_none();
+    let cycle = searched.then(|| find_cycle(system, kind, &mut together, reached)).flatten();
+    all.errors += u64::from(cycle.is_some());
+    all.stop = together.stop();
+    let mut finding = combine(system, options, all, steps);
+    finding.counterexample = cycle.or(finding.counterexample);
+    finding
+}
+
+/// Owners in one thread, while they look for a cycle.
+struct Together<'a, 'b, 'c> {
+    owners: &'a mut [Cycles<'b>],
+    budget: &'a mut Budget<'c>,
+    saver: &'a mut dyn Saver,
+    max_errors: u64,
+}
+
+/// Searches for cycles as what they are to a driver.
+fn parts<'a>(owners: &'a mut [Cycles<'_>]) -> Vec<&'a mut dyn Partition> {
+    owners.iter_mut().map(|owner| owner as _).collect()
+}
+
+impl Together<'_, '_, '_> {
+    fn stop(&self) -> Option<Stop> {
+        self.owners.iter().find_map(|owner| owner.share().stop)
+    }
+
+    /// Runs the pass that the owners have begun to its end.
+    fn pass(&mut self) -> Totals {
+        let mut parts = parts(self.owners);
+        let saves = parts.iter().all(|part| part.can_be_saved());
+        let mut nobody = ();
+        let saver: &mut dyn Saver = if saves { &mut *self.saver } else { &mut nobody };
+        explore(&mut parts, self.max_errors, self.budget, saver);
+        self.owners.iter().map(Cycles::totals).fold(Totals::default(), Totals::and)
+    }
+}
+
+impl Crew for Together<'_, '_, '_> {
+    fn run(&mut self, pass: Pass) -> Option<Totals> {
+        if pass == Pass::Forward {
+            if let Some(stop) = self.saver.between(&parts(self.owners)) {
+                self.owners.iter_mut().for_each(|owner| owner.stop(Some(stop)));
+                return None;
+            }
+        }
+        self.owners.iter_mut().for_each(|owner| owner.start(pass));
+        let totals = self.pass();
+        self.stop().is_none().then_some(totals)
+    }
+
+    fn look(&mut self, number: u64) -> Option<Walked> {
+        self.owners.get((number >> 40) as usize)?.look(number)
+    }
+
+    fn seek(&mut self, goal: &Goal) -> Option<Way> {
+        self.owners.iter_mut().find_map(|owner| owner.seek(goal))
+    }
 }

@@ -152,7 +152,7 @@ impl Batches {
 impl Outbox<'_> {
     /// Whether this state was sent lately with this mark.
     #[inline]
-    pub(super) fn was_sent(&mut self, hash: u64, mark: u16, state: &[u8]) -> bool {
+    pub(super) fn was_sent(&mut self, hash: impl FnOnce() -> u64, mark: u16, state: &[u8]) -> bool {
         self.batches.sent.was(hash, mark, state)
     }
 
@@ -245,6 +245,22 @@ pub(super) fn read_batch(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Successors of a state of 200 bytes that differ in a word, and in another one than the last.
+    #[test]
+    fn states_are_sent_as_differences() {
+        let mut sent = 0;
+        let mut send = |_: usize, batch: Vec<u8>| sent += batch.len();
+        let mut batches = Batches::new(1);
+        let mut outbox = batches.outbox(&mut send);
+        for number in 0..1000_usize {
+            let mut state = [7; 200];
+            state[number % 50 * 4] = 9;
+            outbox.push(0, (1, 0), &state);
+        }
+        outbox.flush();
+        assert!(sent < 1000 * 20, "{sent} bytes for 1000 states");
+    }
 
     #[test]
     fn states_come_out_as_they_went_in() {

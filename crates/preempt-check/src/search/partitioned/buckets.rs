@@ -9,6 +9,7 @@
 //! Differs from the paper: round 0 of a bucket runs the processes that had to wait in the bucket before.
 
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
+use super::deal::Deal;
 use super::retrace::{Goal, Way, steps_to};
 use super::wire::Damaged;
 use super::{Owner, Partition, Share, Site, Time};
@@ -29,7 +30,7 @@ type Entry = (StateId, Option<ProcessId>);
 /// One owner's states, bucket by bucket.
 pub struct Buckets<'a> {
     system: &'a dyn System,
-    owner: Owner,
+    deal: Deal,
     store: Adaptive,
     least: LeastPreemptions,
     log: Vec<Entry>,
@@ -64,7 +65,7 @@ impl<'a> Buckets<'a> {
         let limit = options.preemptions.limit().unwrap_or(LARGEST_BOUND);
         Buckets {
             system,
-            owner,
+            deal: Deal::new(system, owner),
             store: Adaptive::new(memory),
             least: LeastPreemptions::default(),
             log: Vec::new(),
@@ -179,6 +180,11 @@ impl<'a> Buckets<'a> {
         }
     }
 
+    /// Whether somebody who waited after a visit still does.
+    fn has_waiting(&self, at: u32) -> bool {
+        !self.least.get(self.log[at as usize].0).is_free()
+    }
+
     fn expand_deferred(&mut self, at: u32, time: Time, outbox: &mut Outbox<'_>) {
         let (id, _) = self.log[at as usize];
         if self.least.get(id).is_free() {
@@ -239,22 +245,22 @@ impl<'a> Buckets<'a> {
     ) {
         self.transitions += 1;
         let mark = mark(mover);
-        let hash = if self.owner.of == 1 { 0 } else { hash_for_all(state) };
-        let owner = self.owner.of_hash(hash);
-        if owner == self.owner.me {
+        let owner = self.deal.of_state(state);
+        if owner == self.deal.owner.me {
             self.visit(time, state, mover);
-        } else if !outbox.was_sent(hash, mark, state) {
+        } else if !outbox.was_sent(|| hash_for_all(state), mark, state) {
             outbox.push(owner, (mark.into(), 0), state);
         }
     }
 }
 
 /// A last mover as a number.
-fn mark(mover: Option<ProcessId>) -> u16 {
+pub(super) fn mark(mover: Option<ProcessId>) -> u16 {
     mover.map_or(0, |mover| mover.0 + 1)
 }
 
-fn mover(mark: u64) -> Result<Option<ProcessId>, Damaged> {
+/// The last mover of a number.
+pub(super) fn mover(mark: u64) -> Result<Option<ProcessId>, Damaged> {
     let mark = u16::try_from(mark).map_err(|_| Damaged)?;
     Ok(mark.checked_sub(1).map(ProcessId))
 }
@@ -272,7 +278,7 @@ impl Partition for Buckets<'_> {
     fn begin(&mut self) {
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
-        if self.owner.of_state(&initial) != self.owner.me {
+        if self.deal.of_state(&initial) != self.deal.owner.me {
             return;
         }
         self.visit(Time::default(), &initial, None);
@@ -318,11 +324,17 @@ impl Partition for Buckets<'_> {
 
     fn expand(&mut self, outbox: &mut Outbox<'_>) {
         let Some(time) = self.waits() else { return };
-        self.enter(time.bucket);
         if time.round == 0 && self.waiting.is_empty() && !self.deferred.is_empty() {
-            self.waiting = std::mem::take(&mut self.deferred);
-            self.waiting.reverse();
+            let mut waiting = std::mem::take(&mut self.deferred);
+            waiting.retain(|at| self.has_waiting(*at));
+            if waiting.is_empty() {
+                // Everybody was run in the bucket before after all: for this owner there is no other one.
+                return;
+            }
+            waiting.reverse();
+            self.waiting = waiting;
         }
+        self.enter(time.bucket);
         let end = self.bounds.iter().rfind(|(one, _)| *one <= time).map_or(0, |(one, _)| {
             let at = self.bounds.partition_point(|(other, _)| other <= one);
             self.bounds.get(at).map_or(self.log.len(), |(_, first)| *first)
@@ -383,7 +395,6 @@ impl Partition for Buckets<'_> {
         if !self.store.is_empty() {
             rows.push(self.row());
         }
-        let not_free = |at: &&u32| !self.least.get(self.log[**at as usize].0).is_free();
         Share {
             states: self.store.len() as u64,
             transitions: self.transitions,
@@ -391,7 +402,9 @@ impl Partition for Buckets<'_> {
             errors: counters.errors,
             state_bytes: counters.state_bytes as u64,
             memory: self.progress().memory as u64,
-            deferred: self.deferred.iter().chain(&self.waiting).filter(not_free).count() as u64,
+            deferred: (self.deferred.iter().chain(&self.waiting))
+                .filter(|at| self.has_waiting(**at))
+                .count() as u64,
             stop: counters.stop,
             taken: counters.taken().to_vec(),
             rows,
@@ -461,7 +474,7 @@ impl Partition for Buckets<'_> {
         let mut states = BatchReader::default();
         read_batch(saved, &mut states, |(mark, flags), state| {
             let mover = mover(mark)?;
-            if self.owner.of_state(state) != self.owner.me || self.stopped {
+            if self.deal.of_state(state) != self.deal.owner.me || self.stopped {
                 return Ok(());
             }
             // Visits are given in the order in which they were made: none of them is covered but by its flags.
@@ -502,7 +515,7 @@ impl Partition for Buckets<'_> {
         };
         self.bucket = last;
         self.rows.clear();
-        if self.owner.me == 0 {
+        if self.deal.owner.me == 0 {
             self.outgoing.counters.restore(all);
             self.earlier = all.site.clone();
             self.transitions = all.transitions;

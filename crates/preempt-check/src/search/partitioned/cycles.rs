@@ -10,18 +10,34 @@
 //! states are left, each was reached in the last forward pass from one that is left as well (`before`). Back along
 //! these links, every state leads to an accepting one and every accepting one has a link: an accepting state must come
 //! a second time, and what lies between is a cycle.
+//!
+//! A search can be saved while it reaches states, and between two of the repetitions: for each state, whether it is
+//! left and whether it is accepting. States get other numbers when the search goes on; what refers to numbers (where states came from, and
+//! largest accepting states) is not saved, and the way to a state from before is found as `retrace.rs` does.
 
 use super::batch::{BatchReader, Outbox, read_batch};
 use super::forward::Uncounted;
 use super::levels::{Levels, global};
-use super::retrace::{Goal, Way, steps_to};
+use super::retrace::{Goal, Way, along, steps_to};
 use super::wire::{Damaged, Reader, Writer};
-use super::{Owner, Partition, Share, Time};
+use super::{Owner, Partition, Share, Site, Time};
+use crate::search::nested::NestedOptions;
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::store::{StateId, Store};
 use crate::{Counterexample, Options, Progress};
 use preempt_core::{Stop, System, ViolationKind};
 use std::collections::HashMap;
+
+/// What a search for cycles asks of finite executions.
+pub fn finite_options(nested: &NestedOptions) -> Options {
+    Options {
+        assertions: nested.assertions,
+        deadlocks: nested.deadlocks,
+        max_errors: nested.max_errors,
+        depth: nested.depth,
+        ..Options::default()
+    }
+}
 
 /// What is done with the states.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,8 +94,10 @@ impl Totals {
 pub struct Walked {
     /// Its bytes.
     pub state: Vec<u8>,
-    /// The state from which it was reached first; 0 for the initial one.
+    /// The state from which it was reached first; 0 for the initial one, and for those of a search that goes on.
     pub parent: u64,
+    /// The level on which it was reached first.
+    pub level: u32,
     /// The state from which the last forward pass reached it.
     pub before: u64,
     /// Whether it is accepting.
@@ -162,7 +180,7 @@ impl<'a> Cycles<'a> {
     /// What the pass left.
     pub fn totals(&self) -> Totals {
         let Some(lineage) = &self.levels.lineage else { return Totals::default() };
-        let me = self.levels.owner.me;
+        let me = self.levels.deal.owner.me;
         let accepting = (0..self.left.len())
             .find(|at| self.left[*at] && lineage.accepting.get(*at) == Some(&true));
         Totals {
@@ -184,6 +202,7 @@ impl<'a> Cycles<'a> {
         Some(Walked {
             state,
             parent: *lineage.parents.get(at)?,
+            level: self.levels.level_of(at),
             before: self.before.get(at).copied().unwrap_or(0),
             accepting: lineage.accepting.get(at).copied().unwrap_or(false),
         })
@@ -222,11 +241,11 @@ impl<'a> Cycles<'a> {
         levels.normalize(0);
         let arrivals = std::mem::take(&mut levels.expander.arrivals);
         let bytes = std::mem::take(&mut levels.expander.successors.data);
-        let from = global(levels.owner.me, number as usize);
+        let from = global(levels.deal.owner.me, number as usize);
         for arrival in &arrivals {
             let state = &bytes[arrival.start..arrival.end];
-            let owner = self.levels.owner.of_state(state);
-            match owner == self.levels.owner.me {
+            let owner = self.levels.deal.of_state(state);
+            match owner == self.levels.deal.owner.me {
                 true => self.touch(state, from),
                 false => outbox.push(owner, (from, 0), state),
             }
@@ -316,14 +335,49 @@ impl Partition for Cycles<'_> {
         self.levels.seek(goal)
     }
 
-    fn save(&self, _each: &mut dyn FnMut(Time, Vec<u8>) -> bool) {}
-
-    fn restore(&mut self, _time: Time, _saved: &[u8]) -> Result<(), Damaged> {
-        Err(Damaged)
+    fn can_be_saved(&self) -> bool {
+        self.pass == Pass::Reach
     }
 
-    fn restore_counts(&mut self, _all: &Share) {}
+    fn save(&self, each: &mut dyn FnMut(Time, Vec<u8>) -> bool) {
+        let accepting = self.levels.lineage.as_ref().map_or(&[][..], |lineage| &lineage.accepting);
+        self.levels.save_with(each, |number, waits| {
+            let is_gone = self.left.get(number) == Some(&false);
+            let accepts = accepting.get(number) == Some(&true);
+            let flags = [(WAITS, waits), (GONE, is_gone), (ACCEPTING, accepts)];
+            let bits = flags.iter().map(|(bit, is_set)| if *is_set { *bit } else { 0 }).sum();
+            (bits, 0)
+        });
+    }
+
+    fn restore(&mut self, time: Time, saved: &[u8]) -> Result<(), Damaged> {
+        let mut states = BatchReader::default();
+        read_batch(saved, &mut states, |(flags, _), state| {
+            let before = self.levels.store.len();
+            self.levels.restore_one(time, state, (0, flags & WAITS));
+            if self.levels.store.len() > before {
+                self.left.push(flags & GONE == 0);
+                if let Some(lineage) = &mut self.levels.lineage
+                    && flags & WAITS == 0
+                {
+                    lineage.accepting.push(flags & ACCEPTING != 0);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn restore_counts(&mut self, all: &Share) {
+        self.levels.restore_counts(all);
+    }
 }
+
+/// What is saved of a state: it is not expanded yet,
+const WAITS: u64 = 1;
+/// it lies on no accepting cycle,
+const GONE: u64 = 2;
+/// it is accepting.
+const ACCEPTING: u64 = 4;
 
 /// Those who hold the states, wherever they are.
 pub trait Crew {
@@ -332,6 +386,9 @@ pub trait Crew {
 
     /// What is known of a state.
     fn look(&mut self, number: u64) -> Option<Walked>;
+
+    /// A predecessor on the level before.
+    fn seek(&mut self, goal: &Goal) -> Option<Way>;
 }
 
 /// The cycle that is left once everything was reached, with the way to it; `None` if there is none, or if a pass was not
@@ -356,12 +413,16 @@ pub fn find_cycle(
         prefix.push(parent);
     }
     prefix.reverse();
+    // A state from before the search was interrupted: its predecessors are found again.
+    let Walked { level, state, .. } = prefix.first()?.clone();
+    let time = Time { bucket: 0, round: level };
+    let site = Site { time, state, mover: None, path: Vec::new(), fault: None };
+    let mut steps = along(&site, |goal| crew.seek(goal))?;
     let mut sequence = AtomicSequence::default();
     let mut between = |from: &Walked, to: &Walked| {
         let goal = Goal { time: Time::default(), state: to.state.clone(), mover: None };
         steps_to(system, &mut sequence, (&from.state, None), &goal, None, true)
     };
-    let mut steps = Vec::new();
     for pair in prefix.windows(2) {
         steps.extend(between(&pair[0], &pair[1])?);
     }

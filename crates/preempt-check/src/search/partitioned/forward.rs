@@ -59,7 +59,7 @@ pub fn why_unreduced(system: &dyn System, options: &Options) -> Option<&'static 
 }
 
 impl Forward {
-    /// Whatever chooses steps in this search, if anything is to be left out and it pays.
+    /// Whatever chooses steps in this search, if anything is to be left out and it pays, or was asked for in any case.
     pub(super) fn new(system: &dyn System, options: &Options) -> Option<Self> {
         if options.reduction == Reduction::None || options.preemptions != Preemptions::Any {
             return None;
@@ -71,7 +71,7 @@ impl Forward {
             before: Vec::new(),
             after: Vec::new(),
         };
-        forward.pays(system).then_some(forward)
+        (options.always_reduce || forward.pays(system)).then_some(forward)
     }
 
     /// The steps of a state that are to be explored; `None` for all.

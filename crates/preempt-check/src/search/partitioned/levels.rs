@@ -6,6 +6,7 @@
 //! With partial-order reduction steps are chosen as `forward.rs` says, and none sleep.
 
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
+use super::deal::Deal;
 use super::events::Events;
 use super::forward::Forward;
 use super::retrace::{Goal, Way, steps_to};
@@ -13,7 +14,9 @@ use super::wire::{Damaged, Reader};
 use super::{Owner, Partition, Share, Site, Time};
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::expansion::{Expander, Watch};
-use crate::store::{Adaptive, Pending, StateId, Store, StoreFull, hash_batch_for_all};
+use crate::store::{
+    Adaptive, Pending, StateId, Store, StoreFull, hash_batch_for_all, hash_for_all,
+};
 use crate::{Options, Progress};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Enabled, Label, Outcome, Stop, System};
@@ -32,7 +35,7 @@ const TOGETHER_BYTES: usize = 1 << 18;
 /// One owner's states, level by level.
 pub struct Levels<'a> {
     pub(super) system: &'a dyn System,
-    pub(super) owner: Owner,
+    pub(super) deal: Deal,
     pub(super) store: Adaptive,
     /// The levels with states of this owner, and the number of the first of each; the last one may still grow.
     bounds: Vec<(u32, usize)>,
@@ -85,7 +88,7 @@ impl<'a> Levels<'a> {
     pub fn new(system: &'a dyn System, options: &Options, owner: Owner, memory: usize) -> Self {
         Levels {
             system,
-            owner,
+            deal: Deal::new(system, owner),
             store: Adaptive::new(memory),
             bounds: Vec::new(),
             at: 0,
@@ -179,7 +182,7 @@ impl<'a> Levels<'a> {
         let steps = match &mut self.lineage {
             Some(lineage) => {
                 let steps = self.expander.expand(self.system, &mut self.state, &mut self.events)?;
-                let me = global(self.owner.me, parent);
+                let me = global(self.deal.owner.me, parent);
                 let accepting = self.system.has_label(&self.state, Label::Accept);
                 lineage.accepting.resize(parent + 1, false);
                 lineage.accepting[parent] = accepting;
@@ -228,23 +231,28 @@ impl<'a> Levels<'a> {
                 self.tags.extend(sleep_sets.iter().map(|set| (set.bits(), 0)));
             }
         }
-        if self.owner.of == 1 {
+        if self.deal.owner.of == 1 {
             return false;
         }
         let (bytes, arrivals) = (&self.expander.successors.data, &mut self.expander.arrivals);
-        let accepted = hash_batch_for_all(bytes, &mut arrivals[first..]);
+        let whole = self.deal.is_whole();
+        let accepted = whole && hash_batch_for_all(bytes, &mut arrivals[first..]);
         let mut kept = first;
         for at in first..arrivals.len() {
             let arrival = arrivals[at];
-            let owner = self.owner.of_hash(arrival.hash);
-            if owner == self.owner.me {
+            let owner = match whole {
+                true => self.deal.of_hash(arrival.hash),
+                false => self.deal.of_bytes(&bytes[arrival.start..arrival.end]),
+            };
+            if owner == self.deal.owner.me {
                 arrivals[kept] = arrival;
                 self.tags[kept] = self.tags[at];
                 kept += 1;
                 continue;
             }
             let state = &bytes[arrival.start..arrival.end];
-            if self.lineage.is_none() && outbox.was_sent(arrival.hash, 0, state) {
+            let hash = || if whole { arrival.hash } else { hash_for_all(state) };
+            if self.lineage.is_none() && outbox.was_sent(hash, 0, state) {
                 self.events.counters.matched += 1;
             } else {
                 outbox.push(owner, self.tags[at], state);
@@ -311,7 +319,7 @@ impl<'a> Levels<'a> {
             if arrival.inserted.new {
                 lineage.parents.push(parent);
                 lineage.maxima.push(tag);
-            } else if tag != 0 && tag == global(self.owner.me, arrival.inserted.id.index()) {
+            } else if tag != 0 && tag == global(self.deal.owner.me, arrival.inserted.id.index()) {
                 lineage.closing.get_or_insert((parent, tag));
             }
         }
@@ -362,7 +370,7 @@ impl<'a> Levels<'a> {
     }
 
     /// When the state with this number was reached.
-    fn level_of(&self, number: usize) -> u32 {
+    pub(super) fn level_of(&self, number: usize) -> u32 {
         let at = self.bounds.partition_point(|(_, first)| *first <= number);
         self.bounds[at.saturating_sub(1)].0
     }
@@ -386,6 +394,47 @@ impl<'a> Levels<'a> {
     }
 }
 
+impl Levels<'_> {
+    /// Gives all states, level by level, each with what `tag` says of its number and of whether it waits to be expanded.
+    pub(super) fn save_with(
+        &self,
+        each: &mut dyn FnMut(Time, Vec<u8>) -> bool,
+        tag: impl Fn(usize, bool) -> (u64, u64),
+    ) {
+        let mut state = Vec::new();
+        for (at, &(level, first)) in self.bounds.iter().enumerate() {
+            let end = self.bounds.get(at + 1).map_or(self.store.len(), |(_, first)| *first);
+            let time = Time { bucket: 0, round: level };
+            let mut go_on = true;
+            let mut send = |_: usize, bytes: Vec<u8>| go_on = go_on && each(time, bytes);
+            let mut batches = Batches::new(1);
+            let mut outbox = batches.outbox(&mut send);
+            for number in first..end {
+                self.store.load(StateId(number as u32), &mut state);
+                outbox.push(0, tag(number, number >= self.head), &state);
+            }
+            outbox.flush();
+            if !go_on {
+                return;
+            }
+        }
+    }
+
+    /// Takes a state that was saved, if it is this owner's: who sleeps there, and whether it waits to be expanded.
+    pub(super) fn restore_one(&mut self, time: Time, state: &[u8], (asleep, waits): (u64, u64)) {
+        if self.deal.of_state(state) != self.deal.owner.me || self.stopped {
+            return;
+        }
+        if self.add(time.round, state, (asleep, 0)).is_err() {
+            self.fail(Stop::Memory);
+        }
+        if waits == 0 {
+            self.head = self.store.len();
+            self.sleepers.clear();
+        }
+    }
+}
+
 impl Partition for Levels<'_> {
     fn begin(&mut self) {
         let mut state = Vec::new();
@@ -393,7 +442,7 @@ impl Partition for Levels<'_> {
         if self.lineage.is_some() {
             self.system.enabled(&mut state, &mut self.enabled);
         }
-        if self.owner.of_state(&state) != self.owner.me {
+        if self.deal.of_state(&state) != self.deal.owner.me {
             return;
         }
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
@@ -506,46 +555,22 @@ impl Partition for Levels<'_> {
     }
 
     fn save(&self, each: &mut dyn FnMut(Time, Vec<u8>) -> bool) {
-        let mut state = Vec::new();
-        for (at, &(level, first)) in self.bounds.iter().enumerate() {
-            let end = self.bounds.get(at + 1).map_or(self.store.len(), |(_, first)| *first);
-            let time = Time { bucket: 0, round: level };
-            let mut go_on = true;
-            let mut send = |_: usize, bytes: Vec<u8>| go_on = go_on && each(time, bytes);
-            let mut batches = Batches::new(1);
-            let mut outbox = batches.outbox(&mut send);
-            for number in first..end {
-                self.store.load(StateId(number as u32), &mut state);
-                let waits = number.checked_sub(self.head);
-                let asleep = waits.and_then(|at| self.sleepers.get(at)).map_or(0, |set| set.bits());
-                outbox.push(0, (asleep, waits.is_some().into()), &state);
-            }
-            outbox.flush();
-            if !go_on {
-                return;
-            }
-        }
+        self.save_with(each, |number, waits| {
+            let asleep = self.sleepers.get(number.wrapping_sub(self.head));
+            (asleep.map_or(0, |set| set.bits()), waits.into())
+        });
     }
 
     fn restore(&mut self, time: Time, saved: &[u8]) -> Result<(), Damaged> {
         let mut states = BatchReader::default();
-        read_batch(saved, &mut states, |(asleep, waits), state| {
-            if self.owner.of_state(state) != self.owner.me || self.stopped {
-                return Ok(());
-            }
-            if self.add(time.round, state, (asleep, 0)).is_err() {
-                self.fail(Stop::Memory);
-            }
-            if waits == 0 {
-                self.head = self.store.len();
-                self.sleepers.clear();
-            }
+        read_batch(saved, &mut states, |tag, state| {
+            self.restore_one(time, state, tag);
             Ok(())
         })
     }
 
     fn restore_counts(&mut self, all: &Share) {
-        if self.owner.me == 0 {
+        if self.deal.owner.me == 0 {
             self.events.counters.restore(all);
             self.earlier = all.site.clone();
         }

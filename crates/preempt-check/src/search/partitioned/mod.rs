@@ -1,17 +1,18 @@
-//! Searches whose states are dealt out among owners by their hash.
+//! Searches whose states are dealt out among owners.
 //!
 //! One owner holds a part of the states, expands them, and sends successors to those who own them. Who the owners
 //! are is not known here: threads, processes on other machines, or one after the other in files. A driver moves
 //! batches between them and says when everything of a [`Time`] has arrived.
 //!
-//! 1. `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
+//! 1. `deal.rs`: which states belong to whom; `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
 //!    differences to each other; `sent.rs`: what was sent lately need not be sent again.
 //! 2. `levels.rs`: all executions, level by level, with what `events.rs` counts; `buckets.rs`: bucket by bucket of
 //!    preemptions (`[MQ07]`).
 //!    `forward.rs`: which steps may wait, decided without asking other owners.
 //! 3. `cycles.rs`: accepting cycles (OWCTY, with maximal accepting predecessors for early ones).
 //! 4. `retrace.rs`: the way back from a state; `share.rs`: what each owner found, and what all of them found together.
-//! 5. `single.rs`: successors for searches that keep their states in files.
+//! 5. `single.rs` and, where preemptions are counted, `visits.rs`: successors for searches that keep their states in
+//!    files.
 //! 6. `alone.rs`: the driver for owners in one thread, which is also the twin that other drivers are tested against.
 //!
 //! Invariant: what is expanded at a time sends to the next time only, and nothing is expanded before everything
@@ -22,6 +23,7 @@ mod alone;
 mod batch;
 mod buckets;
 mod cycles;
+mod deal;
 mod events;
 mod forward;
 mod levels;
@@ -29,21 +31,22 @@ mod retrace;
 mod sent;
 mod share;
 mod single;
+mod visits;
 mod wire;
 
-pub use alone::{Saver, explore, trace_back};
+pub use alone::{Saver, explore, explore_cycles, trace_back};
 pub use batch::{Batches, Outbox, SendBatch};
 pub use buckets::Buckets;
-pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle};
+pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle, finite_options};
 pub use forward::why_unreduced;
 pub use levels::Levels;
 pub use retrace::{Goal, Way, along};
 pub use share::{Share, Site, combine};
 pub use single::Single;
+pub use visits::{After, Ran, Visits};
 pub use wire::{Damaged, Reader, Writer};
 
 use crate::Preemptions;
-use crate::store::hash_for_all;
 use crate::{Budget, Options, Progress};
 use preempt_core::{Stop, System};
 
@@ -85,22 +88,6 @@ pub struct Owner {
 impl Owner {
     /// The only one.
     pub const ALONE: Owner = Owner { me: 0, of: 1 };
-
-    /// Who owns a state.
-    #[inline]
-    pub fn of_state(self, state: &[u8]) -> usize {
-        match self.of {
-            1 => 0,
-            _ => self.of_hash(hash_for_all(state)),
-        }
-    }
-
-    /// Who owns a state with this [hash](hash_for_all). The high half of it chooses the slot inside a store, and the
-    /// lowest bit is the store's.
-    #[inline]
-    fn of_hash(self, hash: u64) -> usize {
-        (((hash & 0xffff_fffe) * self.of as u64) >> 32) as usize
-    }
 }
 
 /// One owner's part of a search.
@@ -134,6 +121,11 @@ pub trait Partition {
 
     /// One of this owner's visits just before the goal, if it has one.
     fn seek(&mut self, goal: &Goal) -> Option<Way>;
+
+    /// Whether everything can be given between two times of what is being done.
+    fn can_be_saved(&self) -> bool {
+        true
+    }
 
     /// Gives everything, time by time, at a moment when nothing is under way. `each` says whether to go on.
     fn save(&self, each: &mut dyn FnMut(Time, Vec<u8>) -> bool);

@@ -35,9 +35,10 @@ impl Sent {
         Sent { keys: Vec::new(), bytes: Vec::new(), length: 0, asked: 0, hits: 0, pause: 0 }
     }
 
-    /// Whether the state was sent lately with this mark; if not, it may be remembered.
+    /// Whether the state was sent lately with this mark; if not, it may be remembered. Its hash is asked for only where the
+    /// filter does not rest.
     #[inline]
-    pub(super) fn was(&mut self, hash: u64, mark: u16, state: &[u8]) -> bool {
+    pub(super) fn was(&mut self, hash: impl FnOnce() -> u64, mark: u16, state: &[u8]) -> bool {
         if self.pause > 0 {
             self.pause -= 1;
             return false;
@@ -46,6 +47,7 @@ impl Sent {
             return self.begin_anew(state.len());
         }
         self.asked += 1;
+        let hash = hash();
         let at = (hash >> 40) as usize % self.keys.len();
         let (key, bytes) = (&mut self.keys[at], &mut self.bytes[at * self.length..][..self.length]);
         if *key == (hash, mark) && bytes == state {
@@ -95,16 +97,16 @@ mod tests {
     #[test]
     fn only_the_same_bytes_and_mark_are_held_back() {
         let mut sent = Sent::new();
-        assert!(!sent.was(1 << 50, 0, b"abc"), "of a new length");
-        assert!(!sent.was(1 << 50, 0, b"abc"));
-        assert!(sent.was(1 << 50, 0, b"abc"));
-        assert!(!sent.was(1 << 50, 1, b"abc"), "another last mover");
-        assert!(!sent.was(1 << 50, 1, b"abd"), "a collision");
-        assert!(!sent.was(1 << 50, 1, b"abc"), "displaced");
-        assert!(!sent.was(1 << 50, 1, b"abcd"), "of another length");
-        assert!(!sent.was(1 << 50, 1, b"abc"), "of another length again");
-        assert!(!sent.was(0, 0, &[0; 3]), "nothing is there from the beginning");
-        assert!(!sent.was(7, 0, &vec![1; MOST_BYTES]), "too long to keep");
+        assert!(!sent.was(|| 1 << 50, 0, b"abc"), "of a new length");
+        assert!(!sent.was(|| 1 << 50, 0, b"abc"));
+        assert!(sent.was(|| 1 << 50, 0, b"abc"));
+        assert!(!sent.was(|| 1 << 50, 1, b"abc"), "another last mover");
+        assert!(!sent.was(|| 1 << 50, 1, b"abd"), "a collision");
+        assert!(!sent.was(|| 1 << 50, 1, b"abc"), "displaced");
+        assert!(!sent.was(|| 1 << 50, 1, b"abcd"), "of another length");
+        assert!(!sent.was(|| 1 << 50, 1, b"abc"), "of another length again");
+        assert!(!sent.was(|| 0, 0, &[0; 3]), "nothing is there from the beginning");
+        assert!(!sent.was(|| 7, 0, &vec![1; MOST_BYTES]), "too long to keep");
     }
 
     #[test]
@@ -112,12 +114,15 @@ mod tests {
         let mut sent = Sent::new();
         let state = |number: u32| number.to_le_bytes();
         for number in 0..2 * TRIAL {
-            assert!(!sent.was(u64::from(number) << 40, 0, &state(number)));
+            assert!(!sent.was(|| u64::from(number) << 40, 0, &state(number)));
         }
         assert!(sent.pause > 0);
-        assert!(!sent.was(1 << 40, 0, &state(1)) && !sent.was(1 << 40, 0, &state(1)), "it rests");
+        assert!(
+            !sent.was(|| 1 << 40, 0, &state(1)) && !sent.was(|| 1 << 40, 0, &state(1)),
+            "it rests"
+        );
         sent.pause = 0;
-        assert!(!sent.was(1 << 40, 0, &state(1)));
-        assert!(sent.was(1 << 40, 0, &state(1)));
+        assert!(!sent.was(|| 1 << 40, 0, &state(1)));
+        assert!(sent.was(|| 1 << 40, 0, &state(1)));
     }
 }

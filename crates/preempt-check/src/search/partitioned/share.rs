@@ -233,12 +233,6 @@ pub fn combine(
     let complete = all.stop.is_none() && !enough;
     let bound = options.preemptions.limit().filter(|_| all.deferred > 0 && complete);
     let phase = options.preemptions.extra() + 1;
-    // Whoever waited for the last bucket may have found that nothing was left to do.
-    while let [.., before, last] = &all.rows[..]
-        && (before.states, before.transitions) == (last.states, last.transitions)
-    {
-        all.rows.pop();
-    }
     let last = all.rows.last().map(|row| row.bound);
     let stopped = all.stop.is_some();
     all.rows.retain(|row| {

@@ -1,13 +1,13 @@
 //! Successors of single states, for searches that keep states somewhere else: in files.
 
 use super::events::Events;
-use super::forward::Forward;
+use super::forward::{Forward, Uncounted};
 use super::retrace::{Goal, steps_to};
 use super::{Share, Site, Time};
 use crate::Options;
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::expansion::Expander;
-use preempt_core::{Outcome, Step, Stop, System};
+use preempt_core::{Enabled, Label, Outcome, Step, Stop, System};
 
 /// Expands states and counts what happens.
 pub struct Single<'a> {
@@ -18,6 +18,10 @@ pub struct Single<'a> {
     forward: Option<Forward>,
     sequence: AtomicSequence,
     site: Option<Site>,
+    /// States are brought into normal form, see [`System::is_normalized`].
+    normalizes: bool,
+    normal: Vec<u8>,
+    enabled: Enabled,
 }
 
 impl<'a> Single<'a> {
@@ -30,7 +34,15 @@ impl<'a> Single<'a> {
             forward: Forward::new(system, options),
             sequence: AtomicSequence::default(),
             site: None,
+            normalizes: false,
+            normal: Vec::new(),
+            enabled: Enabled::new(),
         }
+    }
+
+    /// For a search for accepting cycles: every step is taken, and states are in normal form.
+    pub fn for_cycles(system: &'a dyn System, options: &Options) -> Self {
+        Single { forward: None, normalizes: true, ..Single::new(system, options) }
     }
 
     /// The initial state; `None` if nothing can follow it.
@@ -40,6 +52,9 @@ impl<'a> Single<'a> {
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
             self.events.initial_fault(fault);
             self.note_site(0, &state);
+        }
+        if self.normalizes {
+            self.system.enabled(&mut state, &mut self.enabled);
         }
         self.events.counters.state_bytes = state.len();
         let goes_on = !matches!(outcome, Outcome::Broken(_)) && !self.has_enough();
@@ -72,9 +87,42 @@ impl<'a> Single<'a> {
             let bytes = &self.expander.successors.data[arrival.start..arrival.end];
             let longest = &mut self.events.counters.state_bytes;
             *longest = (*longest).max(bytes.len());
-            each(bytes);
         }
+        self.pass_on(&mut each);
         Ok(())
+    }
+
+    /// As [`Single::expand`], once more: nothing is counted.
+    pub fn expand_again(
+        &mut self,
+        state: &mut Vec<u8>,
+        mut each: impl FnMut(&[u8]),
+    ) -> Result<(), Stop> {
+        self.expander.clear();
+        let expanded = self.expander.expand(self.system, state, &mut Uncounted);
+        expanded.map_err(|_| Stop::Memory)?;
+        self.pass_on(&mut each);
+        Ok(())
+    }
+
+    fn pass_on(&mut self, each: &mut impl FnMut(&[u8])) {
+        for arrival in &self.expander.arrivals {
+            let bytes = &self.expander.successors.data[arrival.start..arrival.end];
+            if !self.normalizes || self.system.is_normalized(bytes) {
+                each(bytes);
+                continue;
+            }
+            self.normal.clear();
+            self.normal.extend_from_slice(bytes);
+            self.enabled.clear();
+            self.system.enabled(&mut self.normal, &mut self.enabled);
+            each(&self.normal);
+        }
+    }
+
+    /// Whether an execution that comes to this state for ever is accepted.
+    pub fn is_accepting(&self, state: &[u8]) -> bool {
+        self.system.has_label(state, Label::Accept)
     }
 
     /// The first violation was found just now, behind this state.
@@ -99,6 +147,7 @@ impl<'a> Single<'a> {
 
     /// Steps from a state to the goal, if it is a predecessor.
     pub fn steps_to(&mut self, state: &[u8], goal: &Goal) -> Option<Vec<Step>> {
-        steps_to(self.system, &mut self.sequence, (state, None), goal, None, false)
+        let normalizes = self.normalizes;
+        steps_to(self.system, &mut self.sequence, (state, None), goal, None, normalizes)
     }
 }

@@ -8,6 +8,14 @@
 //! With reduction, a selection is accepted if it leads to a state that waits or is new. Invariant:
 //! every state expanded by a selection has a successor with a higher number in it, so following
 //! these successors every step that was left for later is taken in the end.
+//!
+//! Without reduction other threads help to expand states (`breadth_first/together.rs`), and nothing else changes.
+
+mod package;
+mod pool;
+#[cfg(test)]
+mod tests;
+mod together;
 
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
@@ -18,17 +26,30 @@ use crate::search::shared::trace;
 use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress, Reduction};
 use preempt_core::{Outcome, Step, Stop, System};
+use std::ops::Range;
+use together::Helpers;
 
 /// How many states ahead the bytes of one are fetched.
 const AHEAD: usize = 8;
 /// Successors per batch.
 const BATCH: usize = 96;
 
-/// Searches all executions breadth-first.
+/// Searches all executions breadth-first; with several threads, these expand the states.
 pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
     system: &S,
     store: &mut T,
     options: &Options,
+    threads: usize,
+    budget: &mut Budget,
+) -> Finding {
+    breadth_first_with(system, store, options, Helpers::new(threads), budget)
+}
+
+fn breadth_first_with<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    helpers: Helpers,
     budget: &mut Budget,
 ) -> Finding {
     let mut search = BreadthFirst {
@@ -41,7 +62,10 @@ pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
         depth_limit: options.depth.unwrap_or(u64::MAX),
         events: Events { system, counters: Counters::new(system, options), at: 0, first: None },
         levels: vec![0],
+        level_end: 0,
         head: 0,
+        carried: 0,
+        helpers,
         selector: Selector::new(options),
         expander: Expander::new().run_sequences(),
         state: Vec::new(),
@@ -49,7 +73,7 @@ pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
         tries: Vec::new(),
         states: Vec::new(),
     };
-    if let Err(StoreFull) = search.explore(budget) {
+    if let Err(StoreFull) = search.explore(options, budget) {
         search.events.counters.stop = Some(Stop::Memory);
     }
     search.finish()
@@ -65,8 +89,13 @@ struct BreadthFirst<'a, S: System + ?Sized, T> {
     events: Events<'a, S>,
     /// The number of the first state of each level.
     levels: Vec<usize>,
+    /// One more than the number of the last state of the present level.
+    level_end: usize,
     /// The next state to expand.
     head: usize,
+    /// Successors of the present batch that were inserted before its time.
+    carried: usize,
+    helpers: Helpers,
     selector: Selector,
     expander: Expander,
     state: Vec<u8>,
@@ -106,6 +135,13 @@ impl<S: System + ?Sized> Events<'_, S> {
         }
         self.counters.error(example);
     }
+
+    /// Reports a state without steps, if it is no valid end.
+    fn check_end(&mut self, state: &[u8]) {
+        if self.counters.reports_deadlocks() && !self.system.is_valid_end(state) {
+            self.error(&[], || Counterexample::invalid_end(Vec::new()));
+        }
+    }
 }
 
 impl<S: System + ?Sized> Watch for Events<'_, S> {
@@ -124,7 +160,7 @@ impl<S: System + ?Sized> Watch for Events<'_, S> {
 }
 
 impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
-    fn explore(&mut self, budget: &mut Budget) -> Result<(), StoreFull> {
+    fn explore(&mut self, options: &Options, budget: &mut Budget) -> Result<(), StoreFull> {
         let outcome = self.system.initial(&mut self.state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
             self.events.fault(&[], fault);
@@ -137,46 +173,27 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         self.frontier.push(&self.state);
         self.links.push(0, 0);
         self.sleepers.begin();
-        let mut level_end = 0;
         loop {
-            if self.head == level_end {
-                if level_end == self.store.len() {
+            if self.head == self.level_end && !self.next_level() {
+                return Ok(());
+            }
+            if self.calls_helpers() {
+                if self.explore_together(options, budget)? {
                     return Ok(());
                 }
-                level_end = self.store.len();
-                if self.head > 0 {
-                    self.levels.push(self.head);
-                }
-                self.events.counters.depth = self.levels.len() as u64 - 1;
-                self.frontier.advance();
-                self.sleepers.advance();
-                if self.levels.len() as u64 >= self.depth_limit {
-                    self.events.counters.stop = Some(Stop::Depth);
-                    return Ok(());
-                }
+                continue;
             }
             self.store.release(StateId(self.head as u32));
             let result = match self.selector.reduces() {
-                false => self.batch(level_end),
-                true => self.reduced_batch(level_end),
+                false => self.batch(),
+                true => self.reduced_batch(),
             };
             self.keep_erroneous();
             result?;
             if self.events.counters.is_enough() {
                 return Ok(());
             }
-            let stop = budget.check_every(16, || Progress {
-                states: self.store.len() as u64,
-                transitions: self.store.len() as u64 + self.events.counters.matched,
-                depth: self.levels.len() as u64,
-                queue: (self.store.len() - self.head) as u64,
-                memory: self.store.bytes()
-                    + self.frontier.bytes()
-                    + self.links.bytes()
-                    + self.sleepers.bytes()
-                    + self.expander.bytes(),
-                ..Progress::default()
-            });
+            let stop = budget.check_every(16, || self.progress_with(0));
             if stop.is_some() {
                 self.events.counters.stop = stop;
                 return Ok(());
@@ -184,25 +201,73 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         }
     }
 
+    /// Goes on to the next level; says whether there is one and the limit of depth allows it.
+    fn next_level(&mut self) -> bool {
+        if self.level_end == self.store.len() {
+            return false;
+        }
+        self.level_end = self.store.len();
+        if self.head > 0 {
+            self.levels.push(self.head);
+        }
+        self.events.counters.depth = self.levels.len() as u64 - 1;
+        self.frontier.advance();
+        self.sleepers.advance();
+        if self.levels.len() as u64 >= self.depth_limit {
+            self.events.counters.stop = Some(Stop::Depth);
+            return false;
+        }
+        true
+    }
+
+    /// The number of the first state of the present level.
+    fn level_start(&self) -> usize {
+        self.levels.last().copied().unwrap_or(0)
+    }
+
+    /// How far the search is, with so many bytes in use beside its own.
+    fn progress_with(&self, more: usize) -> Progress {
+        Progress {
+            states: self.store.len() as u64,
+            transitions: self.store.len() as u64 + self.events.counters.matched,
+            depth: self.levels.len() as u64,
+            queue: (self.store.len() - self.head) as u64,
+            memory: self.store.bytes()
+                + self.frontier.bytes()
+                + self.links.bytes()
+                + self.sleepers.bytes()
+                + self.expander.bytes()
+                + more,
+            ..Progress::default()
+        }
+    }
+
+    /// Whether successors are hashed one state at a time.
+    fn hashes_at_once(&self) -> bool {
+        self.links.is_used() || self.store.hashes_near()
+    }
+
     /// Expands states of the present level until there are enough successors; inserts these.
-    fn batch(&mut self, level_end: usize) -> Result<(), StoreFull> {
+    fn batch(&mut self) -> Result<(), StoreFull> {
         self.expander.clear();
-        let at_once = self.links.is_used() || self.store.hashes_near();
-        while self.head < level_end && self.expander.arrivals.len() < BATCH {
+        let at_once = self.hashes_at_once();
+        let enough = BATCH - std::mem::take(&mut self.carried).min(BATCH);
+        while self.head < self.level_end && self.expander.arrivals.len() < enough {
             self.next_state();
             let first = self.expander.arrivals.len();
             if self.expand()? == 0 {
-                self.check_end();
+                self.events.check_end(&self.state);
             }
             if at_once {
-                self.collect(first)?;
+                self.collect(first..self.expander.arrivals.len())?;
             }
         }
+        let all = 0..self.expander.arrivals.len();
         // Bytes that were just written one by one are slow to read in words: hash them later.
         if !at_once {
-            self.collect(0)?;
+            self.collect(all.clone())?;
         }
-        self.insert()
+        self.insert(all)
     }
 
     /// Adds the successors of `self.state`; says how many steps it has.
@@ -220,11 +285,11 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     }
 
     /// As [`Self::batch`], with a selection of each state's steps.
-    fn reduced_batch(&mut self, level_end: usize) -> Result<(), StoreFull> {
+    fn reduced_batch(&mut self) -> Result<(), StoreFull> {
         self.expander.clear();
         self.tries.clear();
         self.states.clear();
-        while self.head < level_end && self.expander.arrivals.len() < BATCH {
+        while self.head < self.level_end && self.expander.arrivals.len() < BATCH {
             self.next_state();
             let number = self.head - 1;
             let start = self.states.len();
@@ -233,7 +298,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
             let (pick, pending) = self.expand_selection(0)?;
             self.tries.push(Try { number, pick, state, pending });
         }
-        self.insert()?;
+        self.insert(0..self.expander.arrivals.len())?;
         loop {
             let pending = &self.expander.arrivals;
             self.tries.retain(|attempt| {
@@ -259,7 +324,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                 self.tries[at].pick = pick;
                 self.tries[at].pending = pending;
             }
-            self.insert()?;
+            self.insert(0..self.expander.arrivals.len())?;
         }
     }
 
@@ -268,13 +333,13 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         self.expander.enabled.clear();
         self.system.enabled(&mut self.state, &mut self.expander.enabled);
         if self.expander.enabled.is_empty() {
-            self.check_end();
+            self.events.check_end(&self.state);
         }
         let pick = self.selector.next(self.system, &self.state, &self.expander.enabled, from);
         let first = self.expander.arrivals.len();
         let steps = self.selector.selected();
         self.expander.expand_selected(self.system, &self.state, steps, &mut self.events)?;
-        self.collect(first)?;
+        self.collect(first..self.expander.arrivals.len())?;
         Ok((pick, (first, self.expander.arrivals.len())))
     }
 
@@ -292,32 +357,34 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         self.head += 1;
     }
 
-    /// Hashes the arrivals from `first` on, and fetches what their insertion will need.
+    /// Hashes some arrivals, and fetches what their insertion will need.
     #[inline]
-    fn collect(&mut self, first: usize) -> Result<(), StoreFull> {
+    fn collect(&mut self, some: Range<usize>) -> Result<(), StoreFull> {
         let bytes = &self.expander.successors.data;
-        let arrivals = &mut self.expander.arrivals[first..];
+        let arrivals = &mut self.expander.arrivals[some];
         self.links.note_owner(self.events.at, arrivals.len());
         self.store.hash_successors(StateId(self.events.at as u32), bytes, arrivals)
     }
 
-    fn insert(&mut self) -> Result<(), StoreFull> {
+    /// Inserts some arrivals, which were collected.
+    fn insert(&mut self, some: Range<usize>) -> Result<(), StoreFull> {
         let before = self.store.len();
-        let arrivals = &mut self.expander.arrivals;
+        let arrivals = &mut self.expander.arrivals[some.clone()];
         self.store.insert_batch(&self.expander.successors.data, arrivals)?;
         let new = self.store.len() - before;
         self.events.counters.matched += (arrivals.len() - new) as u64;
-        self.sleepers.push(arrivals, &self.expander.sleep_sets);
+        let sleep_sets = self.expander.sleep_sets.get(some.clone()).unwrap_or_default();
+        self.sleepers.push(arrivals, sleep_sets);
         if new > 0 {
-            self.keep();
+            self.keep(some);
         }
         self.links.forget_owners();
         Ok(())
     }
 
     /// Queues and links the new states of the batch, where the store does not do it.
-    fn keep(&mut self) {
-        let arrivals = &self.expander.arrivals;
+    fn keep(&mut self, some: Range<usize>) {
+        let arrivals = &self.expander.arrivals[some];
         let lengths = arrivals.iter().map(|arrival| arrival.end - arrival.start);
         let longest = &mut self.events.counters.state_bytes;
         *longest = lengths.fold(*longest, usize::max);
@@ -339,12 +406,6 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         }
     }
 
-    fn check_end(&mut self) {
-        if self.events.counters.reports_deadlocks() && !self.system.is_valid_end(&self.state) {
-            self.events.error(&[], || Counterexample::invalid_end(Vec::new()));
-        }
-    }
-
     /// The steps to state `at`, followed by `tail`.
     fn steps_to(&mut self, at: usize, tail: &[Step]) -> Option<Vec<Step>> {
         if self.links.is_used() {
@@ -359,6 +420,9 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
 
     fn finish(mut self) -> Finding {
         let mut notes = Vec::new();
+        for other in self.helpers.take_counters() {
+            self.events.counters.absorb(other);
+        }
         if let Some((at, path)) = self.events.first.take()
             && self.events.counters.first.is_some()
         {
@@ -366,8 +430,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
             match (steps, &mut self.events.counters.first) {
                 (Some(steps), Some(found)) => found.steps = steps,
                 _ => {
-                    // Only a lossy store can confuse two states on the way.
-                    notes.push("a violation was found, but no execution that leads to it could be reconstructed from the lossy store".to_owned());
+                    notes.push(trace::LOST.to_owned());
                     self.events.counters.first = None;
                     self.events.counters.stop = Some(Stop::LossyStore);
                 }

@@ -3,6 +3,10 @@
 //! Breadth-first searches store every state they keep, so a transient successor is not kept but
 //! explored on the spot, depth-first, until the sequence ends or is interrupted. Arrivals refer to
 //! one buffer of bytes that many expansions share.
+//!
+//! Invariant: what an expansion gives depends on the state and the request alone, not on what the same expander has
+//! expanded before. So counts are the same whoever expands a state, and whoever expands one a second time gets the
+//! same successors again.
 
 use crate::store::{Exact, Pending, Store, StoreFull};
 use preempt_core::engine::{
@@ -56,8 +60,8 @@ pub(crate) struct Expander {
     state: Vec<u8>,
     /// Steps inside the present sequence.
     sequence_steps: u32,
-    /// States inside very long sequences, which might never end.
-    long_sequences: Option<Exact>,
+    /// States inside the present sequence once it is very long: it might never end.
+    long_sequence: Option<Exact>,
 }
 
 impl Expander {
@@ -73,7 +77,7 @@ impl Expander {
             frames: Vec::new(),
             state: Vec::new(),
             sequence_steps: 0,
-            long_sequences: None,
+            long_sequence: None,
         }
     }
 
@@ -96,7 +100,7 @@ impl Expander {
             + self.successors.headers.capacity() * size_of::<SuccessorHeader>()
             + self.arrivals.capacity() * size_of::<Pending>()
             + self.inner.data.capacity()
-            + self.long_sequences.as_ref().map_or(0, |store| store.bytes())
+            + self.long_sequence.as_ref().map_or(0, |store| store.bytes())
     }
 
     /// Adds the arrivals of all steps. Says how many steps there were.
@@ -259,6 +263,8 @@ impl Expander {
     ) -> Result<(), StoreFull> {
         self.inner.clear();
         self.frames.clear();
+        // What an earlier sequence has met is met again: what follows is this one's as well.
+        self.long_sequence = None;
         self.sequence_steps = self.path.len() as u32 - 1;
         self.enter_sequence(system, watch)?;
         while let Some(top) = self.frames.last_mut() {
@@ -313,7 +319,7 @@ impl Expander {
         }
         self.sequence_steps += 1;
         if self.sequence_steps > LONG_SEQUENCE {
-            let known = self.long_sequences.get_or_insert_with(|| Exact::new(usize::MAX));
+            let known = self.long_sequence.get_or_insert_with(|| Exact::new(usize::MAX));
             if !known.insert(&self.state)?.new {
                 self.inner.truncate(start);
                 return Ok(());
@@ -351,5 +357,66 @@ fn pass_inner(
     for (at, step) in (1..).zip(steps) {
         watch.step(step, transient || at < count);
         path.push(step);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use preempt_core::{Describe, Independence};
+
+    /// One process with a sequence of so many steps; then it is where it was.
+    struct Long(u32);
+
+    fn counter(state: &[u8]) -> u32 {
+        u32::from_le_bytes([state[0], state[1], state[2], state[3]])
+    }
+
+    impl System for Long {
+        fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+            state.extend_from_slice(&[0; 4]);
+            Outcome::Done
+        }
+
+        fn process_count(&self, _state: &[u8]) -> usize {
+            1
+        }
+
+        fn enabled(&self, _state: &mut Vec<u8>, enabled: &mut Enabled) {
+            enabled.push(Step::new(ProcessId(0), 0));
+        }
+
+        fn apply(&self, state: &mut Vec<u8>, _step: Step) -> Outcome {
+            let next = (counter(state) + 1) % self.0;
+            state.copy_from_slice(&next.to_le_bytes());
+            Outcome::Done
+        }
+
+        fn is_transient(&self, state: &[u8]) -> bool {
+            counter(state) != 0
+        }
+    }
+
+    impl Independence for Long {}
+    impl Describe for Long {}
+
+    struct Nothing;
+
+    impl Watch for Nothing {
+        fn step(&mut self, _step: Step, _transient: bool) {}
+        fn fault(&mut self, _path: &[Step], _fault: u32) {}
+    }
+
+    /// A state may be expanded again, in a second pass, or after another one that leads to the same sequence.
+    #[test]
+    fn a_long_sequence_is_followed_as_often_as_it_is_asked_for() {
+        let system = Long(2 * LONG_SEQUENCE);
+        let mut expander = Expander::new();
+        for time in 0..3 {
+            expander.clear();
+            let mut state = vec![0; 4];
+            let steps = expander.expand(&system, &mut state, &mut Nothing).ok();
+            assert_eq!((steps, expander.arrivals.len()), (Some(1), 1), "time {time}");
+        }
     }
 }

@@ -10,6 +10,8 @@ pub(crate) struct Frontier {
     present: Level,
     next: Level,
     at: usize,
+    /// How many states of the next level were popped ahead of their time.
+    ahead: usize,
 }
 
 #[derive(Default, Debug)]
@@ -18,9 +20,17 @@ struct Level {
     ends: Vec<usize>,
 }
 
+impl Level {
+    #[inline]
+    fn get(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.bytes[start..self.ends[at]]
+    }
+}
+
 impl Frontier {
     pub(crate) fn new(used: bool) -> Self {
-        Frontier { used, present: Level::default(), next: Level::default(), at: 0 }
+        Frontier { used, present: Level::default(), next: Level::default(), at: 0, ahead: 0 }
     }
 
     pub(crate) fn is_used(&self) -> bool {
@@ -41,10 +51,18 @@ impl Frontier {
         if !self.used {
             return false;
         }
-        let start = if self.at == 0 { 0 } else { self.present.ends[self.at - 1] };
         out.clear();
-        out.extend_from_slice(&self.present.bytes[start..self.present.ends[self.at]]);
-        self.at += 1;
+        // Behind the present level comes what is known of the next one.
+        match self.at < self.present.ends.len() {
+            true => {
+                out.extend_from_slice(self.present.get(self.at));
+                self.at += 1;
+            }
+            false => {
+                out.extend_from_slice(self.next.get(self.ahead));
+                self.ahead += 1;
+            }
+        }
         true
     }
 
@@ -53,7 +71,12 @@ impl Frontier {
         std::mem::swap(&mut self.present, &mut self.next);
         self.next.bytes.clear();
         self.next.ends.clear();
-        self.at = 0;
+        self.at = std::mem::take(&mut self.ahead);
+    }
+
+    /// Goes back to a state of the present level.
+    pub(crate) fn rewind(&mut self, at: usize) {
+        (self.at, self.ahead) = (at, 0);
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -70,11 +93,13 @@ pub(crate) struct Sleepers {
     present: Vec<SleepSet>,
     next: Vec<SleepSet>,
     at: usize,
+    /// How many of the next level were popped ahead of their time.
+    ahead: usize,
 }
 
 impl Sleepers {
     pub(crate) fn new(used: bool) -> Self {
-        Sleepers { used, present: Vec::new(), next: Vec::new(), at: 0 }
+        Sleepers { used, present: Vec::new(), next: Vec::new(), at: 0, ahead: 0 }
     }
 
     pub(crate) fn are_used(&self) -> bool {
@@ -111,8 +136,15 @@ impl Sleepers {
     /// Who sleeps in the next state of the present level.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> SleepSet {
-        let sleep_set = self.present.get(self.at).copied().unwrap_or_default();
+        let Some(sleep_set) = self.present.get(self.at) else { return self.pop_ahead() };
         self.at += 1;
+        *sleep_set
+    }
+
+    /// Behind the present level comes what is known of the next one.
+    fn pop_ahead(&mut self) -> SleepSet {
+        let sleep_set = self.next.get(self.ahead).copied().unwrap_or_default();
+        self.ahead += 1;
         sleep_set
     }
 
@@ -120,7 +152,12 @@ impl Sleepers {
     pub(crate) fn advance(&mut self) {
         std::mem::swap(&mut self.present, &mut self.next);
         self.next.clear();
-        self.at = 0;
+        self.at = std::mem::take(&mut self.ahead);
+    }
+
+    /// Goes back to a state of the present level.
+    pub(crate) fn rewind(&mut self, at: usize) {
+        (self.at, self.ahead) = (at, 0);
     }
 
     pub(crate) fn bytes(&self) -> usize {

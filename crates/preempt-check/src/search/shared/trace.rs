@@ -9,6 +9,9 @@ use super::frontier::Links;
 use crate::store::{StateId, Store};
 use preempt_core::{Step, System};
 
+/// Said where the way back was lost: only a lossy store can confuse two states on it.
+pub(crate) const LOST: &str = "a violation was found, but no execution that leads to it could be reconstructed from the lossy store";
+
 /// The steps to state `at`, followed by `tail`, where levels begin at the numbers `levels`.
 pub(crate) fn through_levels<S: System + ?Sized, T: Store>(
     system: &S,

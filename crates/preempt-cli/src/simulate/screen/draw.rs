@@ -104,21 +104,21 @@ fn source(frame: &mut Frame<'_>, session: &Session<'_>, area: Rect) {
 
 /// The steps taken so far, in lanes.
 fn path(frame: &mut Frame<'_>, session: &Session<'_>, area: Rect) {
-    let told = session.execution.told();
+    let described = session.execution.described();
     let rows = usize::from(area.height.saturating_sub(2)).max(1);
-    let end = told.len().saturating_sub(session.scrolled);
+    let end = described.len().saturating_sub(session.scrolled);
     let first = end.saturating_sub(rows);
     let look = Look::plain(usize::from(area.width.saturating_sub(2)).max(20));
     let mut cast = Cast::default();
     for (at, (name, ..)) in session.positions().iter().enumerate() {
         cast.add(at, name);
     }
-    for step in &told[first..end] {
+    for step in &described[first..end] {
         cast.add(step.pid, &step.process);
     }
     let mut lanes = Lanes::new(cast, &look).starting_after(first);
     let header = lanes.header();
-    let steps: String = told[first..end].iter().map(|step| lanes.step(step)).collect();
+    let steps: String = described[first..end].iter().map(|step| lanes.step(step)).collect();
     let head: Vec<String> = header.lines().map(clean).collect();
     let lines: Vec<String> = steps.lines().map(clean).collect();
     // The newest steps are the ones to see.
@@ -127,7 +127,7 @@ fn path(frame: &mut Frame<'_>, session: &Session<'_>, area: Rect) {
         head.into_iter().chain(lines.into_iter().skip(hidden)).map(Line::from).collect();
     let title = match session.scrolled {
         0 => "path".to_string(),
-        _ => format!("path, up to step {end} of {}", told.len()),
+        _ => format!("path, up to step {end} of {}", described.len()),
     };
     frame.render_widget(Paragraph::new(text).block(framed(&title)), area);
 }
@@ -140,7 +140,7 @@ fn variables(frame: &mut Frame<'_>, session: &Session<'_>, area: Rect) {
         lines
             .push(Line::styled(format!("{} = {value}", clean(text)), Style::new().fg(Color::Cyan)));
     }
-    let changed = session.execution.told().last().map_or(&[][..], |step| &step.changes);
+    let changed = session.execution.described().last().map_or(&[][..], |step| &step.changes);
     let all = session.subject.system.variables(state);
     let shown = all.iter().filter(|(name, _)| name.contains(&session.filter));
     let shown: Vec<_> = shown.collect();

@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
 
     /// Preemptions so far.
     pub(super) fn preemptions(&self) -> usize {
-        self.execution.told().iter().filter(|step| step.switch == Switch::Preemption).count()
+        self.execution.described().iter().filter(|step| step.switch == Switch::Preemption).count()
     }
 
     pub(super) fn press(&mut self, key: Key) {
@@ -221,7 +221,7 @@ impl<'a> Session<'a> {
     fn step(&mut self, step: Step) -> bool {
         let taken = self.execution.take(step);
         self.scrolled = 0;
-        let output = self.execution.told().last().map(|step| step.output.trim().to_string());
+        let output = self.execution.described().last().map(|step| step.output.trim().to_string());
         self.message = output
             .filter(|text| !text.is_empty())
             .map_or_else(String::new, |text| format!("printed: {text}"));

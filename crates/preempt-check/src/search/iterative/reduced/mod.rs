@@ -31,9 +31,9 @@ mod tests;
 mod violations;
 mod visited;
 
+use super::buckets::last_bound;
 use super::conclusion::Conclusion;
 use crate::reduce::Signalled;
-use crate::search::bounded::least_preemptions::LARGEST_BOUND;
 use crate::search::shared::end::End;
 use crate::store::Store;
 use crate::{Budget, Finding, Options, Preemptions, Progress};
@@ -71,11 +71,6 @@ pub(crate) fn iterative_reduced<S: System + ?Sized, T: Store>(
     let undecided = search.visits.violations.are_beyond(search.visits.judged_by());
     let finding = Box::new(search.finish(rows, bound, end, budget));
     if undecided { Reduced::Undecided(finding) } else { Reduced::Decided(finding) }
-}
-
-/// The largest count that is searched.
-fn last_bound(options: &Options) -> u32 {
-    options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND)
 }
 
 struct Search<'a, S: ?Sized, T> {

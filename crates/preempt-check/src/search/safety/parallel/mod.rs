@@ -18,6 +18,7 @@ mod team;
 mod worker;
 
 use crate::search::shared::statistics::Counters;
+use crate::search::shared::trace::LOST;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::concurrent::ConcurrentStore;
 use crate::store::concurrent::Place;
@@ -147,7 +148,6 @@ impl SoFar {
         };
         match team.trace(root, *place, path) {
             Some(steps) => found.steps = steps,
-            // Only a lossy store can confuse two states on the way.
             None => {
                 self.counters.first = None;
                 self.counters.stop = Some(Stop::LossyStore);
@@ -166,7 +166,7 @@ impl SoFar {
         finding.in_vain = in_vain;
         finding.statistics.contention = Some(self.contention);
         if lost {
-            finding.notes.push("a violation was found, but no execution that leads to it could be reconstructed from the lossy store".to_owned());
+            finding.notes.push(LOST.to_owned());
         }
         finding
     }

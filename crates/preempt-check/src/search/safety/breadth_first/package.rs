@@ -1,0 +1,171 @@
+//! Some waiting states, and what their expansion gives: all that goes to another thread and back.
+//!
+//! Invariant: what a package gives follows from its states alone, so it does not matter who expands it, or when. Where it
+//! would (errors that may end the search), it says so, and the
+//! search expands these states itself.
+
+use super::Events;
+use crate::search::shared::expansion::Expander;
+use crate::search::shared::statistics::Counters;
+use crate::store::{Pending, StoreFull};
+use crate::{Counterexample, Options};
+use preempt_core::engine::SleepSet;
+use preempt_core::{Step, Stop, System};
+
+/// States of a package, unless they are long.
+pub(super) const STATES: usize = 256;
+/// A package is full when its states take so many bytes.
+const BYTES: usize = 1 << 16;
+
+/// States to be expanded, and the result.
+#[derive(Default, Debug)]
+pub(super) struct Package {
+    /// The number of its first state.
+    pub(super) first: usize,
+    /// The states and where they end,
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// and who sleeps in them, where anybody can.
+    sleepers: Vec<SleepSet>,
+    /// Where their successors are, and who sleeps in these,
+    pub(super) successors: Vec<u8>,
+    pub(super) arrivals: Vec<Pending>,
+    pub(super) sleep_sets: Vec<SleepSet>,
+    /// what was counted up to the end of each state,
+    pub(super) counted: Vec<Counted>,
+    /// and what else happened, with the number of the state.
+    pub(super) cut: Option<(usize, Stop)>,
+    pub(super) error: Option<(usize, Vec<Step>, Counterexample)>,
+    /// The result must not be used: these states have to be expanded in their turn.
+    pub(super) needs_order: bool,
+}
+
+/// What was counted in the states of a package so far.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Counted {
+    pub(super) arrivals: usize,
+    pub(super) matched: u64,
+    pub(super) atomic_steps: u64,
+    pub(super) errors: u64,
+}
+
+impl Package {
+    /// Empties it for the states from this number on.
+    pub(super) fn begin(&mut self, first: usize) {
+        self.first = first;
+        self.bytes.clear();
+        self.ends.clear();
+        self.sleepers.clear();
+    }
+
+    pub(super) fn push(&mut self, state: &[u8], sleeper: Option<SleepSet>) {
+        self.bytes.extend_from_slice(state);
+        self.ends.push(self.bytes.len());
+        self.sleepers.extend(sleeper);
+    }
+
+    /// How many states it has.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.len() >= STATES || self.bytes.len() >= BYTES
+    }
+
+    fn state(&self, at: usize) -> &[u8] {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.bytes[start..self.ends[at]]
+    }
+
+    /// Memory in use, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.capacity()
+            + self.successors.capacity()
+            + self.arrivals.capacity() * size_of::<Pending>()
+            + self.sleep_sets.capacity() * size_of::<SleepSet>()
+    }
+}
+
+/// Expands packages.
+pub(super) struct Expansion<'a, S: ?Sized> {
+    system: &'a S,
+    events: Events<'a, S>,
+    expander: Expander,
+    state: Vec<u8>,
+    /// Whether an error may end the search.
+    errors_end: bool,
+}
+
+impl<'a, S: System + ?Sized> Expansion<'a, S> {
+    pub(super) fn new(system: &'a S, options: &Options) -> Self {
+        let counters = Counters::new(system, options);
+        Expansion {
+            system,
+            events: Events { system, counters, at: 0, first: None },
+            expander: Expander::new().run_sequences(),
+            state: Vec::new(),
+            errors_end: options.max_errors != 0,
+        }
+    }
+
+    /// Expands all states of a package, unless `is_over` says after one of them that nobody needs it any more.
+    pub(super) fn run(&mut self, package: &mut Package, mut is_over: impl FnMut() -> bool) {
+        std::mem::swap(&mut self.expander.successors.data, &mut package.successors);
+        std::mem::swap(&mut self.expander.arrivals, &mut package.arrivals);
+        std::mem::swap(&mut self.expander.sleep_sets, &mut package.sleep_sets);
+        self.expander.clear();
+        package.counted.clear();
+        (package.cut, package.error) = (None, None);
+        let mut needs_order = false;
+        for at in 0..package.len() {
+            self.state.clear();
+            self.state.extend_from_slice(package.state(at));
+            self.events.at = package.first + at;
+            let expanded = self.expand(package.sleepers.get(at).copied());
+            let counters = &mut self.events.counters;
+            let (matched, atomic_steps, errors) =
+                (counters.matched, counters.atomic_steps, counters.errors);
+            let arrivals = self.expander.arrivals.len();
+            package.counted.push(Counted { arrivals, matched, atomic_steps, errors });
+            if let Some(stop) = counters.stop.take() {
+                package.cut.get_or_insert((self.events.at, stop));
+            }
+            needs_order |= expanded.is_err() || errors > 0 && self.errors_end;
+            if needs_order || is_over() {
+                break;
+            }
+        }
+        package.needs_order = needs_order || package.counted.len() < package.len();
+        let counters = &mut self.events.counters;
+        if let (Some((at, path)), Some(first)) = (self.events.first.take(), counters.first.take()) {
+            package.error = Some((at, path, first));
+        }
+        (counters.matched, counters.atomic_steps, counters.errors) = (0, 0, 0);
+        std::mem::swap(&mut self.expander.successors.data, &mut package.successors);
+        std::mem::swap(&mut self.expander.arrivals, &mut package.arrivals);
+        std::mem::swap(&mut self.expander.sleep_sets, &mut package.sleep_sets);
+    }
+
+    fn expand(&mut self, sleeper: Option<SleepSet>) -> Result<(), StoreFull> {
+        let (system, state) = (self.system, &mut self.state);
+        let steps = match sleeper {
+            None => self.expander.expand(system, state, &mut self.events)?,
+            Some(sleep_set) => {
+                let (steps, slept) =
+                    self.expander.expand_awake(system, state, sleep_set, &mut self.events)?;
+                self.events.counters.matched += slept as u64;
+                steps
+            }
+        };
+        if steps == 0 {
+            self.events.check_end(&self.state);
+        }
+        Ok(())
+    }
+
+    /// Which transitions were taken; all else is in the packages.
+    pub(super) fn finish(self) -> Counters {
+        self.events.counters
+    }
+}
