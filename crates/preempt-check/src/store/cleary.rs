@@ -63,6 +63,8 @@ struct Shape {
 const FIRST_BUCKETS: usize = 16;
 /// Tables of so many buckets are moved in one go: at first numbers become wider with every few keys.
 const SMALL: usize = 32;
+/// Bits for further classes, when there is a new one.
+const CLASSES: u32 = 3;
 /// A new table has buckets for so many keys each.
 const FULL: usize = 52;
 /// One insertion in so many looks whether there is memory left.
@@ -96,7 +98,11 @@ impl Shape {
     fn with(self, root: Root) -> Self {
         Shape {
             seed: self.seed,
-            class: self.class.max(bits_of(root.class.into())),
+            class: match bits_of(root.class.into()) {
+                bits if bits <= self.class => self.class,
+                // Where states have several lengths, more of them follow soon.
+                bits => bits + CLASSES,
+            },
             left: self.left.max(bits_of(root.pair >> 32)),
             right: self.right.max(bits_of(root.pair & u64::from(u32::MAX))),
         }
@@ -258,7 +264,12 @@ impl Cleary {
         let Some(newest) = self.tables.last() else { return Err(StoreFull) };
         let shape = newest.shape.with(root);
         let buckets = newest.quotients.buckets().max(self.count / FULL + 1).max(FIRST_BUCKETS);
-        self.begin(shape, buckets, room)?;
+        let before = self.bytes();
+        if self.begin(shape, buckets, room).is_err() {
+            // Old tables that are on the way to be left may be in the way of a new one.
+            self.settle()?;
+            self.begin(shape, buckets, room + before.saturating_sub(self.bytes()))?;
+        }
         self.insert_and_move(root, room)
     }
 

@@ -1,13 +1,13 @@
 //! The parts that states of a tree are made of, and how states are made of them.
 //!
 //! A state is a row of words. Four words are a quad, equal quads get equal numbers; two neighbouring numbers make a pair,
-//! equal pairs get equal numbers again, until two numbers are left, the *root*. An odd number at the end of a level goes up
-//! as it is. Who numbers quads and pairs, for one thread or several, is not known here.
+//! equal pairs get equal numbers again, until two numbers are left, the *root*. Some numbers go up as they are ([`Pairing`]). Who
+//! numbers quads and pairs, for one thread or several, is not known here.
 
 use super::StoreFull;
 use super::pairs::{self, Keys};
 use super::quads::{self, Quad, Quads};
-use super::tree_shape::{word_count, words_before};
+use super::tree_shape::{Pairing, word_count, words_before};
 
 /// Numbered quads and pairs.
 pub(crate) trait Nodes {
@@ -66,7 +66,7 @@ pub(crate) fn fold(
 ) -> Result<(), StoreFull> {
     hashes.clear();
     hashes.resize(states * stride / 4, 0);
-    let mut size = stride / 4;
+    let size = stride / 4;
     for (quad, hash) in words.as_chunks::<4>().0.iter().zip(&mut *hashes) {
         *hash = Quads::hash(quads::quad(quad));
         nodes.prefetch_quad(*hash);
@@ -79,26 +79,29 @@ pub(crate) fn fold(
             words[start + at] = nodes.number_quad(*hash, quads::quad(&[a, b, c, d]))?;
         }
     }
-    while size > 2 {
-        let pairs = size / 2;
-        for (state, hashes) in hashes.chunks_exact_mut(pairs).take(states).enumerate() {
+    for pairing in Pairing::levels(size) {
+        let size = pairing.above;
+        for (state, hashes) in hashes.chunks_exact_mut(size).take(states).enumerate() {
             let words = &words[state * stride..];
-            for (pair, hash) in hashes.iter_mut().enumerate() {
-                *hash = pairs::hash(pair_key(words[2 * pair], words[2 * pair + 1]));
-                nodes.prefetch_pair(*hash);
+            for (at, hash) in hashes.iter_mut().enumerate() {
+                if let (first, true) = pairing.children(at) {
+                    *hash = pairs::hash(pair_key(words[first], words[first + 1]));
+                    nodes.prefetch_pair(*hash);
+                }
             }
         }
         for state in 0..states {
-            let start = state * stride;
-            for pair in 0..pairs {
-                let key = pair_key(words[start + 2 * pair], words[start + 2 * pair + 1]);
-                words[start + pair] = nodes.number_pair(hashes[state * pairs + pair], key)?;
-            }
-            if size % 2 == 1 {
-                words[start + pairs] = words[start + size - 1];
+            let words = &mut words[state * stride..];
+            for at in 0..size {
+                words[at] = match pairing.children(at) {
+                    (first, true) => {
+                        let key = pair_key(words[first], words[first + 1]);
+                        nodes.number_pair(hashes[state * size + at], key)?
+                    }
+                    (first, false) => words[first],
+                };
             }
         }
-        size = size.div_ceil(2);
     }
     Ok(())
 }
@@ -108,20 +111,17 @@ pub(crate) fn unfold(nodes: &impl Nodes, root: u64, length: usize, out: &mut Vec
     // The words of each level are written over those of the level above, from the end.
     let mut words = vec![0; word_count(length)];
     let quads = words.len() / 4;
-    let mut sizes = vec![quads];
-    while let Some(&size) = sizes.last()
-        && size > 2
-    {
-        sizes.push(size.div_ceil(2));
-    }
+    let levels: Vec<Pairing> = Pairing::levels(quads).collect();
     (words[0], words[1]) = ((root >> 32) as u32, root as u32);
-    for &size in sizes.iter().rev().skip(1) {
-        if size % 2 == 1 {
-            words[size - 1] = words[size / 2];
-        }
-        for pair in (0..size / 2).rev() {
-            let key = nodes.pair(words[pair]);
-            (words[2 * pair], words[2 * pair + 1]) = ((key >> 32) as u32, key as u32);
+    for pairing in levels.into_iter().rev() {
+        for at in (0..pairing.above).rev() {
+            match pairing.children(at) {
+                (first, true) => {
+                    let key = nodes.pair(words[at]);
+                    (words[first], words[first + 1]) = ((key >> 32) as u32, key as u32);
+                }
+                (first, false) => words[first] = words[at],
+            }
         }
     }
     for at in (0..quads).rev() {

@@ -5,7 +5,7 @@ use super::nodes::{AddNodes, Nodes, pair_key, push_words, root_key};
 use super::packed::bits_of;
 use super::pairs::{self, Keys, Numbered, Pairs};
 use super::quads::{self, Quad, Quads};
-use super::tree_shape::word_count;
+use super::tree_shape::{Pairing, word_count};
 
 /// What the states are made of.
 #[derive(Debug)]
@@ -36,21 +36,22 @@ impl Parts {
     pub(super) fn find_root(&self, state: &[u8]) -> Option<u64> {
         let mut words = Vec::new();
         push_words(state, word_count(state.len()), &mut words);
-        let mut size = words.len() / 4;
-        for at in 0..size {
+        let quads = words.len() / 4;
+        for at in 0..quads {
             let [a, b, c, d] = words[4 * at..4 * at + 4] else { return None };
             let quad = quads::quad(&[a, b, c, d]);
             words[at] = self.leaves.find(Quads::hash(quad), quad, |_| true).ok()?;
         }
-        while size > 2 {
-            for pair in 0..size / 2 {
-                let key = pair_key(words[2 * pair], words[2 * pair + 1]);
-                words[pair] = self.inner.find(pairs::hash(key), key, |_| true).ok()?;
+        for pairing in Pairing::levels(quads) {
+            for at in 0..pairing.above {
+                words[at] = match pairing.children(at) {
+                    (first, true) => {
+                        let key = pair_key(words[first], words[first + 1]);
+                        self.inner.find(pairs::hash(key), key, |_| true).ok()?
+                    }
+                    (first, false) => words[first],
+                };
             }
-            if size % 2 == 1 {
-                words[size / 2] = words[size - 1];
-            }
-            size = size.div_ceil(2);
         }
         Some(root_key(&words))
     }

@@ -48,7 +48,7 @@ impl Tree {
 
     /// Whether [`Tree::compress`] works: numbers of parts and classes of states together have at most 64 bits.
     pub(crate) fn can_compress(&self) -> bool {
-        2 * self.parts.number_bits() + bits_of(self.lengths.len() as u64) <= u64::BITS
+        2 * self.parts.number_bits() + bits_of(self.lengths.len() as u64) + 3 <= u64::BITS
     }
 
     /// The same states in less memory. Those from `waiting` on can still be loaded. Numbers take three or four more bytes

@@ -2,15 +2,14 @@
 //! by looking up only the pairs above the words that differ.
 //!
 //! Level 0 are the words of the state, level 1 the numbers of its quads; each further level has the
-//! numbers of the pairs of the level below, and the number left over if there is an odd one. The topmost
-//! level has two numbers.
+//! numbers of the pairs of the level below, and those that are [not paired](Pairing). The topmost level has two numbers.
 //!
 //! Invariant: between calls the levels are those of the state `id`.
 
 use super::nodes::{AddNodes, Nodes, pair_key};
 use super::pairs::{self, Keys};
 use super::quads::{self, Quad, Quads};
-use super::tree_shape::{word_count, words_before};
+use super::tree_shape::{Pairing, word_count, words_before};
 use super::{Pending, StateId, StoreFull};
 
 /// A state in its parts.
@@ -23,6 +22,8 @@ pub(crate) struct Unfolded {
     words: Vec<u32>,
     /// Where each level begins, and its size.
     levels: Vec<(usize, usize)>,
+    /// How the levels from the quads on make the ones above.
+    pairings: Vec<Pairing>,
     /// What the successors change on the present level, by successor and place.
     changes: Vec<Change>,
     /// The same of the level above.
@@ -59,20 +60,21 @@ impl Unfolded {
             }
         }
         for level in (2..self.levels.len()).rev() {
-            let (start, size) = self.levels[level - 1];
+            let (start, _) = self.levels[level - 1];
+            let pairing = self.pairings[level - 2];
             let (lower, upper) = self.words.split_at_mut(self.levels[level].0);
             let lower = &mut lower[start..];
             self.open_below.clear();
             for &at in &self.open {
                 let number = upper[at as usize];
-                let first = 2 * at as usize;
+                let (first, is_pair) = pairing.children(at as usize);
                 let mut set = |place: usize, word: u32| {
                     if is_new || lower[place] != word {
                         lower[place] = word;
                         self.open_below.push(place as u32);
                     }
                 };
-                if first + 1 < size {
+                if is_pair {
                     let key = nodes.pair(number);
                     set(first, (key >> 32) as u32);
                     set(first + 1, key as u32);
@@ -95,14 +97,13 @@ impl Unfolded {
         self.levels.clear();
         let words = word_count(length);
         self.levels.push((0, words));
-        let (mut start, mut size) = (words, words / 4);
-        loop {
-            self.levels.push((start, size));
-            start += size;
-            if size == 2 {
-                break;
-            }
-            size = size.div_ceil(2);
+        self.levels.push((words, words / 4));
+        let mut start = words + words / 4;
+        self.pairings.clear();
+        self.pairings.extend(Pairing::levels(words / 4));
+        for pairing in &self.pairings {
+            self.levels.push((start, pairing.above));
+            start += pairing.above;
         }
         self.words.clear();
         self.words.resize(start, 0);
@@ -167,13 +168,16 @@ impl Unfolded {
     ) -> Result<(), StoreFull> {
         let (start, size) = self.levels[level];
         let words = &self.words[start..start + size];
+        let pairing = self.pairings[level - 1];
         self.above.clear();
         let mut changes = self.changes.iter().copied().peekable();
         while let Some(change) = changes.next() {
             let at = change.at as usize;
-            let word = if at % 2 == 1 {
-                number(pair_key(words[at - 1], change.word))?
-            } else if at + 1 < size {
+            let parent = pairing.parent(at);
+            let (first, is_pair) = pairing.children(parent);
+            let word = if first != at {
+                number(pair_key(words[first], change.word))?
+            } else if is_pair {
                 let next = changes
                     .next_if(|next| next.successor == change.successor && next.at == change.at + 1);
                 let right = next.map_or(words[at + 1], |next| next.word);
@@ -181,7 +185,7 @@ impl Unfolded {
             } else {
                 change.word
             };
-            self.above.push(Change { at: change.at / 2, word, ..change });
+            self.above.push(Change { at: parent as u32, word, ..change });
         }
         Ok(())
     }
