@@ -191,8 +191,9 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
             let end = counted.arrivals;
             self.events.at = package.first + at;
             self.head += 1;
-            if at_once {
-                self.collect(before..end)?;
+            if at_once && let Err(full) = self.collect(before..end) {
+                self.count(package, done, counted);
+                return Err(full);
             }
             before = end;
             let is_last = at + 1 == package.counted.len();
