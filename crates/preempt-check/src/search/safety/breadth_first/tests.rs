@@ -121,8 +121,13 @@ fn run(
     (finding, store.bytes())
 }
 
-/// All that is known about a search.
-fn said((finding, bytes): (Finding, usize)) -> String {
+/// All that is known about a search. Where the store is full in the middle of a batch, what was counted in the rest of this
+/// batch depends on where packages end; see `together.rs`.
+fn said((mut finding, bytes): (Finding, usize)) -> String {
+    if finding.stop == Some(Stop::Memory) {
+        let numbers = &mut finding.statistics;
+        (numbers.matched, numbers.transitions, numbers.atomic_steps, numbers.errors) = (0, 0, 0, 0);
+    }
     format!("{finding:?} {bytes}")
 }
 

@@ -6,7 +6,8 @@
 //! the search, it goes back to that state and on alone for a while.
 //!
 //! Invariant: numbers of states, counts, depth, the first error and the moment at which the search ends are the same at any
-//! number of threads. So helpers are there by default. Searches that insert in parallel (`parallel/`) are quicker on
+//! number of threads. (One exception: where the memory limit ends the search, transitions and errors of the last batch, fewer
+//! than a hundred, may or may not be counted.) So helpers are there by default. Searches that insert in parallel (`parallel/`) are quicker on
 //! many cores, but what they find first differs from run to run.
 
 use super::helpers::AHEAD;
