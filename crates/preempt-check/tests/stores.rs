@@ -116,7 +116,7 @@ fn agrees_with_a_set(mut store: impl Store, states: &[Vec<u8>]) {
             assert!(store.load_parent(StateId(head as u32), &mut out));
             assert_eq!(out, order[head]);
             store.hash_successors(StateId(head as u32), &bytes, &mut batch).expect("there is room");
-            head += (chunk.len() + 9) / 10;
+            head += chunk.len().div_ceil(10);
         }
         store.insert_batch(&bytes, &mut batch).expect("there is room");
         for (state, pending) in chunk.iter().zip(batch) {
