@@ -92,11 +92,11 @@ mod tests {
             for width in [1, 7, 100, 128] {
                 let mut buckets = [0u32; 256];
                 for number in 0..64 * 256u64 {
-                    let number = (number / width) << (bits / 2) | number % width;
+                    let number = ((number / width) << (bits / 2)) | (number % width);
                     let number = number & (u64::MAX >> (64 - bits));
                     let mixed = permutation.apply(number);
                     assert_eq!(permutation.undo(mixed), number, "{bits} bits");
-                    buckets[(u128::from(mixed) * 256 >> bits) as usize] += 1;
+                    buckets[((u128::from(mixed) * 256) >> bits) as usize] += 1;
                 }
                 // In 17 bits, grids that are wrapped around meet the same numbers again.
                 if bits > 28 {
