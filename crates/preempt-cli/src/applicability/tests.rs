@@ -149,6 +149,7 @@ fn outcome(folder: &Path, file: &Path, options: &[&[&str]]) -> Result<String, St
             let _ = std::fs::remove_file(entry.path());
         }
     }
+    let _ = std::fs::remove_dir_all(folder.join("saved"));
     let cli = arguments::parse(words).unwrap_or_else(|error| panic!("{line}: {error}"));
     let (result, [output, error]) = capture(|| crate::dispatch(cli.command));
     match result {
