@@ -232,20 +232,20 @@ impl<L: LossyVisited + Send> Team<'_, L> {
         worker: &mut Worker<'_, S, L>,
         mut budget: Option<&mut Budget>,
     ) {
-        let mut told = Told::new(worker);
+        let mut reported = Reported::new(worker);
         while !self.has_ended() {
             let shared = lock(&self.queue).pop_front();
             let own = || worker.found.chunks.pop_front().map(|chunk| (Kind::Found, chunk));
             let result = match shared.or_else(own) {
-                Some(work) => self.run(worker, work, &mut budget, &mut told),
-                None if self.rests(worker, &mut budget, &mut told) => break,
+                Some(work) => self.run(worker, work, &mut budget, &mut reported),
+                None if self.rests(worker, &mut budget, &mut reported) => break,
                 None => continue,
             };
             if let Err(end) = result {
                 self.end(end);
             }
         }
-        told.tell(self, worker);
+        reported.report(self, worker);
     }
 
     fn run<S: System + ?Sized>(
@@ -253,7 +253,7 @@ impl<L: LossyVisited + Send> Team<'_, L> {
         worker: &mut Worker<'_, S, L>,
         (kind, chunk): (Kind, Chunk),
         budget: &mut Option<&mut Budget>,
-        told: &mut Told,
+        reported: &mut Reported,
     ) -> Result<(), End> {
         for at in 0..chunk.len() {
             match kind {
@@ -262,7 +262,7 @@ impl<L: LossyVisited + Send> Team<'_, L> {
             }
             if at % LOOK_EVERY == LOOK_EVERY - 1 {
                 self.share(worker);
-                told.tell(self, worker);
+                reported.report(self, worker);
                 self.watch(budget)?;
                 if self.has_ended() {
                     break;
@@ -289,9 +289,9 @@ impl<L: LossyVisited + Send> Team<'_, L> {
         &self,
         worker: &Worker<'_, S, L>,
         budget: &mut Option<&mut Budget>,
-        told: &mut Told,
+        reported: &mut Reported,
     ) -> bool {
-        told.tell(self, worker);
+        reported.report(self, worker);
         self.idle.fetch_add(1, Ordering::SeqCst);
         while !self.has_ended() {
             if self.idle.load(Ordering::SeqCst) == self.threads {
@@ -332,26 +332,26 @@ impl<L: LossyVisited + Send> Team<'_, L> {
     }
 }
 
-/// What a thread has told of its counts.
-struct Told {
+/// What a thread has added to the counts of all.
+struct Reported {
     states: u64,
     transitions: u64,
     bytes: usize,
 }
 
-impl Told {
+impl Reported {
     /// What was counted in earlier buckets; memory is counted anew in each.
     fn new<S: System + ?Sized, L: LossyVisited>(worker: &Worker<'_, S, L>) -> Self {
-        Told { states: worker.states, transitions: worker.transitions, bytes: 0 }
+        Reported { states: worker.states, transitions: worker.transitions, bytes: 0 }
     }
 
     /// Adds what was counted since the last time.
-    fn tell<S: System + ?Sized, L: LossyVisited>(
+    fn report<S: System + ?Sized, L: LossyVisited>(
         &mut self,
         team: &Team<'_, L>,
         worker: &Worker<'_, S, L>,
     ) {
-        let now = Told { bytes: worker.own_bytes(), ..Told::new(worker) };
+        let now = Reported { bytes: worker.own_bytes(), ..Reported::new(worker) };
         team.states.fetch_add(now.states - self.states, Ordering::Relaxed);
         team.transitions.fetch_add(now.transitions - self.transitions, Ordering::Relaxed);
         team.bytes.fetch_add(now.bytes.wrapping_sub(self.bytes), Ordering::Relaxed);

@@ -119,12 +119,12 @@ impl<'a, T: Records> Team<'a, T> {
         worker: &mut Worker<'_, '_, S, T>,
         mut budget: Option<&mut Budget>,
     ) {
-        let mut told = Told::default();
+        let mut reported = Reported::default();
         loop {
-            if let Err(end) = self.run_bucket(worker, &mut budget, &mut told) {
+            if let Err(end) = self.run_bucket(worker, &mut budget, &mut reported) {
                 self.end(end);
             }
-            told.tell(self, worker);
+            reported.report(self, worker);
             let mut kept = Vec::new();
             if !self.has_ended() {
                 kept = worker.take_kept();
@@ -181,7 +181,7 @@ impl<'a, T: Records> Team<'a, T> {
         &self,
         worker: &mut Worker<'_, '_, S, T>,
         budget: &mut Option<&mut Budget>,
-        told: &mut Told,
+        reported: &mut Reported,
     ) -> Result<(), End> {
         let (log, bucket) = (&self.visited.log, worker.bucket);
         let mut patience = 0_u32;
@@ -190,13 +190,13 @@ impl<'a, T: Records> Team<'a, T> {
             let range = if kept.is_none() { worker.visited.take() } else { None };
             if kept.is_some() || range.is_some() {
                 patience = 0;
-                self.run_all(worker, (kept, range), budget, told)?;
+                self.run_all(worker, (kept, range), budget, reported)?;
                 continue;
             }
             if log.idle.fetch_add(1, Ordering::SeqCst) + 1 == self.threads {
                 self.finished.store(bucket + 1, Ordering::SeqCst);
             }
-            self.watch(worker, budget, told)?;
+            self.watch(worker, budget, reported)?;
             patience += 1;
             match patience {
                 0..200 => std::hint::spin_loop(),
@@ -216,20 +216,20 @@ impl<'a, T: Records> Team<'a, T> {
         worker: &mut Worker<'_, '_, S, T>,
         (kept, range): (Option<Vec<Kept>>, Option<std::ops::Range<u32>>),
         budget: &mut Option<&mut Budget>,
-        told: &mut Told,
+        reported: &mut Reported,
     ) -> Result<(), End> {
         let kept = kept.unwrap_or_default();
         let mut kept = kept.as_slice();
         while !kept.is_empty() && !self.has_ended() {
             kept = &kept[worker.run_kept(kept)?..];
             worker.visited.share();
-            self.watch(worker, budget, told)?;
+            self.watch(worker, budget, reported)?;
         }
         let mut range = range.unwrap_or_default();
         while range.start < range.end && !self.has_ended() {
             range.start = worker.run_batch(range.clone())?;
             worker.visited.share();
-            self.watch(worker, budget, told)?;
+            self.watch(worker, budget, reported)?;
         }
         Ok(())
     }
@@ -238,11 +238,11 @@ impl<'a, T: Records> Team<'a, T> {
         &self,
         worker: &Worker<'_, '_, S, T>,
         budget: &mut Option<&mut Budget>,
-        told: &mut Told,
+        reported: &mut Reported,
     ) -> Result<(), End> {
-        told.batches += 1;
-        if told.batches.is_multiple_of(REPORT_EVERY) {
-            told.tell(self, worker);
+        reported.batches += 1;
+        if reported.batches.is_multiple_of(REPORT_EVERY) {
+            reported.report(self, worker);
         }
         let Some(budget) = budget else { return Ok(()) };
         let progress = || Progress {
@@ -305,18 +305,18 @@ impl<'a, T: Records> Team<'a, T> {
     }
 }
 
-/// What a thread has told of its counts.
+/// What a thread has added to the counts of all.
 #[derive(Default)]
-struct Told {
+struct Reported {
     states: u64,
     transitions: u64,
     batches: u32,
 }
 
-impl Told {
+impl Reported {
     /// Adds what was counted since the last time. Transitions may have become fewer: those that were found to be taken
     /// sooner.
-    fn tell<S: System + ?Sized, T: Records>(
+    fn report<S: System + ?Sized, T: Records>(
         &mut self,
         team: &Team<'_, T>,
         worker: &Worker<'_, '_, S, T>,
