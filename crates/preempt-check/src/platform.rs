@@ -3,7 +3,7 @@
 //! The test `stores_under_control` compiles the same stores with preempt's atomics and tiny tables in place of these, and
 //! executes them in every order that matters.
 
-pub(crate) use std::{hint, sync, thread};
+pub(crate) use std::{hint, sync, thread, time};
 
 /// Words of a segment, as a power of two. Segments are as large as no allocator keeps memory back for: they come from the
 /// system, zeroed.

@@ -1,42 +1,17 @@
-//! The stores for several threads, checked by preempt itself.
-//!
-//! Their source is compiled here with preempt's atomics, locks and threads, and with tables so small that they fill up and
-//! grow within a few insertions. Every execution within the bounds is run, stale reads included: what a processor with
-//! another memory model than this one would show.
+//! The stores for several threads.
 //!
 //! Weakened, the fence or the exchange in `numbers.rs` and each of the orders in `readers.rs` makes tests here fail.
 //!
 //! Invariant of every test: of all threads that insert a state exactly one is told that it is new, all are told the same
 //! place, and whoever knows the place reads the whole state.
 
-#![allow(dead_code, unreachable_pub, unused_imports)]
-
-mod platform {
-    pub(crate) use preempt::{hint, sync, thread};
-
-    pub(crate) const SEGMENT_BITS: u32 = 6;
-    pub(crate) const MOST_SEGMENTS: usize = 16;
-    pub(crate) const FIRST_SLOTS: usize = 20;
-    pub(crate) const SLOT_MARGIN: usize = 4;
-    pub(crate) const FIRST_LINES: usize = 1;
-    pub(crate) const LINE_MARGIN: usize = 2;
-    pub(crate) const RECENT_KEYS: usize = 4;
-    pub(crate) const LINK_BLOCK: usize = 4;
-    // Which words of an array make a line must not depend on its address.
-    pub(crate) const LINE_BYTES: usize = 8;
-    pub(crate) const NUMBER_BLOCK: usize = 4;
-}
-
-#[path = "../src/store/mod.rs"]
-mod store;
-
+use crate::store::concurrent::ConcurrentStore;
+use crate::store::concurrent::compact::SharedCompact;
+use crate::store::concurrent::readers::ManyReaders;
+use crate::store::concurrent::tree::SharedTree;
+use crate::store::{Inserted, Pending};
 use preempt::sync::Arc;
 use preempt::{Check, cell, thread};
-use store::concurrent::ConcurrentStore;
-use store::concurrent::compact::SharedCompact;
-use store::concurrent::readers::ManyReaders;
-use store::concurrent::tree::SharedTree;
-use store::{Inserted, Pending};
 
 const MEMORY: usize = 1 << 30;
 
@@ -132,8 +107,7 @@ impl Twins {
 }
 
 /// Readers see no change in the middle, and see all that was changed before.
-#[test]
-fn a_value_changes_while_nobody_reads_it() {
+pub fn a_value_changes_while_nobody_reads_it() {
     check().name("a_value_changes_while_nobody_reads_it").test(|| {
         let twins = Twins(cell::UnsafeCell::new(0), cell::UnsafeCell::new(0));
         let lock = Arc::new(ManyReaders::new(twins, 2));
@@ -150,8 +124,7 @@ fn a_value_changes_while_nobody_reads_it() {
 }
 
 /// Threads insert the same short states, in opposite orders.
-#[test]
-fn threads_agree_on_the_states_of_a_tree() {
+pub fn threads_agree_on_the_states_of_a_tree() {
     const THREADS: [&[&[u8]]; 2] = [&[b"aaaa", b"bbbb"], &[b"bbbb", b"aaaa"]];
     check().name("threads_agree_on_the_states_of_a_tree").test(|| {
         let (tree, told) = insert_all(SharedTree::new(MEMORY, 2), &[], &THREADS);
@@ -161,8 +134,7 @@ fn threads_agree_on_the_states_of_a_tree() {
 }
 
 /// States of several parts, which threads have in common.
-#[test]
-fn threads_agree_on_the_parts_of_a_tree() {
+pub fn threads_agree_on_the_parts_of_a_tree() {
     const ONE: &[u8] = b"the same beginning, and one end.";
     const TWO: &[u8] = b"the same beginning, and two ends";
     const THREADS: [&[&[u8]]; 2] = [&[ONE], &[TWO, ONE]];
@@ -179,8 +151,7 @@ const BEFORE: [&[u8]; 12] = [
 ];
 
 /// An index that grows while both threads insert.
-#[test]
-fn threads_agree_while_a_tree_grows() {
+pub fn threads_agree_while_a_tree_grows() {
     const THREADS: [&[&[u8]]; 2] = [&[b"aaaa", b"bbbb"], &[b"bbbb", b"0011"]];
     check().preemptions(1).name("threads_agree_while_a_tree_grows").test(|| {
         let (tree, told) = insert_all(SharedTree::new(MEMORY, 2), &BEFORE, &THREADS);
@@ -191,8 +162,7 @@ fn threads_agree_while_a_tree_grows() {
 }
 
 /// Hashes instead of states, in an index that grows.
-#[test]
-fn threads_agree_on_hashes() {
+pub fn threads_agree_on_hashes() {
     const THREADS: [&[&[u8]]; 2] = [&[b"aaaa", b"bbbb"], &[b"bbbb", b"aaaa"]];
     check().name("threads_agree_on_hashes").test(|| {
         let (hashes, told) = insert_all(SharedCompact::new(MEMORY, 2), &BEFORE[..11], &THREADS);
