@@ -9,8 +9,8 @@
 //! it were seen, and of several threads with the same key one succeeds and the others find its entry.
 
 use super::super::StoreFull;
+use super::super::lined::{LINE, lanes_equal};
 use super::super::pages;
-use super::super::pairs::{LINE, lanes_equal};
 use super::growth::in_parts;
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments, atomic_words};
 use preempt_core::Contention;
