@@ -4,7 +4,7 @@
 //! Keys lie [packed](Packed), or as they are, in the order of their numbers; an [index](Lined) of four bytes per entry leads to
 //! them.
 //!
-//! **Growth** is gradual, as in [`ordered`](super::ordered): a crowded index gets a successor a quarter larger, to which the
+//! **Growth** is gradual, as in [`ordered`](super::ordered): a crowded index gets a somewhat larger successor, to which the
 //! entries of some lines are moved now and then, in the order of lines, so that one number says of every hash which of the
 //! two it belongs to. Entries do not say their hash, so it is computed from the key again; that is a fetch from memory each,
 //! which prefetching hides.
@@ -75,6 +75,8 @@ pub(crate) struct Numbered<K: Keys> {
     /// Lines of the old index whose entries were moved, and bytes of it that were given back.
     moved: usize,
     released: usize,
+    /// Numbers that are being moved.
+    moving: Vec<u32>,
     /// Look whether the index must grow when there are so many keys.
     look_at: usize,
     /// Keys that were looked up lately, by hash: the parts of states that are explored one after the
@@ -102,8 +104,6 @@ const SMALL_LINES: usize = 1 << 9;
 /// sixty-fourth of its entries is added, which fit beside those of a crowded one.
 const STEP: usize = 1 << 6;
 const PACE: usize = STEP / 4;
-/// Keys of so many lines are fetched ahead of those that are moved.
-const AHEAD: usize = 2;
 
 impl<K: Keys> Numbered<K> {
     pub(crate) fn new() -> Self {
@@ -116,6 +116,7 @@ impl<K: Keys> Numbered<K> {
             boundary: u64::MAX,
             moved: 0,
             released: 0,
+            moving: Vec::new(),
             recent: Vec::new(),
             #[cfg(test)]
             moves: 0,
@@ -281,8 +282,8 @@ impl<K: Keys> Numbered<K> {
     /// Begins to move to a larger index.
     fn grow(&mut self, room: usize) -> Result<(), StoreFull> {
         let old = self.index.count();
-        // Small steps: memory that is not used would be most of what a state costs.
-        let larger = old + (old / 4).max(FIRST_LINES);
+        // Small steps: memory that is not used would be most of what a state costs. In smaller ones keys would be moved too often.
+        let larger = old + (old / 8 * 3).max(FIRST_LINES);
         let needed = Lined::bytes_of(larger) + self.index.bytes().min(2 * pages::PIECE);
         if needed > room.saturating_add(self.index.bytes()) || larger * LINE >= 1 << 31 {
             return Err(StoreFull);
@@ -303,21 +304,19 @@ impl<K: Keys> Numbered<K> {
         while end < all && used(self.old.line(end - 1)) == LINE {
             end += 1;
         }
-        let fetch = |line: usize| {
-            if line < end {
-                self.old.numbers(line).for_each(|number| self.keys.prefetch(number));
-            }
-        };
-        (self.moved..self.moved + AHEAD).for_each(fetch);
+        self.moving.clear();
         for line in self.moved..end {
-            fetch(line + AHEAD);
             for number in self.old.numbers(line) {
-                self.index.add(K::hash(self.keys.get(number)), number);
-                #[cfg(test)]
-                {
-                    self.moves += 1;
-                }
+                self.keys.prefetch(number);
+                self.moving.push(number as u32);
             }
+        }
+        for &number in &self.moving {
+            self.index.add(K::hash(self.keys.get(number as usize)), number as usize);
+        }
+        #[cfg(test)]
+        {
+            self.moves += self.moving.len();
         }
         self.moved = end;
         if end >= self.old.count() && used(self.old.line(end - 1)) < LINE {
