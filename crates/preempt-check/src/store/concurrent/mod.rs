@@ -1,8 +1,9 @@
 //! Stores that several threads fill together.
 //!
 //! What they have in common: a thread writes what it adds where no other thread writes, and publishes it by a single
-//! compare-and-swap in an index, so that readers see either nothing or all of it and nobody waits. The one moment of
-//! exclusion is the growth of an index ([`readers::ManyReaders`]), and then all cores move entries.
+//! compare-and-swap in an index, so that readers see either nothing or all of it and nobody waits. Indexes grow in small
+//! segments, one at a time (`directory.rs`); the one moment of exclusion is when the directory of these doubles
+//! ([`readers::ManyReaders`]).
 //!
 //! 1. `exact.rs`: all bytes of every state. 2. `tree.rs`: equal parts shared, over the numbered sets of `numbers.rs`.
 //! 3. `compact.rs` and `bitstate.rs`: a hash, or a few bits, with the links to predecessors of `links.rs`.
@@ -11,8 +12,8 @@
 
 pub(crate) mod bitstate;
 pub(crate) mod compact;
+mod directory;
 pub(crate) mod exact;
-mod growing;
 pub(crate) mod growth;
 mod index;
 mod links;
