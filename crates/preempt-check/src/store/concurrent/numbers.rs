@@ -554,6 +554,8 @@ mod tests {
         }
         assert_eq!(results.iter().map(|(_, new)| new).sum::<usize>(), keys.len());
         assert!(numbers.table.bytes() < keys.len() * 16 + (1 << 20), "{}", numbers.table.bytes());
+        let most = numbers.table.moves.0.load(Ordering::Relaxed);
+        assert!(most <= 2 * WORDS, "{most} entries moved by one insertion");
         numbers.table.attic_len()
     }
 
