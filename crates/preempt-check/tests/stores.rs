@@ -202,6 +202,31 @@ fn numbers_survive_compression() {
 }
 
 /// Five counters spread over a vector of 60 bytes.
+/// States that share few parts: compressing their roots gains little, so that the tree goes on to its full limit.
+#[test]
+fn where_parts_take_the_memory_the_tree_stays() {
+    const LIMIT: usize = 12 << 20;
+    let mut random = Random(77);
+    // In front much that is always the same, so that trees are smaller than the states.
+    let mut state = || -> Vec<u8> {
+        let front = std::iter::repeat_n(3, 600);
+        front.chain(std::iter::repeat_with(|| random.below(256) as u8).take(48)).collect()
+    };
+    let mut store = Adaptive::with_access(LIMIT, Access::Membership);
+    let mut states: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let state = state();
+        match store.insert(&state) {
+            Ok(inserted) => assert!(inserted.new && inserted.id.index() == states.len()),
+            Err(StoreFull) => break,
+        }
+        states.push(state);
+    }
+    assert!(store.switched_at().is_some() && store.compressed_at().is_none());
+    assert!(store.bytes() > LIMIT / 20 * 17 && store.bytes() <= LIMIT, "{}", store.bytes());
+    assert!(states.iter().all(|state| store.lookup(state).is_some()));
+}
+
 fn digits(n: u32) -> Vec<u8> {
     let mut state = vec![0; 60];
     for (digit, at) in [3, 17, 29, 44, 58].into_iter().enumerate() {

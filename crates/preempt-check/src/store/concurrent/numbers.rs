@@ -2,7 +2,8 @@
 //!
 //! As [`Numbered`](super::super::pairs::Numbered): keys lie in the order of their numbers, and an index of four bytes per
 //! entry, in cache lines of sixteen, leads to them. Threads take numbers in blocks, so that no two write keys to the same
-//! line; a key is written before its entry, two of which share an atomic word. The index consists of the segments of an
+//! line; a key is written before its entry, two of which share an atomic word. Keys of one word are pairs of numbers, which lie
+//! [packed](Blocks). The index consists of the segments of an
 //! [extendible table](super::directory); each spends on numbers the bits that they need while it is in use, and the rest of an
 //! entry on a tag.
 //!
@@ -14,6 +15,7 @@ use super::super::StoreFull;
 use super::super::lined::{LINE, lanes_equal};
 use super::super::packed::bits_of;
 use super::super::pages;
+use super::blocks::{BLOCK, Blocks, Widths};
 use super::directory::{Crowded, Directory, HEADER, Layout, Segment, Table, WORDS};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use preempt_core::Contention;
@@ -23,8 +25,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 const LINE_WORDS: usize = LINE / 2;
 /// Lines of a segment, the first of which is its header.
 const LINES: usize = WORDS / LINE_WORDS;
-/// How many lines behind its own a key may be: a segment is split when three quarters of its places are used, on average.
-const FURTHEST: usize = 4;
+/// How many lines behind its own a key may be: a segment is split when five sixths of its places are used, on average.
+const FURTHEST: usize = 8;
 /// Lines that can be a key's own.
 const HOMES: usize = LINES - 1 - FURTHEST;
 /// What takes the place of free entries when a segment is split: no entry has a number that large.
@@ -34,8 +36,6 @@ const LEAST_BITS: u32 = 16;
 const MOST_BITS: u32 = 31;
 /// Words of an index for as many entries as there are numbers.
 const MOST: usize = 1 << 32;
-/// Numbers that a thread takes at once.
-const BLOCK: usize = 64;
 /// Numbers stay below this: an entry has 32 bits, and a bit of it is left to the tag.
 const NUMBERS: usize = (1 << 31) - (1 << 7);
 /// Keys that a thread remembers.
@@ -44,6 +44,9 @@ const RECENT: usize = 1 << 12;
 /// A set of keys of `W` words each.
 #[derive(Debug)]
 pub(super) struct Numbers<const W: usize> {
+    /// Keys of one word.
+    pairs: Blocks,
+    /// All others.
     keys: Segments,
     /// Numbers handed out to threads.
     given: AtomicUsize,
@@ -62,9 +65,10 @@ struct Lines<'a> {
 /// What a thread keeps of a set.
 #[derive(Debug)]
 pub(super) struct LocalNumbers<const W: usize> {
-    /// Numbers that the thread may use.
+    /// Numbers that the thread may use, and how wide pairs with these may be.
     next: usize,
     end: usize,
+    widths: Widths,
     /// Keys that were looked up lately, and their number + 1: most parts of states that are explored one after the other
     /// are the same, and need no look at what all threads share.
     recent: Vec<([u64; W], u32)>,
@@ -80,15 +84,20 @@ pub(super) enum Numbered {
 }
 
 impl<const W: usize> Numbers<W> {
+    const ARE_PAIRS: bool = W == 1;
+
     /// An empty set of keys with this hash function, and the directory of its index.
     pub(super) fn new(hash: fn([u64; W]) -> u64) -> (Self, Directory) {
         let (table, directory) = Table::new(MOST, &Numberless);
-        let keys = Segments::new(NUMBERS * W);
-        (Numbers { keys, given: AtomicUsize::new(0), table, hash }, directory)
+        let (pairs, keys) = match Self::ARE_PAIRS {
+            true => (Blocks::new(NUMBERS), Segments::new(0)),
+            false => (Blocks::new(0), Segments::new(NUMBERS * W)),
+        };
+        (Numbers { pairs, keys, given: AtomicUsize::new(0), table, hash }, directory)
     }
 
     pub(super) fn local(&self) -> LocalNumbers<W> {
-        LocalNumbers { next: 0, end: 0, recent: Vec::new() }
+        LocalNumbers { next: 0, end: 0, widths: Widths::default(), recent: Vec::new() }
     }
 
     /// Numbers handed out: at least as many as are used.
@@ -99,11 +108,18 @@ impl<const W: usize> Numbers<W> {
     /// Memory in use, in bytes.
     #[inline(always)]
     pub(super) fn bytes(&self) -> usize {
-        self.given() * W * 8 + self.table.bytes()
+        let keys = match Self::ARE_PAIRS {
+            true => self.pairs.bytes() + self.given() / BLOCK * 8,
+            false => self.given() * W * 8,
+        };
+        keys + self.table.bytes()
     }
 
     #[inline(always)]
     pub(super) fn key(&self, number: u32) -> [u64; W] {
+        if Self::ARE_PAIRS {
+            return [self.pairs.get(number); W];
+        }
         let at = number as usize * W;
         let words = &self.keys.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)..][..W];
         std::array::from_fn(|word| words[word].load(Ordering::Relaxed))
@@ -111,7 +127,10 @@ impl<const W: usize> Numbers<W> {
 
     #[inline(always)]
     pub(super) fn prefetch_key(&self, number: u32) {
-        self.keys.prefetch(number as usize * W);
+        match Self::ARE_PAIRS {
+            true => self.pairs.prefetch(number),
+            false => self.keys.prefetch(number as usize * W),
+        }
     }
 
     /// Fetches the key that an insertion with this hash will compare, once the index has arrived.
@@ -188,7 +207,7 @@ impl<const W: usize> Numbers<W> {
             let number = match mine {
                 Some(number) => number,
                 None => {
-                    let number = self.take_number(local, contention)? as u32;
+                    let number = self.take_number(local, contention, key)? as u32;
                     if !lines.takes(number) {
                         return Ok(Numbered::Crowded(lines.segment.crowded(hash)));
                     }
@@ -221,7 +240,7 @@ impl<const W: usize> Numbers<W> {
         if let Some(number) = known.find(|number| self.key(*number) == key && accept(*number)) {
             return Ok(Numbered::Known(number));
         }
-        let number = self.take_number(local, contention)? as u32;
+        let number = self.take_number(local, contention, key)? as u32;
         self.write_key(number, key)?;
         write(number)?;
         numbers.push(number.into());
@@ -235,8 +254,9 @@ impl<const W: usize> Numbers<W> {
         &self,
         local: &mut LocalNumbers<W>,
         contention: &mut Contention,
+        key: [u64; W],
     ) -> Result<usize, StoreFull> {
-        if local.next == local.end {
+        if local.next == local.end || Self::ARE_PAIRS && !local.widths.fits(key[0]) {
             contention.shared_bytes += 8;
             local.next = self.given.fetch_add(BLOCK, Ordering::Relaxed);
             local.end = local.next + BLOCK;
@@ -244,12 +264,24 @@ impl<const W: usize> Numbers<W> {
                 local.end = local.next;
                 return Err(StoreFull);
             }
+            if Self::ARE_PAIRS {
+                local.widths = local.widths.with(key[0]);
+                let begun = self.pairs.begin(local.next / BLOCK, local.widths);
+                if begun.is_err() {
+                    local.end = local.next;
+                }
+                begun?;
+            }
         }
         Ok(local.next)
     }
 
     #[inline(always)]
     fn write_key(&self, number: u32, key: [u64; W]) -> Result<(), StoreFull> {
+        if Self::ARE_PAIRS {
+            self.pairs.set(number, key[0]);
+            return Ok(());
+        }
         let at = number as usize * W;
         let segment = self.keys.take(at >> SEGMENT_BITS).ok_or(StoreFull)?;
         for (place, word) in segment[at & (SEGMENT - 1)..].iter().zip(key) {
