@@ -13,7 +13,7 @@ mod platform {
     use std::ops::Deref;
     use sync::atomic::AtomicU64;
 
-    pub(crate) const SEGMENT_BITS: u32 = 6;
+    pub(crate) const SEGMENT_BITS: u32 = 7;
     pub(crate) const MOST_SEGMENTS: usize = 16;
     pub(crate) const TABLE_WORDS: usize = 16;
     pub(crate) const FIRST_DEPTH: u32 = 1;

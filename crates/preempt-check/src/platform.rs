@@ -16,15 +16,15 @@ pub(crate) const TABLE_WORDS: usize = 1 << 11;
 pub(crate) const FIRST_DEPTH: u32 = 4;
 /// How far an entry may lie from its home: a segment is split when two thirds of its slots are used, on average.
 pub(crate) const FURTHEST_SLOT: usize = 32;
-/// How many lines behind its own a key may be: a segment is split when three quarters of its places are used, on average.
-pub(crate) const FURTHEST_LINE: usize = 4;
+/// How many lines behind its own a key may be: a segment is split when five sixths of its places are used, on average.
+pub(crate) const FURTHEST_LINE: usize = 8;
 /// Entries of a line have at least so many bits for numbers, and a bit of a tag.
 pub(crate) const LEAST_BITS: u32 = 16;
 /// Keys that a thread remembers.
 pub(crate) const RECENT_KEYS: usize = 1 << 12;
 /// Links to predecessors that a thread takes at once.
 pub(crate) const LINK_BLOCK: usize = 1 << 9;
-/// Numbers that a thread takes at once.
+/// Numbers that a thread takes at once: a block of keys.
 pub(crate) const NUMBER_BLOCK: usize = 64;
 
 /// The words of a segment.

@@ -38,6 +38,12 @@ impl Compact {
         }
     }
 
+    /// How many entries of the index were moved so far.
+    #[cfg(test)]
+    pub(super) fn moves(&self) -> usize {
+        self.index.moves
+    }
+
     /// How many states are expected to be confused with others so far.
     pub fn expected_omissions(&self) -> f64 {
         let states = self.count as f64;

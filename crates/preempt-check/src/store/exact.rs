@@ -56,6 +56,12 @@ impl Exact {
         }
     }
 
+    /// How many entries of the index were moved so far.
+    #[cfg(test)]
+    pub(super) fn moves(&self) -> usize {
+        self.index.moves
+    }
+
     /// The bytes of a state.
     #[inline]
     pub fn get(&self, id: StateId) -> &[u8] {

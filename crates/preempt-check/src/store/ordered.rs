@@ -7,8 +7,9 @@
 //! insertions. Both tables are in the order of tags, so one number, the *boundary*, says which of them a tag belongs to, and
 //! moving is a sequential sweep that reads no state and hashes nothing. The new table fills from its beginning while the
 //! memory of the old one is given back from its beginning: at no time are there two whole tables, and the
-//! system clears the new pages one by one, too. A lookup pays a comparison for it. (Extendible hashing would pay a load from a
-//! directory, and a table that doubles piece by piece takes more memory on average; here the factor of growth is free.)
+//! system clears the new pages one by one, too. A lookup pays a comparison for it. (Extendible hashing, by which the indexes
+//! of several threads grow (`concurrent/directory.rs`), pays a load from a directory, and a table that doubles piece by
+//! piece takes more memory on average; here the factor of growth is free.)
 //!
 //! Invariants: tags never decrease along a table; an entry lies at its tag's slot or behind it with no free slot in
 //! between; tags below the boundary are in the new table, all others in the old one; the last two slots are free.
@@ -19,11 +20,11 @@ use std::ops::Range;
 /// Free slots behind the last computed one, so that probing need not wrap around.
 const MARGIN: usize = 1 << 10;
 /// So many slots are moved in a step.
-const STEP: usize = 1 << 11;
+pub(super) const STEP: usize = 1 << 11;
 /// How many insertions may follow on a step before the next one: a table is moved while a thirty-second of its slots fill.
 pub(super) const PACE: usize = STEP / 32;
 /// Tables of so many slots are moved in one go: in less time than a page fault of a large one takes.
-const SMALL: usize = 1 << 14;
+pub(super) const SMALL: usize = 1 << 14;
 /// Tables below this many bytes get their pages at once.
 const SMALL_BYTES: usize = 2 << 20;
 /// Tags are below this.
@@ -43,7 +44,7 @@ pub(super) struct Ordered {
     version: usize,
     /// How many entries were moved.
     #[cfg(test)]
-    moves: usize,
+    pub(super) moves: usize,
 }
 
 #[derive(Default, Debug)]
@@ -377,6 +378,23 @@ mod tests {
                 assert_eq!(pair.index.slots(entry >> 32).0[at], *entry);
             }
         }
+    }
+
+    /// Both stores over this index: what an insertion moves does not depend on how many states there are.
+    #[test]
+    fn no_insertion_moves_more_than_a_step() {
+        use crate::store::{Compact, Exact, Store};
+        let (mut exact, mut compact) = (Exact::new(usize::MAX), Compact::new(usize::MAX, true));
+        let mut seed = 5;
+        for round in 0..400_000_u32 {
+            let state = random(&mut seed).to_le_bytes();
+            let before = (exact.moves(), compact.moves());
+            assert_eq!(exact.insert(&state), compact.insert(&state));
+            let moved = (exact.moves() - before.0).max(compact.moves() - before.1);
+            let most = if round < SMALL as u32 { SMALL } else { STEP + 500 };
+            assert!(moved <= most, "{moved} entries for state {round}");
+        }
+        assert!(exact.moves() > 100_000 && compact.moves() > 100_000);
     }
 
     /// While a large index grows, its memory is never that of two whole tables.

@@ -171,11 +171,12 @@ impl Packed {
 
 /// So many ones, up to 64.
 #[inline(always)]
-fn mask(bits: u32) -> u64 {
+pub(super) fn mask(bits: u32) -> u64 {
     u64::MAX.checked_shr(64 - bits).unwrap_or(0)
 }
 
 /// How many bits a number has.
+#[inline(always)]
 pub(super) fn bits_of(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }

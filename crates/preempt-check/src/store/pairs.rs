@@ -282,8 +282,8 @@ impl<K: Keys> Numbered<K> {
     /// Begins to move to a larger index.
     fn grow(&mut self, room: usize) -> Result<(), StoreFull> {
         let old = self.index.count();
-        // Small steps: memory that is not used would be most of what a state costs. In smaller ones keys would be moved too often.
-        let larger = old + (old / 8 * 3).max(FIRST_LINES);
+        // Small steps: memory that is not used would be most of what a state costs.
+        let larger = old + (old / 4).max(FIRST_LINES);
         let needed = Lined::bytes_of(larger) + self.index.bytes().min(2 * pages::PIECE);
         if needed > room.saturating_add(self.index.bytes()) || larger * LINE >= 1 << 31 {
             return Err(StoreFull);

@@ -51,6 +51,11 @@ impl Tree {
         2 * self.parts.number_bits() + bits_of(self.lengths.len() as u64) + 3 <= u64::BITS
     }
 
+    /// Whether [`Tree::compress`] pays: roots become less than half as large, and must be a good part of the whole for that to count.
+    pub(crate) fn pays_to_compress(&self) -> bool {
+        self.roots.bytes() >= self.parts.bytes() / 2
+    }
+
     /// The same states in less memory. Those from `waiting` on can still be loaded. Numbers take three or four more bytes
     /// per state; without them known states have [`StateId::UNKNOWN`].
     pub(crate) fn compress(self, numbered: bool, waiting: StateId) -> ClearyTree {

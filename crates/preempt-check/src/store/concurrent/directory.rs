@@ -108,6 +108,9 @@ pub(super) struct Table {
     splits: Vec<Mutex<()>>,
     pool: Mutex<Pool>,
     attic: Mutex<Attic>,
+    /// How many entries one insertion moved at most, and how many were moved in all.
+    #[cfg(test)]
+    pub(super) moves: (AtomicUsize, AtomicUsize),
 }
 
 /// Segments that were split.
@@ -200,6 +203,8 @@ impl Table {
             splits: (0..1 << FIRST_DEPTH).map(|_| Mutex::default()).collect(),
             pool: Mutex::default(),
             attic: Mutex::default(),
+            #[cfg(test)]
+            moves: Default::default(),
         };
         let first = |_| {
             let segment = table.fresh().expect("the first segments fit into any memory");
@@ -299,8 +304,19 @@ impl Table {
         let number = layout.layout();
         let halves = halves.map(|half| Segment { layout: number, ..half });
         let mut crowd = Vec::new();
-        let choose = |hash: u32| (hash >> (31 - depth) & 1) as usize;
+        #[cfg(test)]
+        let count = std::cell::Cell::new(0);
+        let choose = |hash: u32| {
+            #[cfg(test)]
+            count.set(count.get() + 1);
+            (hash >> (31 - depth) & 1) as usize
+        };
         layout.divide(segment, halves, choose, |half, hash, entry| crowd.push((half, hash, entry)));
+        #[cfg(test)]
+        {
+            self.moves.0.fetch_max(count.get(), Ordering::Relaxed);
+            self.moves.1.fetch_add(count.get(), Ordering::Relaxed);
+        }
         for (half, hash, entry) in crowd {
             halves[half].close(layout);
             self.attic().entry(hash).or_default().push(entry);

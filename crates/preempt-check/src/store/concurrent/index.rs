@@ -229,6 +229,10 @@ mod tests {
             let index = all_are_new_once(&entries, threads);
             let per_entry = index.bytes() as f64 / entries.len() as f64;
             assert!((10.0..30.0).contains(&per_entry), "{per_entry} bytes per entry");
+            let (most, all) = &index.table.moves;
+            let (most, all) = (most.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
+            assert!(most <= WORDS, "{most} entries moved by one insertion");
+            assert!(all > entries.len() && all < 3 * entries.len(), "{all} moved");
         }
     }
 

@@ -11,6 +11,7 @@
 //! Invariant: of all threads that insert the same state, exactly one is told that it is new.
 
 pub(crate) mod bitstate;
+mod blocks;
 pub(crate) mod compact;
 mod directory;
 pub(crate) mod exact;

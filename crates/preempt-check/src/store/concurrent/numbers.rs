@@ -2,7 +2,8 @@
 //!
 //! As [`Numbered`](super::super::pairs::Numbered): keys lie in the order of their numbers, and an index of four bytes per
 //! entry, in cache lines of sixteen, leads to them. Threads take numbers in blocks, so that no two write keys to the same
-//! line; a key is written before its entry, two of which share an atomic word. The index consists of the segments of an
+//! line; a key is written before its entry, two of which share an atomic word. Keys of one word are pairs of numbers, which lie
+//! [packed](Blocks). The index consists of the segments of an
 //! [extendible table](super::directory); each spends on numbers the bits that they need while it is in use, and the rest of an
 //! entry on a tag.
 //!
@@ -14,12 +15,11 @@ use super::super::StoreFull;
 use super::super::lined::{LINE, lanes_equal};
 use super::super::packed::bits_of;
 use super::super::pages;
+use super::blocks::{BLOCK, Blocks, Widths};
 use super::directory::{Crowded, Directory, HEADER, Layout, Segment, Table, WORDS};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
-use crate::platform::{
-    FURTHEST_LINE as FURTHEST, LEAST_BITS, NUMBER_BLOCK as BLOCK, RECENT_KEYS as RECENT,
-};
+use crate::platform::{FURTHEST_LINE as FURTHEST, LEAST_BITS, RECENT_KEYS as RECENT};
 use preempt_core::Contention;
 
 /// Words of a line.
@@ -39,6 +39,9 @@ const NUMBERS: usize = (1 << 31) - (1 << 7);
 /// A set of keys of `W` words each.
 #[derive(Debug)]
 pub(super) struct Numbers<const W: usize> {
+    /// Keys of one word.
+    pairs: Blocks,
+    /// All others.
     keys: Segments,
     /// Numbers handed out to threads.
     given: AtomicUsize,
@@ -57,9 +60,10 @@ struct Lines<'a> {
 /// What a thread keeps of a set.
 #[derive(Debug)]
 pub(super) struct LocalNumbers<const W: usize> {
-    /// Numbers that the thread may use.
+    /// Numbers that the thread may use, and how wide pairs with these may be.
     next: usize,
     end: usize,
+    widths: Widths,
     /// Keys that were looked up lately, and their number + 1: most parts of states that are explored one after the other
     /// are the same, and need no look at what all threads share.
     recent: Vec<([u64; W], u32)>,
@@ -75,15 +79,20 @@ pub(super) enum Numbered {
 }
 
 impl<const W: usize> Numbers<W> {
+    const ARE_PAIRS: bool = W == 1;
+
     /// An empty set of keys with this hash function, and the directory of its index.
     pub(super) fn new(hash: fn([u64; W]) -> u64) -> (Self, Directory) {
         let (table, directory) = Table::new(MOST, &Numberless);
-        let keys = Segments::new(NUMBERS * W);
-        (Numbers { keys, given: AtomicUsize::new(0), table, hash }, directory)
+        let (pairs, keys) = match Self::ARE_PAIRS {
+            true => (Blocks::new(NUMBERS), Segments::new(0)),
+            false => (Blocks::new(0), Segments::new(NUMBERS * W)),
+        };
+        (Numbers { pairs, keys, given: AtomicUsize::new(0), table, hash }, directory)
     }
 
     pub(super) fn local(&self) -> LocalNumbers<W> {
-        LocalNumbers { next: 0, end: 0, recent: Vec::new() }
+        LocalNumbers { next: 0, end: 0, widths: Widths::default(), recent: Vec::new() }
     }
 
     /// Numbers handed out: at least as many as are used.
@@ -94,11 +103,18 @@ impl<const W: usize> Numbers<W> {
     /// Memory in use, in bytes.
     #[inline(always)]
     pub(super) fn bytes(&self) -> usize {
-        self.given() * W * 8 + self.table.bytes()
+        let keys = match Self::ARE_PAIRS {
+            true => self.pairs.bytes() + self.given() / BLOCK * 8,
+            false => self.given() * W * 8,
+        };
+        keys + self.table.bytes()
     }
 
     #[inline(always)]
     pub(super) fn key(&self, number: u32) -> [u64; W] {
+        if Self::ARE_PAIRS {
+            return [self.pairs.get(number); W];
+        }
         let at = number as usize * W;
         let words = &self.keys.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)..][..W];
         std::array::from_fn(|word| words[word].load(Ordering::Relaxed))
@@ -106,7 +122,10 @@ impl<const W: usize> Numbers<W> {
 
     #[inline(always)]
     pub(super) fn prefetch_key(&self, number: u32) {
-        self.keys.prefetch(number as usize * W);
+        match Self::ARE_PAIRS {
+            true => self.pairs.prefetch(number),
+            false => self.keys.prefetch(number as usize * W),
+        }
     }
 
     /// Fetches the key that an insertion with this hash will compare, once the index has arrived.
@@ -183,7 +202,7 @@ impl<const W: usize> Numbers<W> {
             let number = match mine {
                 Some(number) => number,
                 None => {
-                    let number = self.take_number(local, contention)? as u32;
+                    let number = self.take_number(local, contention, key)? as u32;
                     if !lines.takes(number) {
                         return Ok(Numbered::Crowded(lines.segment.crowded(hash)));
                     }
@@ -216,7 +235,7 @@ impl<const W: usize> Numbers<W> {
         if let Some(number) = known.find(|number| self.key(*number) == key && accept(*number)) {
             return Ok(Numbered::Known(number));
         }
-        let number = self.take_number(local, contention)? as u32;
+        let number = self.take_number(local, contention, key)? as u32;
         self.write_key(number, key)?;
         write(number)?;
         numbers.push(number.into());
@@ -230,8 +249,9 @@ impl<const W: usize> Numbers<W> {
         &self,
         local: &mut LocalNumbers<W>,
         contention: &mut Contention,
+        key: [u64; W],
     ) -> Result<usize, StoreFull> {
-        if local.next == local.end {
+        if local.next == local.end || Self::ARE_PAIRS && !local.widths.fits(key[0]) {
             contention.shared_bytes += 8;
             local.next = self.given.fetch_add(BLOCK, Ordering::Relaxed);
             local.end = local.next + BLOCK;
@@ -239,12 +259,24 @@ impl<const W: usize> Numbers<W> {
                 local.end = local.next;
                 return Err(StoreFull);
             }
+            if Self::ARE_PAIRS {
+                local.widths = local.widths.with(key[0]);
+                let begun = self.pairs.begin(local.next / BLOCK, local.widths);
+                if begun.is_err() {
+                    local.end = local.next;
+                }
+                begun?;
+            }
         }
         Ok(local.next)
     }
 
     #[inline(always)]
     fn write_key(&self, number: u32, key: [u64; W]) -> Result<(), StoreFull> {
+        if Self::ARE_PAIRS {
+            self.pairs.set(number, key[0]);
+            return Ok(());
+        }
         let at = number as usize * W;
         let segment = self.keys.take(at >> SEGMENT_BITS).ok_or(StoreFull)?;
         for (place, word) in segment[at & (SEGMENT - 1)..].iter().zip(key) {
@@ -549,6 +581,8 @@ mod tests {
         }
         assert_eq!(results.iter().map(|(_, new)| new).sum::<usize>(), keys.len());
         assert!(numbers.table.bytes() < keys.len() * 16 + (1 << 20), "{}", numbers.table.bytes());
+        let most = numbers.table.moves.0.load(Ordering::Relaxed);
+        assert!(most <= 2 * WORDS, "{most} entries moved by one insertion");
         numbers.table.attic_len()
     }
 
