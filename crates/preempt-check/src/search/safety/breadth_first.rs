@@ -9,7 +9,7 @@
 //! every state expanded by a selection has a successor with a higher number in it, so following
 //! these successors every step that was left for later is taken in the end.
 //!
-//! Without reduction other threads help to expand states (`breadth_first/together.rs`), and nothing else changes.
+//! Without reduction other threads help (`breadth_first/together.rs`), and nothing else changes.
 
 mod events;
 mod helpers;
@@ -18,6 +18,8 @@ mod pool;
 #[cfg(test)]
 mod tests;
 mod together;
+mod turns;
+mod unfinished;
 
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
@@ -31,13 +33,15 @@ use events::Events;
 use helpers::Helpers;
 use preempt_core::{Outcome, Step, Stop, System};
 use std::ops::Range;
+use turns::{Lock, Turns};
+use unfinished::Unfinished;
 
 /// How many states ahead the bytes of one are fetched.
 const AHEAD: usize = 8;
 /// Successors per batch.
 const BATCH: usize = 96;
 
-/// Searches all executions breadth-first; with several threads, these expand the states.
+/// Searches all executions breadth-first; with several threads, all but the insertion of states is done by all of them.
 pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
     system: &S,
     store: &mut T,
@@ -55,6 +59,8 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
     helpers: Helpers,
     budget: &mut Budget,
 ) -> Finding {
+    let store = Lock::new(store);
+    let store = Turns::new(&store);
     let mut search = BreadthFirst {
         system,
         frontier: Frontier::new(!store.loads_fast()),
@@ -67,7 +73,7 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
         levels: vec![0],
         level_end: 0,
         head: 0,
-        carried: 0,
+        unfinished: Unfinished::default(),
         helpers,
         selector: Selector::new(options),
         expander: Expander::new().run_sequences(),
@@ -82,9 +88,9 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
     search.finish()
 }
 
-struct BreadthFirst<'a, S: System + ?Sized, T> {
+struct BreadthFirst<'a, 'b, S: System + ?Sized, T> {
     system: &'a S,
-    store: &'a mut T,
+    store: Turns<'a, 'b, T>,
     frontier: Frontier,
     links: Links,
     sleepers: Sleepers,
@@ -96,8 +102,8 @@ struct BreadthFirst<'a, S: System + ?Sized, T> {
     level_end: usize,
     /// The next state to expand.
     head: usize,
-    /// Successors of the present batch that were inserted before its time.
-    carried: usize,
+    /// The beginning of the present batch.
+    unfinished: Unfinished,
     helpers: Helpers,
     selector: Selector,
     expander: Expander,
@@ -119,7 +125,7 @@ struct Try {
     pending: (usize, usize),
 }
 
-impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
+impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
     fn explore(&mut self, options: &Options, budget: &mut Budget) -> Result<(), StoreFull> {
         let outcome = self.system.initial(&mut self.state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
@@ -211,8 +217,8 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     fn batch(&mut self) -> Result<(), StoreFull> {
         self.expander.clear();
         let at_once = self.hashes_at_once();
-        let enough = BATCH - std::mem::take(&mut self.carried).min(BATCH);
-        while self.head < self.level_end && self.expander.arrivals.len() < enough {
+        self.unfinished.put_first(&mut self.expander);
+        while self.head < self.level_end && self.expander.arrivals.len() < BATCH {
             self.next_state();
             let first = self.expander.arrivals.len();
             if self.expand()? == 0 {
@@ -317,13 +323,25 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         self.head += 1;
     }
 
+    /// Notes from where some arrivals were reached.
+    #[inline(always)]
+    fn note_owner(&mut self, some: &Range<usize>) {
+        self.links.note_owner(self.events.at, some.len());
+    }
+
     /// Hashes some arrivals, and fetches what their insertion will need.
     #[inline]
-    fn collect(&mut self, some: Range<usize>) -> Result<(), StoreFull> {
+    fn hash(&mut self, some: Range<usize>) -> Result<(), StoreFull> {
         let bytes = &self.expander.successors.data;
         let arrivals = &mut self.expander.arrivals[some];
-        self.links.note_owner(self.events.at, arrivals.len());
         self.store.hash_successors(StateId(self.events.at as u32), bytes, arrivals)
+    }
+
+    /// As [`Self::hash`], for arrivals from one state.
+    #[inline]
+    fn collect(&mut self, some: Range<usize>) -> Result<(), StoreFull> {
+        self.note_owner(&some);
+        self.hash(some)
     }
 
     /// Inserts some arrivals, which were collected.
