@@ -217,7 +217,10 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
     fn batch(&mut self) -> Result<(), StoreFull> {
         self.expander.clear();
         let at_once = self.hashes_at_once();
-        self.unfinished.put_first(&mut self.expander);
+        if self.unfinished.len() > 0 {
+            self.expander.leave_room(self.unfinished.len());
+            self.unfinished.put_before(self.unfinished.len(), &mut self.expander);
+        }
         while self.head < self.level_end && self.expander.arrivals.len() < BATCH {
             self.next_state();
             let first = self.expander.arrivals.len();

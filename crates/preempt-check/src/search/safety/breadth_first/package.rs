@@ -6,6 +6,7 @@
 //! would (errors that may end the search), it says so, and the
 //! search expands these states itself.
 
+use super::BATCH;
 use super::events::Events;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::statistics::Counters;
@@ -37,7 +38,7 @@ pub(super) struct Package {
     ends: Vec<usize>,
     /// and who sleeps in them, where anybody can.
     sleepers: Vec<SleepSet>,
-    /// Where their successors are, and who sleeps in these,
+    /// Where their successors are, after room for the beginning of a batch, and who sleeps in these,
     pub(super) successors: Vec<u8>,
     pub(super) arrivals: Vec<Pending>,
     pub(super) sleep_sets: Vec<SleepSet>,
@@ -100,11 +101,11 @@ impl Package {
         self.generation = store.generation();
         if !store.hashes_near() {
             let first = StateId(self.states.start as u32);
-            store.hash_ahead(reader, first, &self.successors, &mut self.arrivals);
+            store.hash_ahead(reader, first, &self.successors, &mut self.arrivals[BATCH..]);
             self.hashed.resize(self.len(), true);
             return;
         }
-        let mut start = 0;
+        let mut start = BATCH;
         for (number, counted) in self.states.clone().zip(&self.counted) {
             let arrivals = &mut self.arrivals[start..counted.arrivals];
             let parent = StateId(number as u32);
@@ -160,6 +161,7 @@ impl<'a, S: System + ?Sized> Expansion<'a, S> {
         std::mem::swap(&mut self.expander.arrivals, &mut package.arrivals);
         std::mem::swap(&mut self.expander.sleep_sets, &mut package.sleep_sets);
         self.expander.clear();
+        self.expander.leave_room(BATCH);
         package.counted.clear();
         (package.cut, package.error) = (None, None);
         let mut needs_order = false;

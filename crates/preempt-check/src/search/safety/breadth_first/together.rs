@@ -255,10 +255,10 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
         std::mem::swap(&mut self.expander.successors.data, &mut package.successors);
         std::mem::swap(&mut self.expander.arrivals, &mut package.arrivals);
         std::mem::swap(&mut self.expander.sleep_sets, &mut package.sleep_sets);
-        let first = self.unfinished.put_first(&mut self.expander);
         let (mut done, mut stop) = (Counted::default(), None);
         // Where the arrivals of the present batch and those of the present state begin.
-        let (mut start, mut before) = (0, first);
+        let mut start = self.unfinished.put_before(BATCH, &mut self.expander);
+        let mut before = BATCH;
         let (mut at_once, mut is_valid) = (self.hashes_at_once(), true);
         for at in 0..package.counted.len() {
             if is_valid && self.store.generation() != package.generation {
@@ -266,12 +266,12 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
                 self.expander.arrivals[before..].iter_mut().for_each(|arrival| arrival.hash = 0);
             }
             let counted = package.counted[at];
-            let end = first + counted.arrivals;
+            let end = counted.arrivals;
             self.events.at = package.states.start + at;
             self.head += 1;
             let is_hashed = is_valid && package.hashed[at];
             if is_valid {
-                self.fetch_ahead(package, first, at);
+                self.fetch_ahead(package, at);
             }
             if at_once {
                 self.note_owner(&(before..end));
@@ -309,11 +309,11 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
 
     /// Fetches what the insertion of successors a little later will read.
     #[inline]
-    fn fetch_ahead(&self, package: &Package, first: usize, at: usize) {
+    fn fetch_ahead(&self, package: &Package, at: usize) {
         let all = self.expander.arrivals.len();
-        let end = |at: usize| package.counted.get(at).map_or(all, |to| first + to.arrivals);
+        let end = |at: usize| package.counted.get(at).map_or(all, |to| to.arrivals);
         let range = match at {
-            0 => first..end(AHEAD),
+            0 => BATCH..end(AHEAD),
             _ => end(at + AHEAD - 1)..end(at + AHEAD),
         };
         self.store.prefetch_ahead(&self.expander.arrivals[range]);

@@ -29,16 +29,26 @@ impl Unfinished {
         self.sleep_sets.extend_from_slice(expander.sleep_sets.get(some).unwrap_or_default());
     }
 
-    /// Puts them before all other arrivals; says how many they are.
-    pub(super) fn put_first(&mut self, expander: &mut Expander) -> usize {
+    /// Puts them back before the arrivals from number `at` on, where there is room for them; says where they begin.
+    pub(super) fn put_before(&mut self, at: usize, expander: &mut Expander) -> usize {
+        let first = at - self.len();
         let behind = expander.successors.data.len();
         expander.successors.data.extend_from_slice(&self.bytes);
-        let count = self.arrivals.len();
-        let arrivals = self.arrivals.drain(..).map(|arrival| {
-            Pending::new(arrival.hash, arrival.start + behind, arrival.end + behind)
-        });
-        expander.arrivals.splice(0..0, arrivals);
-        expander.sleep_sets.splice(0..0, self.sleep_sets.drain(..));
-        count
+        for (place, kept) in expander.arrivals[first..].iter_mut().zip(self.arrivals.drain(..)) {
+            *place = Pending::new(kept.hash, kept.start + behind, kept.end + behind);
+        }
+        if !self.sleep_sets.is_empty() {
+            let size = expander.sleep_sets.len().max(at);
+            expander.sleep_sets.resize(size, SleepSet::EMPTY);
+            expander.sleep_sets[first..at].copy_from_slice(&self.sleep_sets);
+        }
+        self.bytes.clear();
+        self.sleep_sets.clear();
+        first
+    }
+
+    /// How many they are; fewer than a batch.
+    pub(super) fn len(&self) -> usize {
+        self.arrivals.len()
     }
 }
