@@ -11,7 +11,6 @@
 //!
 //! Without reduction other threads help (`breadth_first/together.rs`), and nothing else changes.
 
-mod events;
 mod helpers;
 mod package;
 mod pool;
@@ -21,15 +20,14 @@ mod together;
 mod turns;
 mod unfinished;
 
+use super::events::Events;
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::frontier::{Frontier, Links, Sleepers};
 use crate::search::shared::halves::by_halves;
-use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace;
 use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Finding, Options, Progress, Reduction};
-use events::Events;
 use helpers::Helpers;
 use preempt_core::{Outcome, Step, Stop, System};
 use std::ops::Range;
@@ -69,7 +67,7 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
         sleepers: Sleepers::new(store.is_exact() && options.reduction == Reduction::None),
         store,
         depth_limit: options.depth.unwrap_or(u64::MAX),
-        events: Events { system, counters: Counters::new(system, options), at: 0, first: None },
+        events: Events::new(system, options),
         levels: vec![0],
         level_end: 0,
         head: 0,
@@ -95,7 +93,7 @@ struct BreadthFirst<'a, 'b, S: System + ?Sized, T> {
     links: Links,
     sleepers: Sleepers,
     depth_limit: u64,
-    events: Events<'a, S>,
+    events: Events<'a, S, usize>,
     /// The number of the first state of each level.
     levels: Vec<usize>,
     /// One more than the number of the last state of the present level.

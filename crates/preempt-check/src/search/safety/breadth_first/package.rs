@@ -6,8 +6,8 @@
 //! would (errors that may end the search), it says so, and the
 //! search expands these states itself.
 
+use super::super::events::Events;
 use super::BATCH;
-use super::events::Events;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::statistics::Counters;
 use crate::store::{Pending, Reader, StateId, Store, StoreFull};
@@ -136,7 +136,7 @@ impl Package {
 /// Expands packages.
 pub(super) struct Expansion<'a, S: ?Sized> {
     system: &'a S,
-    events: Events<'a, S>,
+    events: Events<'a, S, usize>,
     expander: Expander,
     state: Vec<u8>,
     /// Whether an error may end the search.
@@ -145,10 +145,9 @@ pub(super) struct Expansion<'a, S: ?Sized> {
 
 impl<'a, S: System + ?Sized> Expansion<'a, S> {
     pub(super) fn new(system: &'a S, options: &Options) -> Self {
-        let counters = Counters::new(system, options);
         Expansion {
             system,
-            events: Events { system, counters, at: 0, first: None },
+            events: Events::new(system, options),
             expander: Expander::new().run_sequences(),
             state: Vec::new(),
             errors_end: options.max_errors != 0,
