@@ -29,6 +29,7 @@ use crate::search::shared::trace;
 use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Finding, Options, Progress, Reduction};
 use helpers::Helpers;
+use package::BATCH;
 use preempt_core::{Outcome, Step, Stop, System};
 use std::ops::Range;
 use turns::{Lock, Turns};
@@ -36,8 +37,6 @@ use unfinished::Unfinished;
 
 /// How many states ahead the bytes of one are fetched.
 const AHEAD: usize = 8;
-/// Successors per batch.
-const BATCH: usize = 96;
 
 /// Searches all executions breadth-first; with several threads, all but the insertion of states is done by all of them.
 pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(

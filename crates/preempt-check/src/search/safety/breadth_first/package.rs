@@ -7,7 +7,6 @@
 //! search expands these states itself.
 
 use super::super::events::Events;
-use super::BATCH;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::statistics::Counters;
 use crate::store::{Pending, Reader, StateId, Store, StoreFull};
@@ -16,6 +15,8 @@ use preempt_core::engine::SleepSet;
 use preempt_core::{Step, Stop, System};
 use std::ops::Range;
 
+/// Successors that are inserted together.
+pub(super) const BATCH: usize = 96;
 /// States of a package, unless they are long.
 pub(super) const STATES: usize = 256;
 /// States of a package take about so many bytes at most.

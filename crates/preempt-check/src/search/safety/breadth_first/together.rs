@@ -17,11 +17,11 @@
 //! than a hundred, may or may not be counted.) So helpers are there by default. Searches that insert in parallel (`parallel/`) are quicker on
 //! many cores, but what they find first differs from run to run.
 
+use super::BreadthFirst;
 use super::helpers::GROUP;
-use super::package::{self, Counted, Expansion, Package, STATES};
+use super::package::{self, BATCH, Counted, Expansion, Package, STATES};
 use super::pool::{EndForAll, Next, Pool, Task};
 use super::turns::{self, Lock};
-use super::{BATCH, BreadthFirst};
 use crate::store::{Reader, StateId, Store, StoreFull};
 use crate::{Budget, Options, Progress};
 use preempt_core::{Stop, System};
