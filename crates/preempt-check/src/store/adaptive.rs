@@ -9,7 +9,9 @@
 //! with that](Access). The parts of states stay what and where they are, so that no second copy is needed. Where most of the
 //! memory is in the parts, that would gain too little: the tree goes on to its full limit.
 
-use super::{ClearyTree, Exact, Inserted, Pending, Settled, StateId, Store, StoreFull, Tree};
+use super::{
+    ClearyTree, Exact, Inserted, Pending, Reader, Settled, StateId, Store, StoreFull, Tree,
+};
 
 /// What a search asks of the states in its store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -173,6 +175,46 @@ impl Store for Adaptive {
             return self.hash_successors(parent, bytes, batch);
         }
         hashed
+    }
+
+    fn hash_ahead(
+        &self,
+        reader: &mut Reader,
+        parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> bool {
+        match &self.inner {
+            Inner::Exact(store) => store.hash_ahead(reader, parent, bytes, batch),
+            Inner::Tree(store) => store.hash_ahead(reader, parent, bytes, batch),
+            Inner::Cleary(store) => store.hash_ahead(reader, parent, bytes, batch),
+        }
+    }
+
+    #[inline]
+    fn prefetch_ahead(&self, batch: &[Pending]) {
+        match &self.inner {
+            Inner::Exact(store) => store.prefetch_ahead(batch),
+            Inner::Tree(store) => store.prefetch_ahead(batch),
+            Inner::Cleary(store) => store.prefetch_ahead(batch),
+        }
+    }
+
+    #[inline]
+    fn generation(&self) -> u32 {
+        match &self.inner {
+            Inner::Exact(_) => 0,
+            Inner::Tree(store) => 2 + store.generation(),
+            Inner::Cleary(store) => 4 + store.generation(),
+        }
+    }
+
+    fn load_ahead(&self, reader: &mut Reader, id: StateId, out: &mut Vec<u8>) -> bool {
+        match &self.inner {
+            Inner::Exact(store) => store.load_ahead(reader, id, out),
+            Inner::Tree(store) => store.load_ahead(reader, id, out),
+            Inner::Cleary(store) => store.load_ahead(reader, id, out),
+        }
     }
 
     #[inline]

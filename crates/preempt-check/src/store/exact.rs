@@ -9,7 +9,7 @@ use super::arena::Arena;
 use super::hash::Quick;
 use super::ordered::{Ordered, PACE};
 use super::sorted::Sorted;
-use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, pages};
+use super::{Inserted, Pending, Reader, StateId, Store, StoreFull, Tree, pages};
 
 /// An exact store with the states in full.
 #[derive(Debug)]
@@ -348,6 +348,17 @@ impl Store for Exact {
     ) -> Result<(), StoreFull> {
         self.hash.hash_all(bytes, batch, |hash| self.index.prefetch(hash >> 32));
         Ok(())
+    }
+
+    fn hash_ahead(
+        &self,
+        _reader: &mut Reader,
+        _parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> bool {
+        self.hash.hash_all(bytes, batch, |_| {});
+        true
     }
 
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {

@@ -12,7 +12,7 @@ use super::{Inserted, StateId, StoreFull};
 use std::collections::VecDeque;
 
 /// A set of roots, numbered in the order of their insertion.
-pub trait Roots: std::fmt::Debug {
+pub trait Roots: std::fmt::Debug + Send + Sync {
     #[doc(hidden)]
     fn len(&self) -> usize;
 

@@ -12,7 +12,7 @@ use super::super::{Inserted, Pending, StateId, StoreFull, pages};
 use super::directory::{Crowded, Directory, Room};
 use super::index::{FURTHEST, Index, SEALED};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
-use super::{ConcurrentStore, Notes, Place, Records, forget};
+use super::{ConcurrentStore, Place, Records, forget};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use preempt_core::Contention;
 
@@ -408,22 +408,6 @@ impl ConcurrentStore for SharedExact {
 
     fn contention(local: &Local) -> Contention {
         local.contention
-    }
-}
-
-/// In place of the parent, which a search that takes notes does not need.
-impl Notes for SharedExact {
-    #[inline(always)]
-    fn note(&self, place: Place) -> u32 {
-        self.header(place).load(Ordering::Acquire) as u32
-    }
-
-    fn add_note(&self, place: Place, bits: u32) -> u32 {
-        self.header(place).fetch_or(u64::from(bits), Ordering::AcqRel) as u32
-    }
-
-    fn remove_note(&self, place: Place, bits: u32) {
-        self.header(place).fetch_and(!u64::from(bits), Ordering::AcqRel);
     }
 }
 

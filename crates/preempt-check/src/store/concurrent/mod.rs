@@ -93,18 +93,6 @@ pub(crate) trait ConcurrentStore: Sync {
     fn contention(local: &Self::Local) -> Contention;
 }
 
-/// A store with a few bits beside each state, zero at first, for a search that needs no parents of states.
-pub(crate) trait Notes: ConcurrentStore {
-    /// The bits of the state at a place.
-    fn note(&self, place: Place) -> u32;
-
-    /// Adds bits; gives what was there before.
-    fn add_note(&self, place: Place, bits: u32) -> u32;
-
-    /// Takes bits away.
-    fn remove_note(&self, place: Place, bits: u32);
-}
-
 /// A store with a word beside each state, zero at first, for what a search knows of it; if it was made with records.
 pub(crate) trait Records: ConcurrentStore {
     /// The word beside the state at a place.

@@ -20,7 +20,7 @@ use super::directory::{Crowded, Directory, Room};
 use super::numbers::{LocalNumbers, Numbered, Numbers};
 use super::readers::{ManyReaders, Reading};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
-use super::{ConcurrentStore, Notes, Place, Records, forget};
+use super::{ConcurrentStore, Place, Records, forget};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, PoisonError};
 use preempt_core::Contention;
@@ -491,22 +491,6 @@ impl ConcurrentStore for SharedTree {
 
     fn contention(local: &Local) -> Contention {
         local.contention
-    }
-}
-
-/// In the record, if the tree was made with records.
-impl Notes for SharedTree {
-    #[inline(always)]
-    fn note(&self, place: Place) -> u32 {
-        self.record(place).load(Ordering::Acquire) as u32
-    }
-
-    fn add_note(&self, place: Place, bits: u32) -> u32 {
-        self.record(place).fetch_or(u64::from(bits), Ordering::AcqRel) as u32
-    }
-
-    fn remove_note(&self, place: Place, bits: u32) {
-        self.record(place).fetch_and(!u64::from(bits), Ordering::AcqRel);
     }
 }
 
