@@ -2,8 +2,9 @@
 //!
 //! 1. `sections.rs`: files that are written whole or not at all; `checkpoint.rs`: a search written down, from which it
 //!    goes on.
-//! 2. `run.rs`: sorted files of states, with notes beside them (`record.rs`); `folder.rs`: where they are; `candidates.rs`:
-//!    what was found and is to be compared; `known.rs`: what it is compared with.
+//! 2. `run.rs`: sorted runs of states, with notes beside them (`record.rs`); `folder.rs`: where their files are;
+//!    `candidates.rs`: what was found and is to be compared; `known.rs`: what it is compared with, in memory (`recent.rs`)
+//!    and in runs (`filter.rs`); `entries.rs`: what both have in memory; `levels.rs`: the way back.
 //! 3. Searches whose states are in such files: `external.rs`, level by level; `buckets.rs`, by preemptions; `cycles.rs`,
 //!    accepting cycles.
 //!
@@ -14,9 +15,13 @@ mod buckets;
 mod candidates;
 pub mod checkpoint;
 mod cycles;
+mod entries;
 mod external;
+mod filter;
 mod folder;
 mod known;
+mod levels;
+mod recent;
 mod record;
 mod run;
 mod sections;
@@ -49,13 +54,30 @@ fn note_reduction(system: &dyn System, options: &Options, finding: &mut Finding)
 pub struct OnDisk {
     /// Where the files are, while the search runs.
     pub folder: PathBuf,
+    /// Memory for states that are not in files; all that the search may use, unless given.
+    pub memory: Option<usize>,
 }
+
+impl OnDisk {
+    /// In files of this folder.
+    pub fn new(folder: PathBuf) -> Self {
+        OnDisk { folder, memory: None }
+    }
+
+    fn memory(&self, budget: &Budget<'_>) -> usize {
+        self.memory.unwrap_or(budget.memory_limit().max(LEAST))
+    }
+}
+
+/// With less memory nothing but files would be made.
+const LEAST: usize = 1 << 20;
 
 impl Elsewhere for OnDisk {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
+        let memory = self.memory(budget);
         let mut finding = match options.preemptions {
-            Preemptions::Any => external(system, options, budget, &self.folder),
-            _ => external_buckets(system, options, budget, &self.folder),
+            Preemptions::Any => external(system, options, budget, &self.folder, memory),
+            _ => external_buckets(system, options, budget, &self.folder, memory),
         };
         note_reduction(system, options, &mut finding);
         finding
@@ -67,7 +89,7 @@ impl Elsewhere for OnDisk {
         nested: NestedOptions,
         budget: &mut Budget<'_>,
     ) -> Finding {
-        external_cycles(system, &nested, budget, &self.folder)
+        external_cycles(system, &nested, budget, &self.folder, self.memory(budget))
     }
 
     fn simplifies(&self) -> bool {
