@@ -54,7 +54,7 @@ pub(crate) fn safety(
     saving: Option<&mut Saving<'_>>,
 ) -> Result<Outcome, Lost> {
     team.pass(part, budget, saving)?;
-    if !team.leads() {
+    if !team.is_coordinator() {
         send_share(team, part);
         return obey(team, &mut Follower::Finite(part), budget);
     }
@@ -74,7 +74,7 @@ pub(crate) fn cycles(
     mut saving: Option<&mut Saving<'_>>,
 ) -> Result<Outcome, Lost> {
     team.pass(part, budget, saving.as_deref_mut())?;
-    if !team.leads() {
+    if !team.is_coordinator() {
         send_share(team, part);
         let mut writer = Writer::default();
         part.totals().write(&mut writer);

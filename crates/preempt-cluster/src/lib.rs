@@ -34,9 +34,10 @@ use handshake::Terms;
 use job::Outcome;
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Owner, Partition, Share, combine, finite_options, partition, why_unreduced,
+    Cycles, Elsewhere, Owner, Partition, Share, combine, combine_cycle, finite_options,
+    note_reduction, partition,
 };
-use preempt_check::{Budget, Counterexample, Finding, Options};
+use preempt_check::{Budget, Finding, Options};
 use preempt_core::{Stop, System};
 use saving::Saving;
 use sha2::{Digest, Sha256};
@@ -216,8 +217,7 @@ impl Cluster {
             let mut team = Team::new(worker, lines.clone(), options.max_errors);
             let plan = self.membership.checkpoints.as_ref();
             let saving = plan.map(|plan| Saving::new(plan, owner.me, search, &self.notes));
-            let place = (owner, memory);
-            let result = work.run(&mut team, system, options, place, &mut budget, saving);
+            let result = work.run(&mut team, system, options, owner, &mut budget, saving);
             let outcome = result.unwrap_or_else(|partial| {
                 let (share, progress) = *partial;
                 // What the others had, as far as they have said.
@@ -287,20 +287,20 @@ impl Work<'_> {
         team: &mut Team<'_>,
         system: &dyn System,
         options: &Options,
-        (owner, memory): (Owner, usize),
+        owner: Owner,
         budget: &mut Budget<'_>,
         mut saving: Option<Saving<'_>>,
     ) -> Result<Outcome, Box<(Share, preempt_check::Progress)>> {
         match self {
             Work::Finite => {
-                let mut part = partition(system, options, owner, memory);
+                let mut part = partition(system, options, owner, budget);
                 begin(&mut *part, saving.as_ref());
                 let result = job::safety(team, &mut *part, budget, saving.as_mut());
                 saving.into_iter().for_each(Saving::end);
                 result.map_err(|_| Box::new((part.share(), team.progress())))
             }
             Work::Infinite(nested) => {
-                let mut part = Cycles::new(system, options, owner, memory);
+                let mut part = Cycles::new(system, options, owner, budget);
                 begin(&mut part, saving.as_ref());
                 let what = (system, nested.kind);
                 let result = job::cycles(team, &mut part, what, budget, saving.as_mut());
@@ -329,9 +329,7 @@ impl Elsewhere for Cluster {
         let (outcome, notes) = self.search(system, options, budget, &Work::Finite);
         let mut finding = combine(system, options, outcome.all, outcome.steps);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
-        if let Some(why) = why_unreduced(system, options) {
-            finding.notes.push(format!("no partial-order reduction: {why}"));
-        }
+        note_reduction(system, options, &mut finding);
         finding.notes.extend(notes);
         finding
     }
@@ -344,18 +342,14 @@ impl Elsewhere for Cluster {
     ) -> Finding {
         let options = finite_options(&nested);
         let (outcome, notes) = self.search(system, &options, budget, &Work::Infinite(&nested));
-        let cycle_start = outcome.cycle_start.map(|start| start as usize);
-        let steps = outcome.steps.clone();
-        let mut finding = combine(system, &options, outcome.all, outcome.steps);
-        if let (Some(steps), Some(_)) = (steps, cycle_start) {
-            finding.counterexample = Some(Counterexample {
-                steps,
-                kind: nested.kind,
-                fault: None,
-                message: String::new(),
-                cycle_start,
-            });
-        }
+        let Outcome { all, steps, cycle_start } = outcome;
+        let mut finding = match (steps, cycle_start) {
+            (Some(steps), Some(start)) => {
+                let cycle = (steps, start as usize);
+                combine_cycle(system, &options, all, nested.kind, cycle)
+            }
+            (steps, _) => combine(system, &options, all, steps),
+        };
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
         finding.notes.extend(notes);
         finding

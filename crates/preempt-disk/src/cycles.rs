@@ -17,10 +17,10 @@ use crate::levels::Levels;
 use crate::run::{Combine, Run, RunReader, damaged, for_each_state, no_notes};
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Goal, Share, Single, Site, Time, along, combine, finite_options,
+    Goal, Share, Single, Site, Time, along, combine, combine_cycle, finite_options,
 };
 use preempt_check::store::hash;
-use preempt_check::{Budget, Counterexample, Finding};
+use preempt_check::{Budget, Finding};
 use preempt_core::{Step, Stop, System};
 use std::collections::HashMap;
 use std::io;
@@ -60,13 +60,10 @@ pub fn external_cycles(
             share = Share { site: None, stop: Some(Stop::Disk), ..share };
         }
     }
-    let mut finding = combine(system, &options, share, steps);
-    if let Some((steps, start)) = cycle {
-        let (kind, cycle_start) = (nested.kind, Some(start));
-        let message = String::new();
-        finding.counterexample =
-            Some(Counterexample { steps, kind, fault: None, message, cycle_start });
-    }
+    let finding = match cycle {
+        Some(cycle) => combine_cycle(system, &options, share, nested.kind, cycle),
+        None => combine(system, &options, share, steps),
+    };
     finish(finding, budget, notes)
 }
 

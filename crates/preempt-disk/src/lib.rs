@@ -35,19 +35,13 @@ pub use sections::{SectionReader, Sections, Unreadable};
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
     Cycles, Elsewhere, Owner, Partition, combine, explore, explore_cycles, finite_options,
-    partition, trace_back, why_unreduced,
+    note_reduction, partition, trace_back,
 };
 use preempt_check::{Budget, Finding, Options, Preemptions};
 use preempt_core::{Stop, System};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-fn note_reduction(system: &dyn System, options: &Options, finding: &mut Finding) {
-    if let Some(why) = why_unreduced(system, options) {
-        finding.notes.push(format!("no partial-order reduction: {why}"));
-    }
-}
 
 /// Searches in files of a folder.
 #[derive(Clone, Debug)]
@@ -158,7 +152,7 @@ fn refused(Broken(why): Broken) -> Finding {
 
 impl Elsewhere for Saved {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
-        let mut part = partition(system, options, Owner::ALONE, budget.memory_limit());
+        let mut part = partition(system, options, Owner::ALONE, budget);
         let mut saver = match self.begin(&mut *part) {
             Ok(saver) => saver,
             Err(broken) => return refused(broken),
@@ -178,7 +172,7 @@ impl Elsewhere for Saved {
         budget: &mut Budget<'_>,
     ) -> Finding {
         let options = finite_options(&nested);
-        let mut part = Cycles::new(system, &options, Owner::ALONE, budget.memory_limit());
+        let mut part = Cycles::new(system, &options, Owner::ALONE, budget);
         let mut saver = match self.begin(&mut part) {
             Ok(saver) => saver,
             Err(broken) => return refused(broken),

@@ -12,9 +12,9 @@ mod tiny;
 mod triples;
 
 use cycles::{accepting_cycles, confirm, graph};
-use formulas::random_formula;
+use formulas::random_property;
 use guarded::{Guarded, random_system};
-use preempt_check::property::{Buchi, Fair, Product, Stutter, Watched};
+use preempt_check::property::{Fair, Product, Stutter, Watched};
 use preempt_check::search::nested::{NestedOptions, Scheme};
 use preempt_check::search::partitioned::{
     Elsewhere, Owner, Partition, combine, explore, partition, trace_back,
@@ -22,8 +22,7 @@ use preempt_check::search::partitioned::{
 use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
 use preempt_core::{System, ViolationKind, replay};
 use preempt_disk::OnDisk;
-use preempt_ltl::translate;
-use tiny::{Random, tiny};
+use tiny::Random;
 use triples::truth;
 
 /// `PREEMPT_TEST_SYSTEMS` asks for a longer campaign.
@@ -58,7 +57,8 @@ fn in_files(system: &dyn System, options: &Options, memory: Option<usize>) -> Fi
 }
 
 fn in_memory(system: &Guarded, options: &Options) -> Finding {
-    let mut part = partition(system, options, Owner::ALONE, 1 << 24);
+    let mut budget = Budget::unlimited().memory(1 << 24);
+    let mut part = partition(system, options, Owner::ALONE, &mut budget);
     part.begin();
     let mut owners: [&mut dyn Partition; 1] = [&mut *part];
     explore(&mut owners, options.max_errors, &mut Budget::unlimited(), &mut ());
@@ -145,13 +145,9 @@ fn cycles_are_found_if_there_are_any() {
     let mut random = Random(4711);
     let mut found = 0;
     for case in 0..cases(100) {
-        let system = tiny(&mut random);
-        let size = 1 + random.below(7);
-        let formula = random_formula(&mut random, system.bits as u64, size);
-        let automaton = translate(&formula).expect("it is small");
-        let property = Buchi::new(automaton, (0..system.bits).collect());
+        let (system, property, about) = random_property(&mut random);
         let product = Product::new(&system, &property, Stutter::Extend);
-        let what = format!("case {case}: {system:?} {formula:?}");
+        let what = format!("case {case}: {about}");
         let states = graph(&product);
         let truth = !accepting_cycles(&product, &states).is_empty();
         let ours = cycle(&product, memory(case));

@@ -18,7 +18,7 @@ use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions,
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::statistics::Counters;
 use crate::store::{Adaptive, Pending, StateId, Store, hash_for_all};
-use crate::{Counterexample, Options, Progress};
+use crate::{Budget, Counterexample, Options, Progress};
 use preempt_core::{BoundRow, Outcome, ProcessId, Step, Stop, System};
 
 /// Visits that are expanded before the driver looks after what has arrived.
@@ -94,12 +94,21 @@ pub struct Buckets<'a> {
 
 impl<'a> Buckets<'a> {
     /// An owner that has no state yet.
-    pub fn new(system: &'a dyn System, options: &Options, owner: Owner, memory: usize) -> Self {
+    pub fn new(
+        system: &'a dyn System,
+        options: &Options,
+        owner: Owner,
+        budget: &mut Budget<'_>,
+    ) -> Self {
+        let (deal, stop) = match Deal::new(system, owner, budget) {
+            Ok(deal) => (deal, None),
+            Err(stop) => (Deal::whole(owner), Some(stop)),
+        };
         let limit = options.preemptions.limit().unwrap_or(LARGEST_BOUND);
-        Buckets {
+        let mut part = Buckets {
             system,
-            deal: Deal::new(system, owner),
-            store: Adaptive::new(memory),
+            deal,
+            store: Adaptive::new(budget.memory_limit()),
             least: LeastPreemptions::default(),
             log: Vec::new(),
             arrived: Arrived::default(),
@@ -119,7 +128,11 @@ impl<'a> Buckets<'a> {
             stopped: false,
             state: Vec::new(),
             received: BatchReader::default(),
+        };
+        if let Some(stop) = stop {
+            part.fail(stop);
         }
+        part
     }
 
     fn fail(&mut self, stop: Stop) {
@@ -328,6 +341,9 @@ const AHEAD: u64 = 16;
 
 impl Partition for Buckets<'_> {
     fn begin(&mut self) {
+        if self.stopped {
+            return;
+        }
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
         if self.deal.of_state(&initial) != self.deal.owner.me {

@@ -17,7 +17,7 @@
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::store::StoreFull;
-use crate::{Options, Preemptions, Reduction};
+use crate::{Finding, Options, Preemptions, Reduction};
 use preempt_core::{Enabled, Outcome, Step, System};
 use std::collections::{HashSet, VecDeque};
 
@@ -46,8 +46,15 @@ impl Watch for Uncounted {
     fn fault(&mut self, _path: &[Step], _fault: u32) {}
 }
 
+/// Adds to a finding why the search took every step, if reduction was asked for.
+pub fn note_reduction(system: &dyn System, options: &Options, finding: &mut Finding) {
+    if let Some(why) = why_unreduced(system, options) {
+        finding.notes.push(format!("no partial-order reduction: {why}"));
+    }
+}
+
 /// Why a search takes every step, though reduction was asked for; `None` if it does not.
-pub fn why_unreduced(system: &dyn System, options: &Options) -> Option<&'static str> {
+fn why_unreduced(system: &dyn System, options: &Options) -> Option<&'static str> {
     match options.reduction {
         Reduction::None => None,
         _ if options.preemptions != Preemptions::Any => {

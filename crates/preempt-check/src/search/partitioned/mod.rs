@@ -39,10 +39,10 @@ pub use alone::{Saver, explore, explore_cycles, trace_back};
 pub use batch::{Batches, Outbox, SendBatch};
 pub use buckets::Buckets;
 pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle, finite_options};
-pub use forward::why_unreduced;
+pub use forward::note_reduction;
 pub use levels::Levels;
 pub use retrace::{Goal, Way, along};
-pub use share::{Share, Site, combine};
+pub use share::{Share, Site, combine, combine_cycle};
 pub use single::Single;
 pub use visits::{After, Ran, Visits};
 pub use wire::{Damaged, Reader, Writer};
@@ -139,18 +139,19 @@ pub trait Partition {
     fn restore_counts(&mut self, all: &Share);
 }
 
-/// The part of an owner in a search for what finite executions can show.
+/// The part of an owner in a search for what finite executions can show, in the memory that the budget allows. If there is
+/// no time to begin, it has stopped.
 pub fn partition<'a>(
     system: &'a dyn System,
     options: &Options,
     owner: Owner,
-    memory: usize,
+    budget: &mut Budget<'_>,
 ) -> Box<dyn Partition + 'a> {
     match options.preemptions {
         Preemptions::Any => {
-            Box::new(Levels::new(system, options, owner, memory).with_reduction(options))
+            Box::new(Levels::new(system, options, owner, budget).with_reduction(options))
         }
-        _ => Box::new(Buckets::new(system, options, owner, memory)),
+        _ => Box::new(Buckets::new(system, options, owner, budget)),
     }
 }
 

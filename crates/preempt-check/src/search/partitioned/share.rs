@@ -3,7 +3,7 @@
 use super::Time;
 use super::wire::{Damaged, Reader, Writer};
 use crate::{Counterexample, Finding, Options, Preemptions};
-use preempt_core::{BoundRow, ProcessId, Statistics, Step, Stop, System};
+use preempt_core::{BoundRow, ProcessId, Statistics, Step, Stop, System, ViolationKind};
 
 /// Where a violation is: behind which visit, and by which steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -209,6 +209,19 @@ fn add_rows(mine: &[BoundRow], theirs: &[BoundRow]) -> Vec<BoundRow> {
         }
     };
     last.map_or(Vec::new(), |last| (0..=last).map(row).collect())
+}
+
+/// What all owners found together, and a cycle: the steps to it and round it, and where it begins.
+pub fn combine_cycle(
+    system: &dyn System,
+    options: &Options,
+    all: Share,
+    kind: ViolationKind,
+    (steps, start): (Vec<Step>, usize),
+) -> Finding {
+    let (message, cycle_start) = (String::new(), Some(start));
+    let cycle = Counterexample { steps, kind, fault: None, message, cycle_start };
+    Finding { counterexample: Some(cycle), ..combine(system, options, all, None) }
 }
 
 /// What all owners found together; `steps` lead to the first violation.
