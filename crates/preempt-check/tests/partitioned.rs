@@ -307,7 +307,8 @@ fn look_for_cycle(
     saver: &mut dyn Saver,
 ) -> Finding {
     let kind = ViolationKind::AcceptanceCycle;
-    explore_cycles(system, options, kind, owners, &mut Budget::unlimited(), saver)
+    let outcome = explore_cycles(system, options, kind, owners, &mut Budget::unlimited(), saver);
+    outcome.finding(system, options, kind)
 }
 
 fn cycle(system: &dyn System, of: usize) -> (Option<Counterexample>, bool) {

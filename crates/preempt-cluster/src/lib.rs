@@ -31,14 +31,12 @@ pub use refused::Refused;
 pub use saving::Plan;
 
 use handshake::Terms;
-use job::Outcome;
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Owner, Partition, Share, combine, combine_cycle, finite_options,
-    note_reduction, partition,
+    Cycles, Elsewhere, Outcome, Owner, Partition, Share, finite_options, note_reduction, partition,
 };
 use preempt_check::{Budget, Finding, Options};
-use preempt_core::{Stop, System};
+use preempt_core::{Stop, System, ViolationKind};
 use saving::Saving;
 use sha2::{Digest, Sha256};
 use std::net::{TcpListener, TcpStream};
@@ -175,6 +173,10 @@ impl Cluster {
         budget: &mut Budget<'_>,
         work: &Work<'_>,
     ) -> (Outcome, Vec<String>) {
+        let plan = self.membership.checkpoints.as_ref();
+        if let Some(found) = plan.and_then(|plan| plan.finished(&self.searches)) {
+            return (found, vec![preempt_disk::FINISHED_BEFORE.into()]);
+        }
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
         let streams = match ready.map_or_else(|| self.connect(&|| None), Ok) {
             Ok(streams) => streams,
@@ -215,7 +217,6 @@ impl Cluster {
             };
             let mut budget = own.unwrap_or_else(Budget::unlimited);
             let mut team = Team::new(worker, lines.clone(), options.max_errors);
-            let plan = self.membership.checkpoints.as_ref();
             let saving = plan.map(|plan| Saving::new(plan, owner.me, search, &self.notes));
             let result = work.run(&mut team, system, options, owner, &mut budget, saving);
             let outcome = result.unwrap_or_else(|partial| {
@@ -254,8 +255,14 @@ impl Cluster {
                 bytes >> 10
             ));
         }
+        let found = together(results);
+        if let (Some(plan), true) = (plan, *process == 0)
+            && let Err(error) = plan.finish(search, &found)
+        {
+            notes.push(format!("what was found could not be written: {error}"));
+        }
         notes.append(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
-        (together(results), notes)
+        (found, notes)
     }
 }
 
@@ -327,7 +334,7 @@ fn begin(part: &mut dyn Partition, saving: Option<&Saving<'_>>) {
 impl Elsewhere for Cluster {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
         let (outcome, notes) = self.search(system, options, budget, &Work::Finite);
-        let mut finding = combine(system, options, outcome.all, outcome.steps);
+        let mut finding = outcome.finding(system, options, ViolationKind::AcceptanceCycle);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
         note_reduction(system, options, &mut finding);
         finding.notes.extend(notes);
@@ -342,14 +349,7 @@ impl Elsewhere for Cluster {
     ) -> Finding {
         let options = finite_options(&nested);
         let (outcome, notes) = self.search(system, &options, budget, &Work::Infinite(&nested));
-        let Outcome { all, steps, cycle_start } = outcome;
-        let mut finding = match (steps, cycle_start) {
-            (Some(steps), Some(start)) => {
-                let cycle = (steps, start as usize);
-                combine_cycle(system, &options, all, nested.kind, cycle)
-            }
-            (steps, _) => combine(system, &options, all, steps),
-        };
+        let mut finding = outcome.finding(system, &options, nested.kind);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
         finding.notes.extend(notes);
         finding

@@ -17,7 +17,7 @@ use crate::levels::Levels;
 use crate::run::{Combine, Run, RunReader, damaged, for_each_state, no_notes};
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Goal, Share, Single, Site, Time, along, combine, combine_cycle, finite_options,
+    Goal, Outcome, Share, Single, Site, Time, along, finite_options,
 };
 use preempt_check::store::hash;
 use preempt_check::{Budget, Finding};
@@ -60,10 +60,12 @@ pub fn external_cycles(
             share = Share { site: None, stop: Some(Stop::Disk), ..share };
         }
     }
-    let finding = match cycle {
-        Some(cycle) => combine_cycle(system, &options, share, nested.kind, cycle),
-        None => combine(system, &options, share, steps),
+    let (steps, cycle_start) = match cycle {
+        Some((steps, start)) => (Some(steps), Some(start as u64)),
+        None => (steps, None),
     };
+    let outcome = Outcome { all: share, steps, cycle_start };
+    let finding = outcome.finding(system, &options, nested.kind);
     finish(finding, budget, notes)
 }
 

@@ -1,7 +1,7 @@
 //! preempt's searches in files.
 //!
 //! 1. `sections.rs`: files that are written whole or not at all; `checkpoint.rs`: a search written down, from which it
-//!    goes on.
+//!    goes on; `finished.rs`: what was found by those that are over.
 //! 2. `run.rs`: sorted runs of states, with notes beside them (`record.rs`); `folder.rs`: where their files are;
 //!    `candidates.rs`: what was found and is to be compared; `known.rs`: what it is compared with, in memory (`recent.rs`)
 //!    and in runs (`filter.rs`); `entries.rs`: what both have in memory; `levels.rs`: the way back.
@@ -18,6 +18,7 @@ mod cycles;
 mod entries;
 mod external;
 mod filter;
+pub mod finished;
 mod folder;
 mod known;
 mod levels;
@@ -34,11 +35,11 @@ pub use sections::{SectionReader, Sections, Unreadable};
 
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Owner, Partition, combine, explore, explore_cycles, finite_options,
+    Cycles, Elsewhere, Outcome, Owner, Partition, explore, explore_cycles, finite_options,
     note_reduction, partition, trace_back,
 };
 use preempt_check::{Budget, Finding, Options, Preemptions};
-use preempt_core::{Stop, System};
+use preempt_core::{Stop, System, ViolationKind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -106,18 +107,51 @@ pub struct Saved {
     pub searches: AtomicU64,
 }
 
+/// What a report says of a search that is not made again.
+pub const FINISHED_BEFORE: &str = "resumed: this search was finished before the interruption";
+
 impl Saved {
-    /// Has a part begin, or go on from the checkpoint. Gives who saves it from time to time.
-    fn begin(&self, part: &mut dyn Partition) -> Result<Checkpoints<'_>, Broken> {
+    /// Makes a search, or takes what it found before. `explore` makes the one with this number, from its beginning or from
+    /// the checkpoint.
+    fn search<'s>(
+        &'s self,
+        budget: &mut Budget<'_>,
+        explore: impl FnOnce(u64, &mut Budget<'_>) -> Result<(Outcome, Checkpoints<'s>), Broken>,
+        report: impl FnOnce(Outcome) -> Finding,
+    ) -> Finding {
         let search = self.searches.fetch_add(1, Ordering::SeqCst);
+        let job = &self.manifest.job;
+        let before = self.resumed.as_ref().and_then(|_| finished::read(&self.folder, search, job));
+        if let Some(found) = before {
+            let mut finding = report(found);
+            finding.notes.push(FINISHED_BEFORE.into());
+            return finding;
+        }
+        let (found, saver) = match explore(search, budget) {
+            Ok(explored) => explored,
+            Err(Broken(why)) => {
+                return Finding { stop: Some(Stop::Disk), notes: vec![why], ..Finding::default() };
+            }
+        };
+        let kept = finished::write(&self.folder, search, job, &found);
+        let mut finding = self.end(report(found), &saver, budget);
+        if let Err(error) = kept {
+            finding.notes.push(format!("what was found could not be written: {error}"));
+        }
+        finding
+    }
+
+    /// Has a part begin, or go on from the checkpoint. Gives who saves it from time to time.
+    fn begin(&self, search: u64, part: &mut dyn Partition) -> Result<Checkpoints<'_>, Broken> {
         let resumed = self.resumed.as_ref().filter(|manifest| manifest.search == search);
         match resumed {
             Some(manifest) => checkpoint::restore(&self.folder, manifest, part)?,
             None => {
                 part.begin();
-                std::fs::create_dir_all(&self.folder).map_err(|error| {
-                    Broken(format!("cannot write to {}: {error}", self.folder.display()))
-                })?;
+                checkpoint::prepare(&self.folder)?;
+                if search == 0 {
+                    finished::forget(&self.folder);
+                }
             }
         }
         Ok(Checkpoints {
@@ -145,24 +179,24 @@ impl Saved {
     }
 }
 
-/// A search that could not begin.
-fn refused(Broken(why): Broken) -> Finding {
-    Finding { stop: Some(Stop::Disk), notes: vec![why], ..Finding::default() }
-}
-
 impl Elsewhere for Saved {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
-        let mut part = partition(system, options, Owner::ALONE, budget);
-        let mut saver = match self.begin(&mut *part) {
-            Ok(saver) => saver,
-            Err(broken) => return refused(broken),
-        };
-        let mut owners: [&mut dyn Partition; 1] = [&mut *part];
-        explore(&mut owners, options.max_errors, budget, &mut saver);
-        let (all, steps) = trace_back(&mut owners);
-        let mut finding = combine(system, options, all, steps);
-        note_reduction(system, options, &mut finding);
-        self.end(finding, &saver, budget)
+        self.search(
+            budget,
+            |search, budget| {
+                let mut part = partition(system, options, Owner::ALONE, budget);
+                let mut saver = self.begin(search, &mut *part)?;
+                let mut owners: [&mut dyn Partition; 1] = [&mut *part];
+                explore(&mut owners, options.max_errors, budget, &mut saver);
+                let (all, steps) = trace_back(&mut owners);
+                Ok((Outcome { all, steps, cycle_start: None }, saver))
+            },
+            |found| {
+                let mut finding = found.finding(system, options, ViolationKind::AcceptanceCycle);
+                note_reduction(system, options, &mut finding);
+                finding
+            },
+        )
     }
 
     fn cycles(
@@ -172,14 +206,18 @@ impl Elsewhere for Saved {
         budget: &mut Budget<'_>,
     ) -> Finding {
         let options = finite_options(&nested);
-        let mut part = Cycles::new(system, &options, Owner::ALONE, budget);
-        let mut saver = match self.begin(&mut part) {
-            Ok(saver) => saver,
-            Err(broken) => return refused(broken),
-        };
-        let parts = std::slice::from_mut(&mut part);
-        let finding = explore_cycles(system, &options, nested.kind, parts, budget, &mut saver);
-        self.end(finding, &saver, budget)
+        self.search(
+            budget,
+            |search, budget| {
+                let mut part = Cycles::new(system, &options, Owner::ALONE, budget);
+                let mut saver = self.begin(search, &mut part)?;
+                let parts = std::slice::from_mut(&mut part);
+                let found =
+                    explore_cycles(system, &options, nested.kind, parts, budget, &mut saver);
+                Ok((found, saver))
+            },
+            |found| found.finding(system, &options, nested.kind),
+        )
     }
 
     fn simplifies(&self) -> bool {

@@ -8,6 +8,7 @@
 //!
 //! Differs from the paper: round 0 of a bucket runs the processes that had to wait in the bucket before.
 
+use super::arrived::Arrived;
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
 use super::deal::Deal;
 use super::moves::{Moves, Taken};
@@ -23,42 +24,11 @@ use preempt_core::{BoundRow, Outcome, ProcessId, Step, Stop, System};
 
 /// Visits that are expanded before the driver looks after what has arrived.
 const PORTION: usize = 2048;
-/// Visits whose states are looked up together, and their bytes.
-const TOGETHER: usize = 128;
-const TOGETHER_BYTES: usize = 1 << 18;
 /// How many visits ahead the state of one is fetched.
 const FETCHED: usize = 8;
 
 /// A visit: the state, and who moved last.
 type Entry = (StateId, Option<ProcessId>);
-
-/// Visits of one time that wait to be judged together: while one state is fetched from memory, so are the others. That a
-/// visit is judged later than it was made changes who runs the steps of a process, but not that one visit does.
-#[derive(Default)]
-struct Arrived {
-    bytes: Vec<u8>,
-    states: Vec<Pending>,
-    movers: Vec<Option<ProcessId>>,
-}
-
-impl Arrived {
-    fn push(&mut self, state: &[u8], mover: Option<ProcessId>) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(state);
-        self.states.push(Pending::new(0, start, self.bytes.len()));
-        self.movers.push(mover);
-    }
-
-    fn is_full(&self) -> bool {
-        self.states.len() >= TOGETHER || self.bytes.len() >= TOGETHER_BYTES
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.states.clear();
-        self.movers.clear();
-    }
-}
 
 /// One owner's states, bucket by bucket.
 pub struct Buckets<'a> {

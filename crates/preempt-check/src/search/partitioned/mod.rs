@@ -7,7 +7,7 @@
 //! 1. `deal.rs`: which states belong to whom; `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
 //!    differences to each other; `sent.rs`: what was sent lately need not be sent again.
 //! 2. `levels.rs`: all executions, level by level, with what `events.rs` counts; `buckets.rs`: bucket by bucket of
-//!    preemptions (`[MQ07]`), with the steps that `moves.rs` finds.
+//!    preemptions (`[MQ07]`), with the steps that `moves.rs` finds and the visits of `arrived.rs`.
 //!    `forward.rs`: which steps may wait, decided without asking other owners.
 //! 3. `cycles.rs`: accepting cycles (OWCTY, with maximal accepting predecessors for early ones).
 //! 4. `retrace.rs`: the way back from a state; `share.rs`: what each owner found, and what all of them found together.
@@ -20,6 +20,7 @@
 //! under way: that is where a search can be saved.
 
 mod alone;
+mod arrived;
 mod batch;
 mod buckets;
 mod cycles;
@@ -42,7 +43,7 @@ pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle, finite_options}
 pub use forward::note_reduction;
 pub use levels::Levels;
 pub use retrace::{Goal, Way, along};
-pub use share::{Share, Site, combine, combine_cycle};
+pub use share::{Outcome, Share, Site, combine};
 pub use single::Single;
 pub use visits::{After, Ran, Visits};
 pub use wire::{Damaged, Reader, Writer};
