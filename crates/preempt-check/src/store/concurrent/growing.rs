@@ -5,10 +5,9 @@
 use super::super::StoreFull;
 use super::index::Index;
 use super::readers::{ManyReaders, Reading};
+use crate::platform::FIRST_SLOTS;
+use crate::platform::sync::atomic::{AtomicUsize, Ordering};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-const FIRST_CAPACITY: usize = 1 << 16;
 
 /// An index with a count of its entries.
 #[derive(Debug)]
@@ -24,7 +23,7 @@ pub(super) struct GrowingIndex {
 impl GrowingIndex {
     /// For so many threads.
     pub(super) fn new(threads: usize) -> Self {
-        let index = Index::new(FIRST_CAPACITY);
+        let index = Index::new(FIRST_SLOTS);
         GrowingIndex {
             entries: AtomicUsize::new(0),
             grow_at: AtomicUsize::new(index.most()),

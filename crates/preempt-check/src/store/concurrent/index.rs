@@ -9,11 +9,10 @@
 use super::super::pages;
 use super::growth::in_parts;
 use super::segments::atomic_words;
+use crate::platform::SLOT_MARGIN as MARGIN;
+use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Free slots kept behind the last computed one, so that probing need not wrap around.
-const MARGIN: usize = 1 << 10;
 /// From here on it pays to move the entries of an index by several threads.
 const LARGE_INDEX: usize = 1 << 19;
 
@@ -136,7 +135,8 @@ mod tests {
         for number in 0..capacity as u64 * 3 / 5 {
             tag = tag.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(number);
             // Now and then many in one place, and behind the last computed one.
-            let tag = if number % 5 == 0 { 0xffff_fff0 } else { tag >> 32 };
+            let many = number % 5 == 0 && number < MARGIN as u64;
+            let tag = if many { 0xffff_fff0 } else { tag >> 32 };
             entries.push(tag << 32 | (number + 1));
             let mut at = slot(tag, capacity);
             while old[at].load(Ordering::Relaxed) != 0 {

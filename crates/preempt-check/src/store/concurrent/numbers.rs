@@ -13,24 +13,20 @@ use super::super::pages;
 use super::super::pairs::{LINE, lanes_equal};
 use super::growth::in_parts;
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments, atomic_words};
+use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::platform::{
+    FIRST_LINES, LINE_BYTES, LINE_MARGIN as MARGIN, NUMBER_BLOCK as BLOCK, RECENT_KEYS as RECENT,
+};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Words of a line.
 const LINE_WORDS: usize = LINE / 2;
-/// Lines behind the last that keys hash to, so that looking on need not wrap around.
-const MARGIN: usize = 1 << 6;
-const FIRST_LINES: usize = 1 << 9;
 /// Below this the index doubles; then it grows by half.
 const SMALL_LINES: usize = 1 << 16;
 /// From here on entries are moved by several threads.
 const LARGE_LINES: usize = 1 << 14;
-/// Numbers that a thread takes at once.
-const BLOCK: usize = 64;
 /// Numbers stay below this: an entry has 32 bits, and a bit of it is left to the tag.
 const NUMBERS: usize = (1 << 31) - (1 << 7);
-/// Keys that a thread remembers.
-const RECENT: usize = 1 << 12;
 
 /// A set of keys of `W` words each.
 #[derive(Debug)]
@@ -257,7 +253,7 @@ impl NumberIndex {
 
     fn new(lines: usize) -> Self {
         let words = atomic_words((lines + MARGIN + 1) * LINE_WORDS);
-        let skipped = words.as_ptr().align_offset(64).min(LINE_WORDS);
+        let skipped = words.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS);
         let most = (lines * LINE / 16 * 13).min(NUMBERS);
         let bits = usize::BITS - (most + 1).leading_zeros();
         NumberIndex { words, skipped, lines, bits, most }
@@ -365,6 +361,7 @@ fn first_free(line: &[u32; LINE]) -> usize {
 mod tests {
     use super::super::readers::ManyReaders;
     use super::*;
+    use crate::platform::MOST_SEGMENTS;
 
     fn hash([key]: [u64; 1]) -> u64 {
         super::super::super::pairs::hash(key)
@@ -391,7 +388,8 @@ mod tests {
     #[test]
     fn every_key_gets_one_number() {
         const THREADS: usize = 4;
-        const KEYS: u64 = 60_000;
+        const WORDS: usize = MOST_SEGMENTS.saturating_mul(SEGMENT);
+        const KEYS: u64 = if WORDS < 1 << 20 { 500 } else { 60_000 };
         let numbers = Numbers::<1>::new();
         let index = ManyReaders::new(NumberIndex::first(), THREADS);
         let results = in_parts(THREADS, |thread| {

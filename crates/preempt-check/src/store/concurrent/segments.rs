@@ -4,11 +4,12 @@
 //! never written to takes no memory.
 
 use super::super::pages;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicU64;
+use crate::platform::MOST_SEGMENTS;
+use crate::platform::sync::OnceLock;
+use crate::platform::sync::atomic::AtomicU64;
 
-/// Segments are as large as no allocator keeps memory back for: they come from the system, zeroed.
-pub(crate) const SEGMENT_BITS: u32 = 22;
+pub(crate) use crate::platform::SEGMENT_BITS;
+
 pub(crate) const SEGMENT: usize = 1 << SEGMENT_BITS;
 
 /// Words, all zero at first.
@@ -20,7 +21,7 @@ pub(crate) struct Segments {
 impl Segments {
     /// At most so many words.
     pub(crate) fn new(words: usize) -> Self {
-        let count = words.div_ceil(SEGMENT);
+        let count = words.div_ceil(SEGMENT).min(MOST_SEGMENTS);
         Segments { list: (0..count).map(|_| OnceLock::new()).collect() }
     }
 
@@ -44,7 +45,8 @@ impl Segments {
 
 /// Zeroes.
 pub(crate) fn atomic_words(count: usize) -> Vec<AtomicU64> {
-    if align_of::<AtomicU64>() != align_of::<u64>() {
+    let alike = size_of::<AtomicU64>() == 8 && align_of::<AtomicU64>() == align_of::<u64>();
+    if !alike {
         return (0..count).map(|_| AtomicU64::new(0)).collect();
     }
     let mut words = std::mem::ManuallyDrop::new(pages::zeroed::<u64>(count));
