@@ -430,6 +430,8 @@ fn a_search_goes_on_with_the_remaining_and_with_new_hosts() {
     let options = ["-D", "N=4", "--no-claim", "--por", "off"];
     let expected = check(&model, &[&options[..], &["--search", "bfs"]].concat()).remove(0);
     for processes in [2, 3] {
+        // As if the search had been interrupted again just before its end.
+        let _ = std::fs::remove_file(saved.join("finished-0"));
         let others = Ground::new(processes);
         let resume = |process: usize| {
             let mut command = preempt();

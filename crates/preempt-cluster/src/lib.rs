@@ -336,7 +336,7 @@ impl Elsewhere for Cluster {
         let (outcome, notes) = self.search(system, options, budget, &Work::Finite);
         let mut finding = outcome.finding(system, options, ViolationKind::AcceptanceCycle);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
-        note_reduction(system, options, &mut finding);
+        note_reduction(system, options, budget, &mut finding);
         finding.notes.extend(notes);
         finding
     }

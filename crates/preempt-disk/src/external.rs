@@ -37,7 +37,13 @@ pub fn external(
         Ok(folder) => folder,
         Err(error) => return failed(system, options, &error),
     };
-    let single = Single::new(system, options);
+    let single = match Single::new(system, options, budget) {
+        Ok(single) => single,
+        Err(stop) => {
+            let share = Share { stop: Some(stop), ..Share::default() };
+            return finish(combine(system, options, share, None), budget, Vec::new());
+        }
+    };
     let mut search = External::new(single, folder, options, memory);
     let result = search.explore(budget);
     let mut share = search.share();

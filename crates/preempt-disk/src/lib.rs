@@ -74,7 +74,7 @@ impl Elsewhere for OnDisk {
             Preemptions::Any => external(system, options, budget, &self.folder, memory),
             _ => external_buckets(system, options, budget, &self.folder, memory),
         };
-        note_reduction(system, options, &mut finding);
+        note_reduction(system, options, budget, &mut finding);
         finding
     }
 
@@ -117,13 +117,13 @@ impl Saved {
         &'s self,
         budget: &mut Budget<'_>,
         explore: impl FnOnce(u64, &mut Budget<'_>) -> Result<(Outcome, Checkpoints<'s>), Broken>,
-        report: impl FnOnce(Outcome) -> Finding,
+        report: impl FnOnce(Outcome, &mut Budget<'_>) -> Finding,
     ) -> Finding {
         let search = self.searches.fetch_add(1, Ordering::SeqCst);
         let job = &self.manifest.job;
         let before = self.resumed.as_ref().and_then(|_| finished::read(&self.folder, search, job));
         if let Some(found) = before {
-            let mut finding = report(found);
+            let mut finding = report(found, budget);
             finding.notes.push(FINISHED_BEFORE.into());
             return finding;
         }
@@ -134,7 +134,8 @@ impl Saved {
             }
         };
         let kept = finished::write(&self.folder, search, job, &found);
-        let mut finding = self.end(report(found), &saver, budget);
+        let finding = report(found, budget);
+        let mut finding = self.end(finding, &saver, budget);
         if let Err(error) = kept {
             finding.notes.push(format!("what was found could not be written: {error}"));
         }
@@ -191,9 +192,9 @@ impl Elsewhere for Saved {
                 let (all, steps) = trace_back(&mut owners);
                 Ok((Outcome { all, steps, cycle_start: None }, saver))
             },
-            |found| {
+            |found, budget| {
                 let mut finding = found.finding(system, options, ViolationKind::AcceptanceCycle);
-                note_reduction(system, options, &mut finding);
+                note_reduction(system, options, budget, &mut finding);
                 finding
             },
         )
@@ -216,7 +217,7 @@ impl Elsewhere for Saved {
                     explore_cycles(system, &options, nested.kind, parts, budget, &mut saver);
                 Ok((found, saver))
             },
-            |found| found.finding(system, &options, nested.kind),
+            |found, _| found.finding(system, &options, nested.kind),
         )
     }
 

@@ -125,8 +125,11 @@ impl<'a> Levels<'a> {
     }
 
     /// Leaves out steps that may wait, if the options say so and it pays.
-    pub(super) fn with_reduction(mut self, options: &Options) -> Self {
-        self.forward = Forward::new(self.system, options);
+    pub(super) fn with_reduction(mut self, options: &Options, budget: &mut Budget<'_>) -> Self {
+        match Forward::new(self.system, options, budget) {
+            Ok(forward) => self.forward = forward,
+            Err(stop) => self.fail(stop),
+        }
         self
     }
 

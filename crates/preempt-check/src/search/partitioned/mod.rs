@@ -150,7 +150,8 @@ pub fn partition<'a>(
 ) -> Box<dyn Partition + 'a> {
     match options.preemptions {
         Preemptions::Any => {
-            Box::new(Levels::new(system, options, owner, budget).with_reduction(options))
+            let levels = Levels::new(system, options, owner, budget);
+            Box::new(levels.with_reduction(options, budget))
         }
         _ => Box::new(Buckets::new(system, options, owner, budget)),
     }
