@@ -181,9 +181,7 @@ mod tests {
     use preempt_check::store::hash;
     use std::collections::BTreeMap;
 
-    fn add_up(note: &mut Vec<u8>, more: &[u8]) {
-        note[0] = note[0].wrapping_add(more[0]);
-    }
+    const ADD_UP: Combine = |note, more| note[0] = note[0].wrapping_add(more[0]);
 
     /// Levels of a few states and of many, with little memory: whatever is in runs and whatever is not, all is known.
     #[test]
@@ -191,7 +189,7 @@ mod tests {
         let place = tempfile::tempdir().expect("a folder");
         for (memory, kept) in [(0, 0), (3000, 500), (60_000, 500), (60_000, 8000)] {
             let mut folder = Folder::inside(place.path(), kept).expect("there is room");
-            let mut known = Known::new(memory, add_up);
+            let mut known = Known::new(memory, ADD_UP);
             let mut expected: BTreeMap<(u64, Vec<u8>), u8> = BTreeMap::new();
             for level in 0..200_u32 {
                 let mut states = BTreeMap::new();
@@ -200,7 +198,7 @@ mod tests {
                     let state = (level * 31 + number * 3).to_le_bytes().repeat(3);
                     states.insert((hash(&state), state), level as u8);
                 }
-                for ((hash, state), _) in &states {
+                for (hash, state) in states.keys() {
                     let before = expected.get(&(*hash, state.clone()));
                     let mut questions = known.questions();
                     let found = questions.ask(*hash, state).expect("it can be read");
