@@ -8,9 +8,9 @@ mod tiny;
 mod triples;
 
 use cycles::{accepting_cycles, confirm, graph};
-use formulas::random_formula;
+use formulas::random_property;
 use guarded::{Guarded, random_system};
-use preempt_check::property::{Buchi, Fair, Product, Stutter, Watched};
+use preempt_check::property::{Fair, Product, Stutter, Watched};
 use preempt_check::search::partitioned::{
     Cycles, Owner, Partition, Saver, Share, Time, combine, explore, explore_cycles, partition,
     trace_back,
@@ -19,8 +19,7 @@ use preempt_check::{
     Budget, Check, Counterexample, Finding, Options, Preemptions, Reduction, Search,
 };
 use preempt_core::{Stop, System, ViolationKind, replay};
-use preempt_ltl::translate;
-use tiny::{Random, tiny};
+use tiny::Random;
 use triples::truth;
 
 /// `PREEMPT_TEST_SYSTEMS` asks for a longer campaign.
@@ -30,6 +29,10 @@ fn cases(usual: u64) -> u64 {
 }
 
 const MEMORY: usize = 1 << 24;
+
+fn budget() -> Budget<'static> {
+    Budget::unlimited().memory(MEMORY)
+}
 
 fn options(preemptions: Preemptions, max_errors: u64) -> Options {
     Options {
@@ -44,7 +47,7 @@ fn options(preemptions: Preemptions, max_errors: u64) -> Options {
 }
 
 fn owners<'a>(system: &'a Guarded, options: &Options, of: usize) -> Vec<Box<dyn Partition + 'a>> {
-    let make = |me| partition(system, options, Owner { me, of }, MEMORY);
+    let make = |me| partition(system, options, Owner { me, of }, &mut budget());
     (0..of).map(make).collect()
 }
 
@@ -294,7 +297,7 @@ fn cycles_options() -> Options {
 }
 
 fn cycle_owners<'a>(system: &'a dyn System, options: &Options, of: usize) -> Vec<Cycles<'a>> {
-    (0..of).map(|me| Cycles::new(system, options, Owner { me, of }, MEMORY)).collect()
+    (0..of).map(|me| Cycles::new(system, options, Owner { me, of }, &mut budget())).collect()
 }
 
 fn look_for_cycle(
@@ -304,7 +307,8 @@ fn look_for_cycle(
     saver: &mut dyn Saver,
 ) -> Finding {
     let kind = ViolationKind::AcceptanceCycle;
-    explore_cycles(system, options, kind, owners, &mut Budget::unlimited(), saver)
+    let outcome = explore_cycles(system, options, kind, owners, &mut Budget::unlimited(), saver);
+    outcome.finding(system, options, kind)
 }
 
 fn cycle(system: &dyn System, of: usize) -> (Option<Counterexample>, bool) {
@@ -322,11 +326,7 @@ fn a_search_for_cycles_goes_on_with_other_owners() {
     let mut random = Random(77);
     let (mut resumed, mut found) = (0, 0);
     for case in 0..cases(60) {
-        let system = tiny(&mut random);
-        let size = 1 + random.below(7);
-        let formula = random_formula(&mut random, system.bits as u64, size);
-        let automaton = translate(&formula).expect("it is small");
-        let property = Buchi::new(automaton, (0..system.bits).collect());
+        let (system, property, about) = random_property(&mut random);
         let product = Product::new(&system, &property, Stutter::Extend);
         let truth = !accepting_cycles(&product, &graph(&product)).is_empty();
         let options = cycles_options();
@@ -335,8 +335,7 @@ fn a_search_for_cycles_goes_on_with_other_owners() {
         let expected = look_for_cycle(&product, &options, &mut whole, &mut ()).statistics;
         for (before, after) in [(1, 1), (1, 3), (3, 2), (2, 1)] {
             for left in [1, 2, 3, 5, 9] {
-                let what =
-                    format!("case {case}, {before} to {after}, {left}: {system:?} {formula:?}");
+                let what = format!("case {case}, {before} to {after}, {left}: {about}");
                 let mut first = cycle_owners(&product, &options, before);
                 first.iter_mut().for_each(|owner| owner.begin());
                 let mut saver = Once { left, saved: Vec::new() };
@@ -370,17 +369,13 @@ fn cycles_are_found_if_there_are_any() {
     let mut random = Random(31);
     let (mut found, mut early, mut late) = (0, 0, 0);
     for case in 0..cases(200) {
-        let system = tiny(&mut random);
-        let size = 1 + random.below(7);
-        let formula = random_formula(&mut random, system.bits as u64, size);
-        let automaton = translate(&formula).expect("it is small");
-        let property = Buchi::new(automaton, (0..system.bits).collect());
+        let (system, property, about) = random_property(&mut random);
         let product = Product::new(&system, &property, Stutter::Extend);
         let truth = !accepting_cycles(&product, &graph(&product)).is_empty();
         let fair = Watched::new(&product, Fair);
         let fair_truth = !accepting_cycles(&fair, &graph(&fair)).is_empty();
         for of in 1..=3 {
-            let what = format!("case {case}, {of} owners: {system:?} {formula:?}");
+            let what = format!("case {case}, {of} owners: {about}");
             let (ours, at_once) = cycle(&product, of);
             assert_eq!(ours.is_some(), truth, "{what}");
             if let Some(ours) = ours {

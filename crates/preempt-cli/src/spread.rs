@@ -46,7 +46,7 @@ impl Spread {
 /// Where the searches of a command are made.
 pub(crate) fn over(arguments: &CheckArguments, model: &Model) -> Result<Spread, Failure> {
     if let Some(folder) = &arguments.disk {
-        let on_disk = OnDisk { folder: folder.clone() };
+        let on_disk = OnDisk::new(folder.clone());
         return Ok(Spread { elsewhere: Some(Arc::new(on_disk)), ..Spread::default() });
     }
     let spreads = arguments.processes.is_some() || arguments.hosts.is_some();

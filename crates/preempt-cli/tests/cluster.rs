@@ -1,5 +1,8 @@
 //! Searches on several processes over the loopback interface: the same numbers as one process, whoever dies or knocks.
 
+mod examples;
+
+use examples::{models_below, spins};
 use serde_json::Value;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -11,10 +14,6 @@ fn preempt() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_preempt"));
     command.env_remove("PREEMPT_SECRET").stdin(Stdio::null());
     command
-}
-
-fn models() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models")
 }
 
 fn json(output: &Output) -> Value {
@@ -83,24 +82,11 @@ fn numbers(at: usize) -> &'static [&'static str] {
     }
 }
 
-/// All models in a folder and below it.
-fn models_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        match entry.path() {
-            path if path.is_dir() => models_below(&path, found),
-            path if path.extension().is_some_and(|end| end == "pml") => found.push(path),
-            _ => {}
-        }
-    }
-    found.sort();
-}
-
 /// Small and middle-sized models of ours, and Spin's examples where they are installed.
 fn examples() -> Vec<PathBuf> {
-    let spins = Path::new("/usr/share/doc/spin/examples");
     if all() {
         let mut found = Vec::new();
-        models_below(spins, &mut found);
+        models_below(spins(), &mut found);
         // Some are no models of their own.
         let is_model = |path: &PathBuf| {
             let output = preempt().arg("check").arg(path).args(["--time", "1s"]).output();
@@ -126,8 +112,8 @@ fn examples() -> Vec<PathBuf> {
         "wsq",
         "wsq_bug1",
     ];
-    let ours = names.iter().map(|name| models().join(format!("{name}.pml")));
-    let spins = spins.join("Examples");
+    let ours = names.iter().map(|name| examples::ours().join(format!("{name}.pml")));
+    let spins = spins().join("Examples");
     let names = ["abp", "hajek", "loops", "pathfinder", "peterson", "snoopy", "sort", "leader0"];
     let theirs = names.iter().map(|name| spins.join(format!("{name}.pml")));
     ours.chain(theirs.filter(|path| path.exists())).collect()
@@ -146,7 +132,7 @@ fn examples_have_the_same_numbers() {
 
 #[test]
 fn threads_of_processes_have_the_same_numbers() {
-    let model = models().join("bounded_buffer.pml");
+    let model = examples::ours().join("bounded_buffer.pml");
     compare(&model, &["--no-claim", "--threads", "2"], "2", &EXACT[..2]);
     compare(&model, &["--no-claim", "--threads", "3"], "1", &EXACT[..2]);
 }
@@ -160,7 +146,7 @@ fn trees_of_processes_have_the_same_numbers() {
         ("peterson_n.pml", &["-D", "N=4", "--no-claim", "--memory", "4M"]),
     ];
     for (name, options) in cases {
-        let model = models().join(name);
+        let model = examples::ours().join(name);
         let alone = check(&model, &[options, &["--por", "off"]].concat());
         assert_eq!(alone[0]["verdict"], "holds", "it fits: {name}");
         for processes in ["2", "3"] {
@@ -202,7 +188,7 @@ fn bounds_are_exact() {
     }
     // The fewest preemptions, found by iteration.
     for name in ["lost_update", "wsq_bug1", "bluetooth", "peterson_no_turn"] {
-        let model = models().join(format!("{name}.pml"));
+        let model = examples::ours().join(format!("{name}.pml"));
         let cost = |more: &[&str]| {
             let options = [&["--no-claim", "--iterate", "--por", "off"], more].concat();
             check(&model, &options)[0]["violation"]["preemptions"].clone()
@@ -213,7 +199,7 @@ fn bounds_are_exact() {
 
 #[test]
 fn rows_of_bounds_are_the_same() {
-    let model = models().join("wsq.pml");
+    let model = examples::ours().join("wsq.pml");
     let rows = |more: &[&str]| {
         let options = [&["--no-claim", "--iterate", "4", "--por", "off"], more].concat();
         let report = check(&model, &options).remove(0);
@@ -236,13 +222,13 @@ fn infinite_executions_are_judged_alike() {
     }
     let names = ["traffic_light", "traffic_light_starving", "leader_election"];
     for (at, name) in names.iter().enumerate() {
-        let model = models().join(format!("{name}.pml"));
+        let model = examples::ours().join(format!("{name}.pml"));
         compare(&model, &[], ["2", "3", "2"][at], &EXACT[..2]);
         compare(&model, &["--fair"], "2", &EXACT[..2]);
     }
-    let model = models().join("readers_writers.pml");
+    let model = examples::ours().join("readers_writers.pml");
     compare(&model, &["--non-progress", "--no-deadlock"], "2", &EXACT[..2]);
-    let model = models().join("traffic_light_starving.pml");
+    let model = examples::ours().join("traffic_light_starving.pml");
     compare(&model, &["--bound", "1"], "2", &[]);
     let spins = Path::new("/usr/share/doc/spin/examples/Examples/LTL");
     for name in ["diskhead.pml", "leader2.pml", "petersonN.pml"] {
@@ -293,7 +279,7 @@ impl Ground {
         threads: &str,
     ) -> Command {
         let mut command = preempt();
-        command.arg("check").arg(models().join(model)).args(["--por", "off", "--no-claim"]);
+        command.arg("check").arg(examples::ours().join(model)).args(["--por", "off", "--no-claim"]);
         command.arg("--hosts").arg(self.path("hosts")).arg("--process").arg(process.to_string());
         command.arg("--secret").arg(self.path(secret)).args(["--threads", threads]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -375,7 +361,7 @@ fn mistakes_are_refused_with_a_sentence() {
         refused(&mut ground.command("peterson.pml", 0, "secret"), why);
     }
     let mut command = preempt();
-    let model = models().join("peterson.pml");
+    let model = examples::ours().join("peterson.pml");
     command.arg("check").arg(model).arg("--hosts").arg(ground.path("hosts"));
     refused(command.args(["--process", "0"]), "needs a shared secret");
 }
@@ -440,10 +426,12 @@ fn a_search_goes_on_with_the_remaining_and_with_new_hosts() {
         // It may have been at the end already.
         assert!(matches!(left.status.code(), Some(0 | 3)), "{left:?}");
     }
-    let model = models().join(LARGE);
+    let model = examples::ours().join(LARGE);
     let options = ["-D", "N=4", "--no-claim", "--por", "off"];
     let expected = check(&model, &[&options[..], &["--search", "bfs"]].concat()).remove(0);
     for processes in [2, 3] {
+        // As if the search had been interrupted again just before its end.
+        let _ = std::fs::remove_file(saved.join("finished-0"));
         let others = Ground::new(processes);
         let resume = |process: usize| {
             let mut command = preempt();
@@ -468,7 +456,7 @@ fn a_search_goes_on_with_the_remaining_and_with_new_hosts() {
 #[test]
 fn processes_use_all_cores() {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let model = models().join("bounded_buffer.pml");
+    let model = examples::ours().join("bounded_buffer.pml");
     for processes in [1, 2] {
         let count = processes.to_string();
         let options = ["--no-claim", "--por", "off", "--processes", &count];
@@ -486,7 +474,7 @@ fn processes_use_all_cores() {
 
 #[test]
 fn limits_end_all_processes() {
-    let model = models().join(ENDLESS[0]);
+    let model = examples::ours().join(ENDLESS[0]);
     let start = Instant::now();
     let limited = |limit: &[&str]| {
         check(&model, &[&ENDLESS[1..], &["--no-claim", "--processes", "2"], limit].concat())

@@ -303,6 +303,48 @@ fn a_killed_search_goes_on_with_other_processes() {
     }
 }
 
+/// Has a search that is over be resumed as if it had been killed just before its end.
+fn forget_the_end(saved: &Path) {
+    for entry in std::fs::read_dir(saved).expect("it is there").flatten() {
+        if entry.file_name().to_string_lossy().starts_with("finished-") {
+            std::fs::remove_file(entry.path()).expect("it can be removed");
+        }
+    }
+}
+
+/// Of several properties those that were finished are not checked again, and the others are.
+#[test]
+fn finished_properties_are_not_checked_again() {
+    for processes in [&[][..], &["--processes", "2"]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let saved = folder.path();
+        let all = [processes, &["--checkpoint", text(saved), "--every", "0s"]].concat();
+        let first = properties("traffic_light.pml", &all);
+        assert!(first.len() > 1, "it has several");
+        std::fs::remove_file(saved.join("finished-1")).expect("it was written");
+        for (was_finished, is_new) in
+            [([true, false], "the second is checked"), ([true; 2], "none is")]
+        {
+            let resumed = preempt().arg("resume").arg(saved).args(processes).output();
+            let report = json(&resumed.expect("it runs"));
+            let again = report["results"].as_array().expect("there are several").clone();
+            assert_eq!(first.len(), again.len(), "{report}");
+            for (one, other) in first.iter().zip(&again) {
+                for key in ["property", "verdict", "states", "transitions"] {
+                    assert_eq!(one[key], other[key], "{key}: {is_new}: {report}");
+                }
+            }
+            for (other, was_finished) in again.iter().zip(was_finished) {
+                let says = other["notes"].to_string().contains("finished before");
+                assert_eq!(says, was_finished, "{is_new}: {report}");
+            }
+        }
+        // Another run in the same folder has nothing to do with this one.
+        let new = properties("traffic_light.pml", &all);
+        assert!(!new.iter().any(|one| one["notes"].to_string().contains("finished before")));
+    }
+}
+
 /// With every level a checkpoint: the next one is asked for before everybody has heard that the last one is done.
 #[test]
 fn checkpoints_in_quick_succession_are_whole() {
@@ -312,6 +354,7 @@ fn checkpoints_in_quick_succession_are_whole() {
         let saved = text(folder.path());
         let all = ["--checkpoint", saved, "--every", "0s", "--processes", processes];
         let first = check("bounded_buffer.pml", &all);
+        forget_the_end(folder.path());
         let resumed = preempt().arg("resume").arg(saved).output().expect("it runs");
         for report in [first, json(&resumed)] {
             EXACT.iter().for_each(|key| assert_eq!(report[key], expected[key], "{key}: {report}"));
@@ -327,6 +370,7 @@ fn a_violation_found_before_is_not_lost() {
     let first =
         check("wsq_bug1.pml", &[&all[..], &["--checkpoint", saved, "--every", "0s"]].concat());
     assert_eq!(first["verdict"], "violated", "{first}");
+    forget_the_end(folder.path());
     let resumed = preempt().arg("resume").arg(saved).output().expect("it runs");
     let report = json(&resumed);
     assert_eq!(resumed.status.code(), Some(1), "{resumed:?}");

@@ -4,7 +4,10 @@
 //!
 //! `PREEMPT_SWEEP_ALL` asks for all of Spin's examples with every combination.
 
-use serde_json::Value;
+mod examples;
+
+use examples::models_below;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,23 +18,11 @@ fn all() -> bool {
     std::env::var_os("PREEMPT_SWEEP_ALL").is_some()
 }
 
-/// Models in a folder and below it.
-fn models_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        match entry.path() {
-            path if path.is_dir() => models_below(&path, found),
-            path if path.extension().is_some_and(|end| end == "pml") => found.push(path),
-            _ => {}
-        }
-    }
-    found.sort();
-}
-
 fn examples() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    models_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models"), &mut found);
+    models_below(&examples::ours(), &mut found);
     found.retain(|path| !path.to_string_lossy().contains("bench_"));
-    let spins = Path::new("/usr/share/doc/spin/examples");
+    let spins = examples::spins();
     if all() {
         models_below(spins, &mut found);
     } else {
@@ -79,112 +70,96 @@ fn options<'a>(store: &'a str, threads: &'a str, more: &[&'a str]) -> Vec<&'a st
     options
 }
 
-fn counts(result: &Value) -> [Value; 3] {
-    ["states", "transitions", "errors"].map(|key| result[key].clone())
-}
-
-fn rows(result: &Value) -> Value {
-    result["per_bound"].clone()
-}
-
 /// A lossy store proves nothing; what is violated, and what is not, is the same.
 fn is_violated(result: &Value) -> bool {
     result["verdict"] == "violated"
 }
 
-/// Whether a model is small enough to be searched in so many ways.
-fn is_left_out(one: &Value) -> bool {
+/// Whether a model has too many states to be searched in so many ways.
+fn is_too_large(one: &Value) -> bool {
     !all() && one["states"].as_u64().is_none_or(|states| states > 60_000)
 }
 
-/// Whether a combination is looked at for the model with this number.
-fn is_chosen(number: usize, combination: usize) -> bool {
-    all() || (number + combination).is_multiple_of(7)
+/// The stores and threads with which the model of this number is searched.
+fn combinations(number: usize) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all_of_them = STORES.iter().flat_map(|store| THREADS.map(|threads| (*store, threads)));
+    let is_chosen = move |at: usize| all() || (number + at).is_multiple_of(7);
+    (1..).zip(all_of_them).filter(move |(at, _)| is_chosen(*at)).map(|(_, one)| one)
 }
 
-#[test]
-fn examples_are_counted_alike_with_all_stores_and_threads() {
+/// What a search says that has to come to its end.
+fn whole(model: &Path, options: &[&str], what: &str) -> Value {
+    let found = check(model, options).unwrap_or_else(|| panic!("{what}: not completed"));
+    found[0].clone()
+}
+
+/// Of larger ones a table of bits misses some.
+fn has_fewer_states(one: &Value, than: u64) -> bool {
+    one["states"].as_u64().is_some_and(|states| states < than)
+}
+
+/// Compares searches of examples with that of one thread: with what it is asked, by how many states bits are exact, and
+/// what it has to say alike. Prints how many were compared.
+fn compare_searches(
+    asked: &[&str],
+    few: u64,
+    alike: impl Fn(&Value) -> Value,
+    is_left_out: impl Fn(&str, &str) -> bool,
+) -> usize {
     let (mut compared, mut passed_over) = (0, Vec::new());
+    let full = [asked, &["--por", "off"]].concat();
     for (number, model) in examples().iter().enumerate() {
-        let plain = ["--no-claim", "--max-errors", "0"];
-        let full = [&plain[..], &["--por", "off"]].concat();
         let Some(one) = check(model, &options("exact", "1", &full)) else {
             passed_over.push(model.clone());
             continue;
         };
-        if is_left_out(&one[0]) {
+        if is_too_large(&one[0]) {
             continue;
         }
-        let mut combination = 0;
-        for store in STORES {
-            for threads in THREADS {
-                combination += 1;
-                if !is_chosen(number, combination) {
-                    continue;
-                }
-                let what = format!("{model:?}, {store}, {threads} threads");
-                let found = check(model, &options(store, threads, &full));
-                let found = found.unwrap_or_else(|| panic!("{what}: not completed"));
-                // Of a million states a table of bits misses some.
-                let is_small = one[0]["states"].as_u64().is_some_and(|states| states < 20_000);
-                if store != "bitstate" || is_small {
-                    assert_eq!(counts(&found[0]), counts(&one[0]), "{what}");
-                }
-                assert_eq!(is_violated(&found[0]), is_violated(&one[0]), "{what}");
-                let reduced = check(model, &options(store, threads, &plain));
-                let reduced = reduced.unwrap_or_else(|| panic!("{what}, reduced: not completed"));
-                assert_eq!(is_violated(&reduced[0]), is_violated(&one[0]), "{what}, reduced");
-                compared += 1;
+        for (store, threads) in combinations(number) {
+            if is_left_out(store, threads) {
+                continue;
             }
+            let what = format!("{model:?} {asked:?}, {store}, {threads} threads");
+            let found = whole(model, &options(store, threads, &full), &what);
+            if store != "bitstate" || has_fewer_states(&one[0], few) {
+                assert_eq!(alike(&found), alike(&one[0]), "{what}");
+            }
+            assert_eq!(is_violated(&found), is_violated(&one[0]), "{what}");
+            let reduced = check(model, &options(store, threads, asked));
+            if reduced.is_none() && asked.contains(&"--bound") {
+                continue;
+            }
+            let reduced = reduced.unwrap_or_else(|| panic!("{what}, reduced: not completed"));
+            assert_eq!(is_violated(&reduced[0]), is_violated(&one[0]), "{what}, reduced");
+            compared += 1;
         }
     }
-    println!("{compared} combinations compared; passed over: {passed_over:?}");
+    println!("{compared} combinations of {asked:?} compared; passed over: {passed_over:?}");
+    compared
+}
+
+#[test]
+fn examples_are_counted_alike_with_all_stores_and_threads() {
+    let asked = ["--no-claim", "--max-errors", "0"];
+    let counts = |one: &Value| json!([one["states"], one["transitions"], one["errors"]]);
+    let compared = compare_searches(&asked, 20_000, counts, |_, _| false);
     assert!(compared > 30, "only {compared} combinations compared");
 }
 
 #[test]
 fn bounds_have_the_same_rows_with_all_stores_and_threads() {
-    let (mut compared, mut passed_over) = (0, Vec::new());
-    for (number, model) in examples().iter().enumerate() {
-        for bound in ["0", "1", "2", "3"] {
-            let plain = ["--no-claim", "--max-errors", "0", "--bound", bound];
-            let full = [&plain[..], &["--por", "off"]].concat();
-            let Some(one) = check(model, &options("exact", "1", &full)) else {
-                passed_over.push((model.clone(), bound));
-                continue;
-            };
-            if is_left_out(&one[0]) {
-                continue;
-            }
-            let is_small = one[0]["states"].as_u64().is_some_and(|states| states < 3_000);
-            let mut combination = 0;
-            for store in STORES {
-                for threads in THREADS {
-                    combination += 1;
-                    // One thread goes depth-first there and counts other transitions.
-                    let is_lossy = ["compact", "bitstate"].contains(&store);
-                    let is_deep = is_lossy && !["2", "4"].contains(&threads);
-                    if !is_chosen(number, combination) || is_deep {
-                        continue;
-                    }
-                    let what = format!("{model:?}, bound {bound}, {store}, {threads} threads");
-                    let found = check(model, &options(store, threads, &full));
-                    let found = found.unwrap_or_else(|| panic!("{what}: not completed"));
-                    if store != "bitstate" || is_small {
-                        assert_eq!(rows(&found[0]), rows(&one[0]), "{what}");
-                    }
-                    assert_eq!(is_violated(&found[0]), is_violated(&one[0]), "{what}");
-                    let reduced = check(model, &options(store, threads, &plain));
-                    if let Some(reduced) = reduced {
-                        let what = format!("{what}, reduced");
-                        assert_eq!(is_violated(&reduced[0]), is_violated(&one[0]), "{what}");
-                    }
-                    compared += 1;
-                }
-            }
-        }
-    }
-    println!("{compared} combinations compared; passed over: {passed_over:?}");
+    // One thread goes depth-first over stores that may miss states, and counts other transitions.
+    let goes_deep = |store: &str, threads: &str| {
+        ["compact", "bitstate"].contains(&store) && !["2", "4"].contains(&threads)
+    };
+    let compared: usize = ["0", "1", "2", "3"]
+        .iter()
+        .map(|bound| {
+            let asked = ["--no-claim", "--max-errors", "0", "--bound", bound];
+            compare_searches(&asked, 3_000, |one| one["per_bound"].clone(), goes_deep)
+        })
+        .sum();
     assert!(compared > 60, "only {compared} combinations compared");
 }
 
@@ -199,27 +174,17 @@ fn properties_have_the_same_verdicts_with_all_stores_and_threads() {
             continue;
         }
         let Some(one) = check(model, &options("exact", "1", &["--por", "off"])) else { continue };
-        if is_left_out(&one[0]) {
+        if is_too_large(&one[0]) {
             continue;
         }
-        let mut combination = 0;
-        for store in STORES {
-            for threads in THREADS {
-                combination += 1;
-                if !is_chosen(number, combination) {
-                    continue;
-                }
-                for more in [&[][..], &["--por", "off"]] {
-                    let Some(found) = check(model, &options(store, threads, more)) else {
-                        continue;
-                    };
-                    let verdicts = |results: &[Value]| -> Vec<bool> {
-                        results.iter().map(is_violated).collect()
-                    };
-                    let what = format!("{model:?}, {store}, {threads} threads, {more:?}");
-                    assert_eq!(verdicts(&found), verdicts(&one), "{what}");
-                    compared += 1;
-                }
+        for (store, threads) in combinations(number) {
+            for more in [&[][..], &["--por", "off"]] {
+                let Some(found) = check(model, &options(store, threads, more)) else { continue };
+                let verdicts =
+                    |results: &[Value]| -> Vec<bool> { results.iter().map(is_violated).collect() };
+                let what = format!("{model:?}, {store}, {threads} threads, {more:?}");
+                assert_eq!(verdicts(&found), verdicts(&one), "{what}");
+                compared += 1;
             }
         }
     }

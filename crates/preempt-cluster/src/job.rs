@@ -4,21 +4,11 @@ use crate::mailbox::About;
 use crate::saving::Saving;
 use crate::team::{Lost, Team, read_goal, read_way, write_goal, write_way};
 use preempt_check::search::partitioned::{
-    Crew, Cycles, Damaged, Goal, Partition, Pass, Reader, Share, Totals, Walked, Way, Writer,
-    along, find_cycle,
+    Crew, Cycles, Damaged, Goal, Outcome, Partition, Pass, Reader, Share, Totals, Walked, Way,
+    Writer, along, find_cycle,
 };
 use preempt_check::{Budget, Counterexample};
 use preempt_core::{Step, System, ViolationKind};
-
-/// What all workers together found; every worker gets the same.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) all: Share,
-    /// The steps to the first violation, or of the first cycle.
-    pub(crate) steps: Option<Vec<Step>>,
-    /// Where the cycle begins, if it is one.
-    pub(crate) cycle_start: Option<u64>,
-}
 
 /// What the first worker may ask for.
 const FINISH: u64 = 0;
@@ -27,23 +17,12 @@ const RUN: u64 = 2;
 const LOOK: u64 = 3;
 const SAVE: u64 = 4;
 
-impl Outcome {
-    fn order(&self) -> Vec<u8> {
-        let mut writer = Writer::default();
-        writer.number(FINISH);
-        self.all.write(&mut writer);
-        writer.number(self.steps.is_some().into());
-        writer.steps(self.steps.as_deref().unwrap_or_default());
-        writer.option(self.cycle_start);
-        writer.bytes
-    }
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let all = Share::read(reader)?;
-        let is_there = reader.number()? == 1;
-        let steps = reader.steps()?;
-        Ok(Outcome { all, steps: is_there.then_some(steps), cycle_start: reader.option()? })
-    }
+/// The order to end, with what was found: every worker gets the same.
+fn finish_order(outcome: &Outcome) -> Vec<u8> {
+    let mut writer = Writer::default();
+    writer.number(FINISH);
+    outcome.write(&mut writer);
+    writer.bytes
 }
 
 /// A search for what finite executions can show.
@@ -54,14 +33,14 @@ pub(crate) fn safety(
     saving: Option<&mut Saving<'_>>,
 ) -> Result<Outcome, Lost> {
     team.pass(part, budget, saving)?;
-    if !team.leads() {
+    if !team.is_coordinator() {
         send_share(team, part);
         return obey(team, &mut Follower::Finite(part), budget);
     }
     let all = gather_shares(team, part)?;
     let steps = seek_all(team, part, &all)?;
     let result = Outcome { all, steps, cycle_start: None };
-    team.order(&result.order());
+    team.order(&finish_order(&result));
     Ok(result)
 }
 
@@ -74,7 +53,7 @@ pub(crate) fn cycles(
     mut saving: Option<&mut Saving<'_>>,
 ) -> Result<Outcome, Lost> {
     team.pass(part, budget, saving.as_deref_mut())?;
-    if !team.leads() {
+    if !team.is_coordinator() {
         send_share(team, part);
         let mut writer = Writer::default();
         part.totals().write(&mut writer);
@@ -100,7 +79,7 @@ pub(crate) fn cycles(
         }
     }
     result.all = all;
-    team.order(&result.order());
+    team.order(&finish_order(&result));
     Ok(result)
 }
 

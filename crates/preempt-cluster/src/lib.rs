@@ -31,13 +31,12 @@ pub use refused::Refused;
 pub use saving::Plan;
 
 use handshake::Terms;
-use job::Outcome;
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Owner, Partition, Share, combine, finite_options, partition, why_unreduced,
+    Cycles, Elsewhere, Outcome, Owner, Partition, Share, finite_options, note_reduction, partition,
 };
-use preempt_check::{Budget, Counterexample, Finding, Options};
-use preempt_core::{Stop, System};
+use preempt_check::{Budget, Finding, Options};
+use preempt_core::{Stop, System, ViolationKind};
 use saving::Saving;
 use sha2::{Digest, Sha256};
 use std::net::{TcpListener, TcpStream};
@@ -174,6 +173,10 @@ impl Cluster {
         budget: &mut Budget<'_>,
         work: &Work<'_>,
     ) -> (Outcome, Vec<String>) {
+        let plan = self.membership.checkpoints.as_ref();
+        if let Some(found) = plan.and_then(|plan| plan.finished(&self.searches)) {
+            return (found, vec![preempt_disk::FINISHED_BEFORE.into()]);
+        }
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner).take();
         let streams = match ready.map_or_else(|| self.connect(&|| None), Ok) {
             Ok(streams) => streams,
@@ -214,10 +217,8 @@ impl Cluster {
             };
             let mut budget = own.unwrap_or_else(Budget::unlimited);
             let mut team = Team::new(worker, lines.clone(), options.max_errors);
-            let plan = self.membership.checkpoints.as_ref();
             let saving = plan.map(|plan| Saving::new(plan, owner.me, search, &self.notes));
-            let place = (owner, memory);
-            let result = work.run(&mut team, system, options, place, &mut budget, saving);
+            let result = work.run(&mut team, system, options, owner, &mut budget, saving);
             let outcome = result.unwrap_or_else(|partial| {
                 let (share, progress) = *partial;
                 // What the others had, as far as they have said.
@@ -254,8 +255,14 @@ impl Cluster {
                 bytes >> 10
             ));
         }
+        let found = together(results);
+        if let (Some(plan), true) = (plan, *process == 0)
+            && let Err(error) = plan.finish(search, &found)
+        {
+            notes.push(format!("what was found could not be written: {error}"));
+        }
         notes.append(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
-        (together(results), notes)
+        (found, notes)
     }
 }
 
@@ -287,20 +294,20 @@ impl Work<'_> {
         team: &mut Team<'_>,
         system: &dyn System,
         options: &Options,
-        (owner, memory): (Owner, usize),
+        owner: Owner,
         budget: &mut Budget<'_>,
         mut saving: Option<Saving<'_>>,
     ) -> Result<Outcome, Box<(Share, preempt_check::Progress)>> {
         match self {
             Work::Finite => {
-                let mut part = partition(system, options, owner, memory);
+                let mut part = partition(system, options, owner, budget);
                 begin(&mut *part, saving.as_ref());
                 let result = job::safety(team, &mut *part, budget, saving.as_mut());
                 saving.into_iter().for_each(Saving::end);
                 result.map_err(|_| Box::new((part.share(), team.progress())))
             }
             Work::Infinite(nested) => {
-                let mut part = Cycles::new(system, options, owner, memory);
+                let mut part = Cycles::new(system, options, owner, budget);
                 begin(&mut part, saving.as_ref());
                 let what = (system, nested.kind);
                 let result = job::cycles(team, &mut part, what, budget, saving.as_mut());
@@ -327,11 +334,9 @@ fn begin(part: &mut dyn Partition, saving: Option<&Saving<'_>>) {
 impl Elsewhere for Cluster {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
         let (outcome, notes) = self.search(system, options, budget, &Work::Finite);
-        let mut finding = combine(system, options, outcome.all, outcome.steps);
+        let mut finding = outcome.finding(system, options, ViolationKind::AcceptanceCycle);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
-        if let Some(why) = why_unreduced(system, options) {
-            finding.notes.push(format!("no partial-order reduction: {why}"));
-        }
+        note_reduction(system, options, budget, &mut finding);
         finding.notes.extend(notes);
         finding
     }
@@ -344,18 +349,7 @@ impl Elsewhere for Cluster {
     ) -> Finding {
         let options = finite_options(&nested);
         let (outcome, notes) = self.search(system, &options, budget, &Work::Infinite(&nested));
-        let cycle_start = outcome.cycle_start.map(|start| start as usize);
-        let steps = outcome.steps.clone();
-        let mut finding = combine(system, &options, outcome.all, outcome.steps);
-        if let (Some(steps), Some(_)) = (steps, cycle_start) {
-            finding.counterexample = Some(Counterexample {
-                steps,
-                kind: nested.kind,
-                fault: None,
-                message: String::new(),
-                cycle_start,
-            });
-        }
+        let mut finding = outcome.finding(system, &options, nested.kind);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
         finding.notes.extend(notes);
         finding

@@ -4,11 +4,13 @@
 //! so that everybody has it when everything of that time has arrived. Then nothing is under way: each worker writes its part and waits. When
 //! all have written, the first worker writes the manifest and lets them go on. Nobody expands anything in between.
 
-use preempt_check::search::partitioned::{Damaged, Partition, Reader, Share, Writer};
+use preempt_check::search::partitioned::{Damaged, Outcome, Partition, Reader, Share, Writer};
 use preempt_disk::checkpoint::{self, Broken, Clock, Manifest};
+use preempt_disk::finished;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Where and how often searches are written down.
@@ -22,6 +24,22 @@ pub struct Plan {
     pub manifest: Manifest,
     /// Where to go on from, if the search was begun before.
     pub resumed: Option<Manifest>,
+}
+
+impl Plan {
+    /// What the next search found when it was made before; then it is not made again. All processes see the same folder.
+    pub(crate) fn finished(&self, searches: &AtomicU64) -> Option<Outcome> {
+        let search = searches.load(Ordering::SeqCst);
+        let manifest = self.resumed.as_ref()?;
+        let found = finished::read(&self.folder, search, &manifest.job)?;
+        searches.fetch_add(1, Ordering::SeqCst);
+        Some(found)
+    }
+
+    /// Keeps what a search found that has come to its end.
+    pub(crate) fn finish(&self, search: u64, found: &Outcome) -> io::Result<()> {
+        finished::write(&self.folder, search, &self.manifest.job, found)
+    }
 }
 
 /// One worker's part in checkpoints.
@@ -70,9 +88,12 @@ impl<'a> Saving<'a> {
             Some(manifest) => checkpoint::restore(&self.plan.folder, manifest, part),
             None => {
                 part.begin();
-                std::fs::create_dir_all(&self.plan.folder).map_err(|error| {
-                    Broken(format!("cannot write to {}: {error}", self.plan.folder.display()))
-                })
+                checkpoint::prepare(&self.plan.folder)?;
+                // Others may still make theirs, but nobody has written anything yet.
+                if self.worker == 0 && self.search == 0 {
+                    finished::forget(&self.plan.folder);
+                }
+                Ok(())
             }
         }
     }

@@ -84,7 +84,8 @@ impl<'a> Team<'a> {
         self.worker.index()
     }
 
-    pub(crate) fn leads(&self) -> bool {
+    /// Whether this worker gives orders and gathers what all found.
+    pub(crate) fn is_coordinator(&self) -> bool {
         self.me() == 0
     }
 
@@ -193,14 +194,14 @@ impl<'a> Team<'a> {
         {
             marks.asked.remove(&time);
             let letter = saving.write(part);
-            match self.leads() {
+            match self.is_coordinator() {
                 true => saving.note(&letter),
                 false => self.mailbox.send(0, self.pass, About::Saved, letter),
             }
             marks.saved = Some((time, self.worker.peers() - 1));
         }
         let Some((_, missing)) = &mut marks.saved else { return };
-        if !self.leads() {
+        if !self.is_coordinator() {
             if self.take_letter(About::GoOn).is_some() {
                 marks.saved = None;
             }

@@ -14,14 +14,13 @@ mod random;
 mod tiny;
 
 use cycles::{accepting_cycles, confirm, graph};
-use formulas::random_formula;
-use preempt_check::property::{Buchi, Product, Stutter};
+use formulas::random_property;
+use preempt_check::property::{Product, Stutter};
 use preempt_check::search::nested::{NestedOptions, Scheme};
 use preempt_check::search::partitioned::Elsewhere;
 use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
 use preempt_cluster::{Cluster, Hosts, Membership};
 use preempt_core::{System, ViolationKind, replay};
-use preempt_ltl::translate;
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
@@ -231,15 +230,11 @@ fn random_properties_are_judged_alike() {
     let mut random = tiny::Random(setting("PREEMPT_SPREAD_SEED", 1) + 12);
     let mut found = 0;
     for case in 0..count {
-        let system = tiny::tiny(&mut random);
-        let size = 1 + random.below(7);
-        let formula = random_formula(&mut random, system.bits as u64, size);
-        let automaton = translate(&formula).expect("it is small");
-        let property = Buchi::new(automaton, (0..system.bits).collect());
+        let (system, property, about) = random_property(&mut random);
         let product = Product::new(&system, &property, Stutter::Extend);
         let truth = !accepting_cycles(&product, &graph(&product)).is_empty();
         for processes in 1..=3 {
-            let what = format!("case {case}, {processes} processes: {system:?} {formula:?}");
+            let what = format!("case {case}, {processes} processes: {about}");
             let results = on_processes(processes, 1, |cluster| {
                 let nested = NestedOptions {
                     scheme: Scheme::Full,

@@ -11,37 +11,41 @@
 //! bucket before. States, transitions and errors of every bucket are those of the search in memory.
 
 use crate::candidates::Candidates;
-use crate::external::{failed, finish, written};
+use crate::external::{failed, finish, kept, written};
 use crate::folder::Folder;
 use crate::known::Known;
+use crate::levels::Levels;
 use crate::record::{Record, Waiting, first_mark, union};
-use crate::run::{Merge, Run, RunReader};
+use crate::run::{Run, RunReader, for_each_state};
 use preempt_check::search::partitioned::{Goal, Ran, Share, Time, Visits, Way, along, combine};
 use preempt_check::store::hash;
 use preempt_check::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, Stop, System};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Searches by preemptions with files in `folder`, which are gone afterwards.
+/// Searches by preemptions with files in `folder`, which are gone afterwards, and so much memory for what is not in files.
 pub fn external_buckets(
     system: &dyn System,
     options: &Options,
     budget: &mut Budget<'_>,
     folder: &Path,
+    memory: usize,
 ) -> Finding {
-    let folder = match Folder::inside(folder) {
+    let folder = match Folder::inside(folder, kept(memory)) {
         Ok(folder) => folder,
         Err(error) => return failed(system, options, &error),
     };
     let mut search = Buckets {
         visits: Visits::new(system, options),
         folder,
-        candidates: Candidates::new(budget.memory_limit() / 2, union),
-        levels: Vec::new(),
-        records: Known::new(union),
-        deferred: Vec::new(),
+        candidates: Candidates::new(memory / 2, union),
+        levels: Levels::default(),
+        starts: Vec::new(),
+        records: Known::new(memory / 4, union),
+        deferred: Candidates::new(memory / 8, first_mark),
         rows: Vec::new(),
         states: 0,
         revisits: 0,
@@ -51,7 +55,7 @@ pub fn external_buckets(
     };
     let result = search.explore(budget);
     let mut share = search.share();
-    let mut notes = vec![written(search.folder.written, share.states, budget)];
+    let mut notes = vec![written(&search.folder, share.states, budget)];
     if let Err(error) = result {
         notes.push(error.to_string());
         share.site = None;
@@ -66,11 +70,13 @@ struct Buckets<'a> {
     folder: Folder,
     candidates: Candidates,
     /// The visits of each time, as [`Waiting`] beside their states.
-    levels: Vec<(Time, Rc<Run>)>,
+    levels: Levels,
+    /// The number of the first level of each bucket.
+    starts: Vec<usize>,
     /// What is known of each state: a [`Record`].
     records: Known,
     /// States from which somebody waits for the next bucket, with the mark of who moved last.
-    deferred: Vec<Rc<Run>>,
+    deferred: Candidates,
     rows: Vec<BoundRow>,
     states: u64,
     revisits: u64,
@@ -83,7 +89,7 @@ struct Buckets<'a> {
 impl Buckets<'_> {
     fn explore(&mut self, budget: &mut Budget<'_>) -> io::Result<()> {
         let (initial, goes_on) = self.visits.initial();
-        let mut writer = self.folder.file(false)?;
+        let mut writer = self.folder.run();
         let first = Waiting { marks: vec![0], ran: Ran::default() };
         writer.push(hash(&initial), &initial, &first.encode())?;
         self.states = 1;
@@ -93,7 +99,10 @@ impl Buckets<'_> {
             return Ok(());
         }
         while let Some(run) = level {
-            self.levels.push((time, run.clone()));
+            if time.round == 0 {
+                self.starts.push(self.levels.len());
+            }
+            self.levels.push(&mut self.folder, &run)?;
             self.expand(time, &run, budget)?;
             if self.stop.is_some() || self.visits.has_enough() {
                 return Ok(());
@@ -121,11 +130,9 @@ impl Buckets<'_> {
 
     /// Expands the visits of a time; writes what is known of their states then, and who has to wait.
     fn expand(&mut self, time: Time, level: &Rc<Run>, budget: &mut Budget<'_>) -> io::Result<()> {
-        let mut reader = RunReader::open(level)?;
-        let mut records = self.folder.file(true)?;
-        let mut deferred = self.folder.file(true)?;
-        let (mut state, mut done, mut waits) = (Vec::new(), 0, false);
-        while !reader.ended {
+        let mut records = self.folder.run();
+        let mut state = Vec::new();
+        for_each_state(level, |reader, waiting| {
             let Waiting { marks, mut ran } = Waiting::decode(reader.note())?;
             state.clear();
             state.extend_from_slice(reader.state());
@@ -151,38 +158,28 @@ impl Buckets<'_> {
                 Ok(waiting) => {
                     records.push(reader.hash, reader.state(), &Record::encode(&ran))?;
                     if let Some(mark) = waiting {
-                        waits = true;
-                        deferred.push(reader.hash, reader.state(), &mark.to_le_bytes())?;
+                        self.deferred.push(reader.state(), &mark.to_le_bytes(), true);
                     }
                 }
                 Err(stop) => self.stop = Some(stop),
             }
             if self.visits.has_enough() || self.stop.is_some() {
-                return Ok(());
+                return Ok(ControlFlow::Break(()));
             }
             self.candidates.make_room(&mut self.folder)?;
-            done += 1;
-            let waiting = level.states - done;
-            if let Some(stop) = budget.poll(|| self.progress(waiting)) {
-                self.stop = Some(stop);
-                return Ok(());
-            }
-            reader.advance()?;
-        }
+            self.deferred.make_room(&mut self.folder)?;
+            self.stop = budget.poll(|| self.progress(waiting));
+            Ok(if self.stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
         let records = self.folder.finish(records)?;
-        self.records.add(&mut self.folder, records)?;
-        if waits {
-            let run = self.folder.finish(deferred)?;
-            self.deferred.push(run);
-        }
-        Ok(())
+        self.records.add(&mut self.folder, &records)
     }
 
     /// The visits among the candidates that no earlier one covers, if there are any.
     fn keep_new(&mut self) -> io::Result<Option<Rc<Run>>> {
         let mut merge = self.candidates.take(&mut self.folder)?;
-        let mut known = self.records.questions()?;
-        let mut writer = self.folder.file(false)?;
+        let mut known = self.records.questions();
+        let mut writer = self.folder.run();
         let mut any = false;
         while let Some((hash, state, note)) = merge.next()? {
             let mut marks = Record::decode(note)?.movers;
@@ -202,15 +199,14 @@ impl Buckets<'_> {
                 writer.push(hash, state, &Waiting { marks, ran }.encode())?;
             }
         }
-        drop(known);
         if any { self.folder.finish(writer).map(Some) } else { Ok(None) }
     }
 
     /// The states from which somebody waits, now that a bucket has ended. Unless another one begins they are only counted.
     fn wake(&mut self, begins: bool) -> io::Result<Option<Rc<Run>>> {
-        let mut merge = Merge::new(&std::mem::take(&mut self.deferred), first_mark)?;
-        let mut known = self.records.questions()?;
-        let mut writer = self.folder.file(!begins)?;
+        let mut merge = self.deferred.take(&mut self.folder)?;
+        let mut known = self.records.questions();
+        let mut writer = self.folder.run();
         let mut any = false;
         while let Some((hash, state, note)) = merge.next()? {
             let Some(record) = known.ask(hash, state)? else { continue };
@@ -226,18 +222,19 @@ impl Buckets<'_> {
             let marks = Waiting::mark(note)?;
             writer.push(hash, state, &Waiting { marks: vec![marks], ran }.encode())?;
         }
-        drop(known);
         if any { self.folder.finish(writer).map(Some) } else { Ok(None) }
     }
 
     fn progress(&self, waiting: u64) -> Progress {
-        let levels = self.levels.iter().map(|(_, run)| run);
-        let runs: usize = levels.chain(&self.deferred).map(|run| run.memory()).sum();
+        let kept = self.levels.memory() + self.starts.len() * size_of::<usize>();
         Progress {
             states: self.states,
             transitions: self.visits.transitions,
             queue: waiting,
-            memory: self.candidates.memory() + self.records.memory() + runs,
+            memory: self.candidates.memory()
+                + self.deferred.memory()
+                + self.records.memory()
+                + kept,
             ..Progress::default()
         }
     }
@@ -245,10 +242,10 @@ impl Buckets<'_> {
     fn share(&self) -> Share {
         let counted = self.visits.share();
         let mut rows = self.rows.clone();
-        if let Some((time, _)) = self.levels.last()
-            && rows.last().is_none_or(|row| row.bound < time.bucket)
+        if let Some(bucket) = self.starts.len().checked_sub(1)
+            && rows.last().is_none_or(|row| (row.bound as usize) < bucket)
         {
-            rows.push(self.row(time.bucket));
+            rows.push(self.row(bucket as u32));
         }
         Share {
             states: self.states,
@@ -265,14 +262,19 @@ impl Buckets<'_> {
     fn seek(&mut self, goal: &Goal) -> io::Result<Option<Way>> {
         let Time { bucket, round } = goal.time;
         let is_woken = round == 0;
-        let fits = |time: Time| match round.checked_sub(1) {
+        let start = |bucket: u32| self.starts.get(bucket as usize).copied();
+        let Some(first) = start(bucket) else { return Ok(None) };
+        let rounds = match (round.checked_sub(1), bucket.checked_sub(1)) {
+            (Some(before), _) => before..round,
             // The same state in the bucket before, when it had to wait.
-            None => time.bucket + 1 == bucket,
-            Some(round) => time == Time { bucket, round },
+            (None, Some(before)) => 0..(first - start(before).unwrap_or(first)) as u32,
+            (None, None) => return Ok(None),
         };
-        let levels = self.levels.iter().filter(|(time, _)| fits(*time)).cloned();
-        for (time, level) in levels.collect::<Vec<_>>() {
-            let mut reader = RunReader::open(&level)?;
+        let bucket = bucket - u32::from(is_woken);
+        let Some(first) = start(bucket) else { return Ok(None) };
+        for round in rounds {
+            let time = Time { bucket, round };
+            let mut reader = RunReader::open(&self.levels.get(first + round as usize)?)?;
             if is_woken && !reader.has(hash(&goal.state), &goal.state)? {
                 continue;
             }

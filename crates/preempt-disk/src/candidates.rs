@@ -1,5 +1,6 @@
 //! Successors that were found and not compared with what is known yet: in memory as they come, then sorted in runs.
 
+use crate::entries::Entries;
 use crate::folder::Folder;
 use crate::run::{Combine, Merge, Run};
 use preempt_check::store::hash;
@@ -8,52 +9,27 @@ use std::rc::Rc;
 
 /// Runs that are merged at once.
 const MOST_RUNS: usize = 64;
-/// Least memory for what was found.
-const LEAST: usize = 1 << 20;
 /// Slots of the filter of what was found lately.
 const LATELY: usize = 1 << 14;
 
 /// States with notes, each of which may be there many times.
 pub(crate) struct Candidates {
     limit: usize,
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-    /// Entries that were added lately, by hash.
+    entries: Entries,
+    /// Numbers of entries that were added lately, by hash. What is left here of entries that were written does no harm:
+    /// nothing is taken for the same that is not.
     lately: Vec<u32>,
     runs: Vec<Rc<Run>>,
     combine: Combine,
 }
 
-/// Where a state and its note are.
-#[derive(Clone, Copy)]
-struct Entry {
-    hash: u64,
-    start: u32,
-    length: u32,
-    note: u32,
-}
-
-impl Entry {
-    fn state(self, bytes: &[u8]) -> &[u8] {
-        &bytes[self.start as usize..][..self.length as usize]
-    }
-
-    fn note(self, bytes: &[u8]) -> &[u8] {
-        &bytes[(self.start + self.length) as usize..][..self.note as usize]
-    }
-}
-
 impl Candidates {
     /// In so much memory, until they are written.
     pub(crate) fn new(limit: usize, combine: Combine) -> Self {
-        // Positions are kept in 32 bits.
-        let limit = limit.clamp(LEAST, 1 << 31);
-        let lately = vec![u32::MAX; LATELY];
         Candidates {
-            limit,
-            bytes: Vec::new(),
-            entries: Vec::new(),
-            lately,
+            limit: limit.min(Entries::MOST),
+            entries: Entries::default(),
+            lately: vec![u32::MAX; LATELY],
             runs: Vec::new(),
             combine,
         }
@@ -64,24 +40,15 @@ impl Candidates {
     pub(crate) fn push(&mut self, state: &[u8], note: &[u8], twice_is_once: bool) {
         let hash = hash(state);
         let slot = &mut self.lately[(hash >> 20) as usize % LATELY];
+        let other = *slot as usize;
         if twice_is_once
-            && let Some(&other) = self.entries.get(*slot as usize)
-            && other.hash == hash
-            && other.state(&self.bytes) == state
-            && other.note(&self.bytes) == note
+            && self.entries.is_about(other, hash, state)
+            && self.entries.note(other) == note
         {
             return;
         }
         *slot = self.entries.len() as u32;
-        let start = self.bytes.len() as u32;
-        self.entries.push(Entry {
-            hash,
-            start,
-            length: state.len() as u32,
-            note: note.len() as u32,
-        });
-        self.bytes.extend_from_slice(state);
-        self.bytes.extend_from_slice(note);
+        self.entries.push(hash, state, note);
     }
 
     /// From now on notes are combined in another way; nothing is here at the moment.
@@ -92,13 +59,13 @@ impl Candidates {
     /// Memory in use.
     pub(crate) fn memory(&self) -> usize {
         let runs: usize = self.runs.iter().map(|run| run.memory()).sum();
-        self.bytes.len() + self.entries.len() * size_of::<Entry>() + LATELY * 4 + runs
+        self.entries.memory() + LATELY * 4 + runs
     }
 
     /// Writes what is in memory, if there is no room for more.
     pub(crate) fn make_room(&mut self, folder: &mut Folder) -> io::Result<()> {
         // What has no more room doubles.
-        if self.memory() < self.limit / 2 {
+        if self.entries.memory() < self.limit / 2 {
             return Ok(());
         }
         self.spill(folder)?;
@@ -111,22 +78,9 @@ impl Candidates {
 
     /// Writes what is in memory, in order.
     fn spill(&mut self, folder: &mut Folder) -> io::Result<()> {
-        let bytes = &self.bytes;
-        let key = |entry: &Entry| (entry.hash, entry.state(bytes));
-        self.entries.sort_unstable_by(|a, b| key(a).cmp(&key(b)));
-        let mut writer = folder.file(true)?;
-        let mut note = Vec::new();
-        for same in self.entries.chunk_by(|a, b| key(a) == key(b)) {
-            let Some((first, rest)) = same.split_first() else { continue };
-            note.clear();
-            note.extend_from_slice(first.note(bytes));
-            rest.iter().for_each(|entry| (self.combine)(&mut note, entry.note(bytes)));
-            writer.push(first.hash, first.state(bytes), &note)?;
-        }
+        let mut writer = folder.run();
+        self.entries.write_sorted(&mut writer, self.combine)?;
         self.runs.push(folder.finish(writer)?);
-        self.bytes.clear();
-        self.entries.clear();
-        self.lately.fill(u32::MAX);
         Ok(())
     }
 
@@ -148,10 +102,9 @@ mod tests {
     #[test]
     fn what_was_pushed_comes_out_in_order_with_all_its_notes() {
         let place = tempfile::tempdir().expect("a folder");
-        let mut folder = Folder::inside(place.path()).expect("there is room");
+        let mut folder = Folder::inside(place.path(), 100).expect("there is room");
         let add = |note: &mut Vec<u8>, more: &[u8]| note[0] = note[0].wrapping_add(more[0]);
-        let mut candidates =
-            Candidates { limit: 2 * (LATELY * 4 + 4000), ..Candidates::new(0, add) };
+        let mut candidates = Candidates::new(8000, add);
         let mut expected = BTreeMap::new();
         for number in 0..30_000_u32 {
             let state = (number.wrapping_mul(2_654_435_761) >> 20).to_le_bytes();

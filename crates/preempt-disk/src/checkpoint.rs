@@ -129,6 +129,12 @@ impl std::fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
+/// Makes the folder of checkpoints, if it is not there.
+pub fn prepare(folder: &Path) -> Result<(), Broken> {
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Broken(format!("cannot write to {}: {error}", folder.display())))
+}
+
 /// Writes the states of one owner.
 pub fn write_part(
     folder: &Path,

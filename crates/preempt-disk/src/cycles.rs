@@ -6,45 +6,48 @@
 //! 3. **Trim**: states to which no step leads are removed, and their steps taken off the numbers, until every state has one.
 //!
 //! 2 and 3 are repeated until nothing more is removed. Why that is right is said in `partitioned/cycles.rs`, which does the same
-//! in memory. No predecessors are kept: the way back goes through the levels of the last forward pass. That can take as
-//! long as the pass for each accepting state on it; there is one only if there is a cycle to show.
+//! in memory. Predecessors are noted only if there is a cycle to show, in one more pass over the states that are left.
 //!
 //! Cycles that would show early are not looked for: it would take a number for every state.
 
-use crate::external::{External, failed, finish, written};
+use crate::external::{External, failed, finish, kept, written};
 use crate::folder::Folder;
 use crate::known::Known;
-use crate::run::{Run, RunReader, damaged};
+use crate::levels::Levels;
+use crate::run::{Combine, Run, RunReader, damaged, for_each_state, no_notes};
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Goal, Share, Single, Site, Time, along, combine, finite_options,
+    Goal, Outcome, Share, Single, Site, Time, along, finite_options,
 };
 use preempt_check::store::hash;
-use preempt_check::{Budget, Counterexample, Finding};
+use preempt_check::{Budget, Finding};
 use preempt_core::{Step, Stop, System};
 use std::collections::HashMap;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Searches for accepting cycles with files in `folder`, which are gone afterwards.
+/// Searches for accepting cycles with files in `folder`, which are gone afterwards, and so much memory for what is not in
+/// files.
 pub fn external_cycles(
     system: &dyn System,
     nested: &NestedOptions,
     budget: &mut Budget<'_>,
     folder: &Path,
+    memory: usize,
 ) -> Finding {
     let options = finite_options(nested);
-    let folder = match Folder::inside(folder) {
+    let folder = match Folder::inside(folder, kept(memory)) {
         Ok(folder) => folder,
         Err(error) => return failed(system, &options, &error),
     };
     let single = Single::for_cycles(system, &options);
     let mut passes =
-        Passes { search: External::new(single, folder, &options, budget.memory_limit()) };
+        Passes { search: External::new(single, folder, &options, memory), memory: memory / 4 };
     let result = passes.find(budget);
     let mut share = passes.search.share();
-    let mut notes = vec![written(passes.search.folder.written, share.states, budget)];
+    let mut notes = vec![written(&passes.search.folder, share.states, budget)];
     let (mut steps, mut cycle) = (None, None);
     match result {
         Ok(found) => {
@@ -57,13 +60,12 @@ pub fn external_cycles(
             share = Share { site: None, stop: Some(Stop::Disk), ..share };
         }
     }
-    let mut finding = combine(system, &options, share, steps);
-    if let Some((steps, start)) = cycle {
-        let (kind, cycle_start) = (nested.kind, Some(start));
-        let message = String::new();
-        finding.counterexample =
-            Some(Counterexample { steps, kind, fault: None, message, cycle_start });
-    }
+    let (steps, cycle_start) = match cycle {
+        Some((steps, start)) => (Some(steps), Some(start as u64)),
+        None => (steps, None),
+    };
+    let outcome = Outcome { all: share, steps, cycle_start };
+    let finding = outcome.finding(system, &options, nested.kind);
     finish(finding, budget, notes)
 }
 
@@ -71,6 +73,14 @@ pub fn external_cycles(
 fn count_of(note: &[u8]) -> io::Result<i64> {
     Ok(i64::from_le_bytes(note.try_into().map_err(|_| damaged())?))
 }
+
+/// What a step adds to the number of the state that it leads to.
+fn one_step(_: &RunReader) -> Vec<u8> {
+    1_i64.to_le_bytes().to_vec()
+}
+
+/// Where one note will do.
+const FIRST: Combine = no_notes;
 
 /// Adds up numbers. A note of another length is found when it is read.
 fn sum(note: &mut Vec<u8>, other: &[u8]) {
@@ -80,14 +90,10 @@ fn sum(note: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// States that a forward pass reached: level by level, and with the number of steps that lead to each.
-struct Reached {
-    levels: Vec<Rc<Run>>,
-    counts: Known,
-}
-
 struct Passes<'a> {
     search: External<'a>,
+    /// For what a pass knows of states.
+    memory: usize,
 }
 
 impl Passes<'_> {
@@ -98,73 +104,74 @@ impl Passes<'_> {
         if self.search.stop.is_some() || self.search.share().site.is_some() {
             return Ok(None);
         }
-        self.search.candidates.combine_with(sum);
-        let mut writer = self.search.folder.file(true)?;
-        let mut all = self.search.visited.all()?;
-        while let Some((hash, state, _)) = all.next()? {
-            writer.push(hash, state, &[])?;
-        }
+        let mut all = std::mem::replace(&mut self.search.visited, Known::new(0, no_notes));
+        let mut left = Self::those(&mut self.search.folder, &mut all, |_| Ok(true))?;
         drop(all);
-        let mut left = self.search.folder.finish(writer)?;
+        self.search.candidates.combine_with(sum);
         let mut before = u64::MAX;
         loop {
-            let Some(mut reached) = self.forward(&left, budget)? else { return Ok(None) };
-            let Some(trimmed) = self.trim(&mut reached, budget)? else { return Ok(None) };
+            let Some(counts) = self.forward(&left, budget)? else { return Ok(None) };
+            let Some(trimmed) = self.trim(counts, budget)? else { return Ok(None) };
             left = trimmed;
             match left.states {
                 0 => return Ok(None),
-                states if states == before => return self.circle(&left, &reached),
+                states if states == before => return self.circle(&left, budget),
                 states => before = states,
             }
         }
     }
 
-    /// Finds the successors of some states, each with the number of steps to it; says whether it could be finished.
-    fn expand(&mut self, states: &Rc<Run>, budget: &mut Budget<'_>) -> io::Result<bool> {
-        let mut reader = RunReader::open(states)?;
-        let mut state = Vec::new();
+    /// Finds the successors of some states, each with what `note` says of a step from there; says whether it could be
+    /// finished.
+    fn expand(
+        &mut self,
+        states: &Rc<Run>,
+        note: impl Fn(&RunReader) -> Vec<u8>,
+        budget: &mut Budget<'_>,
+    ) -> io::Result<bool> {
         let search = &mut self.search;
-        while !reader.ended {
+        let mut state = Vec::new();
+        for_each_state(states, |reader, _| {
             state.clear();
             state.extend_from_slice(reader.state());
-            let candidates = &mut search.candidates;
-            let one = 1_i64.to_le_bytes();
+            let (candidates, note) = (&mut search.candidates, note(reader));
             let expanded =
-                search.single.expand_again(&mut state, |next| candidates.push(next, &one, false));
-            search.stop = search.stop.or(expanded.err());
+                search.single.expand_again(&mut state, |next| candidates.push(next, &note, false));
             search.candidates.make_room(&mut search.folder)?;
-            search.stop = search.stop.or(budget.poll(|| search.progress(0)));
-            if search.stop.is_some() {
-                return Ok(false);
-            }
-            reader.advance()?;
-        }
-        Ok(true)
+            let stop = expanded.err().or_else(|| budget.poll(|| search.progress(0)));
+            search.stop = search.stop.or(stop);
+            Ok(if stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(self.search.stop.is_none())
     }
 
-    /// What accepting states among those that are left lead to; `None` if it could not be finished.
-    fn forward(&mut self, left: &Rc<Run>, budget: &mut Budget<'_>) -> io::Result<Option<Reached>> {
-        let mut reached = Reached { levels: Vec::new(), counts: Known::new(sum) };
-        let mut writer = self.search.folder.file(true)?;
-        let mut reader = RunReader::open(left)?;
-        while !reader.ended {
+    /// The accepting ones of some states, with a note each.
+    fn accepting(&mut self, among: &Rc<Run>, note: &[u8]) -> io::Result<Rc<Run>> {
+        let mut writer = self.search.folder.run();
+        for_each_state(among, |reader, _| {
             if self.search.single.is_accepting(reader.state()) {
-                writer.push(reader.hash, reader.state(), &0_i64.to_le_bytes())?;
+                writer.push(reader.hash, reader.state(), note)?;
             }
-            reader.advance()?;
-        }
-        let mut level = self.search.folder.finish(writer)?;
-        reached.counts.add(&mut self.search.folder, level.clone())?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        self.search.folder.finish(writer)
+    }
+
+    /// What accepting states among those that are left lead to, with the number of steps to each; `None` if it could not be
+    /// finished.
+    fn forward(&mut self, left: &Rc<Run>, budget: &mut Budget<'_>) -> io::Result<Option<Known>> {
+        let mut counts = Known::new(self.memory, sum);
+        let mut level = self.accepting(left, &0_i64.to_le_bytes())?;
+        counts.add(&mut self.search.folder, &level)?;
         while level.states > 0 {
-            reached.levels.push(level.clone());
-            if !self.expand(&level, budget)? {
+            if !self.expand(&level, one_step, budget)? {
                 return Ok(None);
             }
             let folder = &mut self.search.folder;
             let mut merge = self.search.candidates.take(folder)?;
-            let mut known = reached.counts.questions()?;
-            let mut among = RunReader::open(left)?;
-            let (mut new, mut touched) = (folder.file(true)?, folder.file(true)?);
+            let mut known = counts.questions();
+            let mut among = RunReader::before_first(left)?;
+            let (mut new, mut touched) = (folder.run(), folder.run());
             while let Some((hash, state, count)) = merge.next()? {
                 if among.has(hash, state)? {
                     touched.push(hash, state, count)?;
@@ -173,29 +180,25 @@ impl Passes<'_> {
                     }
                 }
             }
-            drop(known);
             let touched = folder.finish(touched)?;
-            reached.counts.add(folder, touched)?;
+            counts.add(folder, &touched)?;
             level = folder.finish(new)?;
         }
-        Ok(Some(reached))
+        Ok(Some(counts))
     }
 
     /// What is left of the states if none of them is without a predecessor; `None` if it could not be finished.
-    fn trim(
-        &mut self,
-        reached: &mut Reached,
-        budget: &mut Budget<'_>,
-    ) -> io::Result<Option<Rc<Run>>> {
-        let mut removed = self.those(&reached.counts, |count| count == 0)?;
+    fn trim(&mut self, mut counts: Known, budget: &mut Budget<'_>) -> io::Result<Option<Rc<Run>>> {
+        let none = |note: &[u8]| Ok(count_of(note)? == 0);
+        let mut removed = Self::those(&mut self.search.folder, &mut counts, none)?;
         while removed.states > 0 {
-            if !self.expand(&removed, budget)? {
+            if !self.expand(&removed, one_step, budget)? {
                 return Ok(None);
             }
             let folder = &mut self.search.folder;
             let mut merge = self.search.candidates.take(folder)?;
-            let mut known = reached.counts.questions()?;
-            let (mut next, mut touched) = (folder.file(true)?, folder.file(true)?);
+            let mut known = counts.questions();
+            let (mut next, mut touched) = (folder.run(), folder.run());
             while let Some((hash, state, note)) = merge.next()? {
                 let Some(before) = known.ask(hash, state)? else { continue };
                 let (before, less) = (count_of(before)?, count_of(note)?);
@@ -204,30 +207,72 @@ impl Passes<'_> {
                     next.push(hash, state, &[])?;
                 }
             }
-            drop(known);
             let touched = folder.finish(touched)?;
-            reached.counts.add(folder, touched)?;
+            counts.add(folder, &touched)?;
             removed = folder.finish(next)?;
         }
-        self.those(&reached.counts, |count| count > 0).map(Some)
+        let some = |note: &[u8]| Ok(count_of(note)? > 0);
+        Self::those(&mut self.search.folder, &mut counts, some).map(Some)
     }
 
-    /// The states whose numbers are such.
-    fn those(&mut self, counts: &Known, are: impl Fn(i64) -> bool) -> io::Result<Rc<Run>> {
-        let mut writer = self.search.folder.file(true)?;
-        let mut all = counts.all()?;
+    /// The states whose notes are such.
+    fn those(
+        folder: &mut Folder,
+        known: &mut Known,
+        are: impl Fn(&[u8]) -> io::Result<bool>,
+    ) -> io::Result<Rc<Run>> {
+        let mut writer = folder.run();
+        let mut all = known.all(folder)?;
         while let Some((hash, state, note)) = all.next()? {
-            if are(count_of(note)?) {
+            if are(note)? {
                 writer.push(hash, state, &[])?;
             }
         }
-        self.search.folder.finish(writer)
+        folder.finish(writer)
     }
 
-    /// Back through the levels of the last forward pass, until an accepting state comes a second time.
-    fn circle(&mut self, left: &Rc<Run>, reached: &Reached) -> io::Result<Option<Vec<Vec<u8>>>> {
-        let Some(first) = reached.levels.first() else { return Ok(None) };
-        let mut state = RunReader::open(first)?.state().to_vec();
+    /// A predecessor of each state that is left: of an accepting one any, of others one that is nearer to an accepting one.
+    /// `None` if it could not be finished.
+    fn predecessors(
+        &mut self,
+        left: &Rc<Run>,
+        budget: &mut Budget<'_>,
+    ) -> io::Result<Option<Known>> {
+        self.search.candidates.combine_with(FIRST);
+        let mut predecessors = Known::new(self.memory, FIRST);
+        let mut level = self.accepting(left, &[])?;
+        while level.states > 0 {
+            if !self.expand(&level, |reader| reader.state().to_vec(), budget)? {
+                return Ok(None);
+            }
+            let folder = &mut self.search.folder;
+            let mut merge = self.search.candidates.take(folder)?;
+            let mut known = predecessors.questions();
+            let mut among = RunReader::before_first(left)?;
+            let (mut next, mut new) = (folder.run(), folder.run());
+            while let Some((hash, state, predecessor)) = merge.next()? {
+                if among.has(hash, state)? && !known.is_known(hash, state)? {
+                    new.push(hash, state, predecessor)?;
+                    if !self.search.single.is_accepting(state) {
+                        next.push(hash, state, &[])?;
+                    }
+                }
+            }
+            let new = folder.finish(new)?;
+            predecessors.add(folder, &new)?;
+            level = folder.finish(next)?;
+        }
+        Ok(Some(predecessors))
+    }
+
+    /// From predecessor to predecessor, until an accepting state comes a second time.
+    fn circle(
+        &mut self,
+        left: &Rc<Run>,
+        budget: &mut Budget<'_>,
+    ) -> io::Result<Option<Vec<Vec<u8>>>> {
+        let Some(mut predecessors) = self.predecessors(left, budget)? else { return Ok(None) };
+        let mut state = RunReader::open(&self.accepting(left, &[])?)?.state().to_vec();
         let (mut path, mut met) = (Vec::new(), HashMap::new());
         loop {
             if self.search.single.is_accepting(&state)
@@ -238,28 +283,10 @@ impl Passes<'_> {
                 circle.reverse();
                 return Ok(Some(circle));
             }
-            // An accepting state was there from the beginning: any state may lead to it.
-            let level = level_of(&reached.levels, &state)?;
-            let among = match level.checked_sub(1) {
-                Some(before) => &reached.levels[before],
-                None => left,
-            };
-            let Some(before) = self.predecessor(among, &state)? else { return Err(damaged()) };
+            let mut questions = predecessors.questions();
+            let before = questions.ask(hash(&state), &state)?.ok_or_else(damaged)?.to_vec();
             path.push(std::mem::replace(&mut state, before));
         }
-    }
-
-    /// One of some states that leads to this one.
-    fn predecessor(&mut self, among: &Rc<Run>, state: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let goal = goal(0, state);
-        let mut reader = RunReader::open(among)?;
-        while !reader.ended {
-            if self.search.single.steps_to(reader.state(), &goal).is_some() {
-                return Ok(Some(reader.state().to_vec()));
-            }
-            reader.advance()?;
-        }
-        Ok(None)
     }
 
     /// The steps to a cycle and round it, and where it begins.
@@ -285,9 +312,9 @@ fn goal(round: u32, state: &[u8]) -> Goal {
 }
 
 /// Which of these has the state.
-fn level_of(levels: &[Rc<Run>], state: &[u8]) -> io::Result<usize> {
-    for (at, level) in levels.iter().enumerate() {
-        if RunReader::open(level)?.has(hash(state), state)? {
+fn level_of(levels: &Levels, state: &[u8]) -> io::Result<usize> {
+    for at in 0..levels.len() {
+        if RunReader::before_first(&levels.get(at)?)?.has(hash(state), state)? {
             return Ok(at);
         }
     }

@@ -1,43 +1,53 @@
 //! Breadth-first search in files: for more states than memory can hold.
 //!
 //! Duplicates are found late (delayed duplicate detection, Korf 2003). The successors of a level are collected in memory, sorted
-//! and written as runs; at the end of the level the runs are merged, and what is in a run of earlier levels is dropped.
-//! What remains is the next level: a run itself, and the queue.
+//! and written as runs; at the end of the level the runs are merged, and what earlier levels have is dropped (`known.rs`).
+//! What remains is the next level: a run itself, and the queue. Small runs stay in memory, and small levels are collected
+//! (`levels.rs`), so that a search of many thin levels makes few files.
 //!
 //! Chosen over a table in memory with states on the disk, which needs 8 bytes and more per state in memory: this needs one number
 //! per block of about a thousand states.
 //!
-//! Invariant: a run holds distinct states, no two levels share one, and the files of all levels stay until the end:
-//! the way back to a violation leads through them.
+//! Invariant: a run holds distinct states, no two levels share one, and all levels stay until the end: the way back to a
+//! violation leads through them.
 
 use crate::candidates::Candidates;
 use crate::folder::Folder;
 use crate::known::Known;
-use crate::run::{Run, RunReader, RunWriter, no_notes};
+use crate::levels::Levels;
+use crate::run::{Run, RunReader, RunWriter, for_each_state, no_notes};
 use preempt_check::search::partitioned::{Goal, Share, Single, Way, along, combine};
 use preempt_check::store::hash;
 use preempt_check::{Budget, Finding, Options, Progress};
 use preempt_core::{Stop, System};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::rc::Rc;
 
-/// Searches with files in `folder`, which are gone afterwards.
+/// Searches with files in `folder`, which are gone afterwards, and so much memory for what is not in files.
 pub fn external(
     system: &dyn System,
     options: &Options,
     budget: &mut Budget<'_>,
     folder: &Path,
+    memory: usize,
 ) -> Finding {
-    let folder = match Folder::inside(folder) {
+    let folder = match Folder::inside(folder, kept(memory)) {
         Ok(folder) => folder,
         Err(error) => return failed(system, options, &error),
     };
-    let single = Single::new(system, options);
-    let mut search = External::new(single, folder, options, budget.memory_limit());
+    let single = match Single::new(system, options, budget) {
+        Ok(single) => single,
+        Err(stop) => {
+            let share = Share { stop: Some(stop), ..Share::default() };
+            return finish(combine(system, options, share, None), budget, Vec::new());
+        }
+    };
+    let mut search = External::new(single, folder, options, memory);
     let result = search.explore(budget);
     let mut share = search.share();
-    let mut notes = vec![written(search.folder.written, share.states, budget)];
+    let mut notes = vec![written(&search.folder, share.states, budget)];
     if let Err(error) = result {
         notes.push(error.to_string());
         share.site = None;
@@ -47,11 +57,17 @@ pub fn external(
     finish(combine(system, options, share, steps), budget, notes)
 }
 
+/// How much of the memory a run may take before it is written to a file: there are up to a hundred at a time.
+pub(crate) fn kept(memory: usize) -> usize {
+    (memory / 256).min(1 << 18)
+}
+
 /// What was written, for the report.
-pub(crate) fn written(bytes: u64, states: u64, budget: &Budget<'_>) -> String {
+pub(crate) fn written(folder: &Folder, states: u64, budget: &Budget<'_>) -> String {
     format!(
-        "states in files: {} MiB written, {:.0} states/s",
-        bytes >> 20,
+        "states in files: {:.1} MiB written to {} files, {:.0} states/s",
+        folder.written as f64 / f64::from(1 << 20),
+        folder.files,
         states as f64 / budget.elapsed().as_secs_f64().max(1e-9)
     )
 }
@@ -77,8 +93,7 @@ pub(crate) struct External<'a> {
     pub(crate) single: Single<'a>,
     pub(crate) folder: Folder,
     pub(crate) candidates: Candidates,
-    /// The states of each level.
-    pub(crate) levels: Vec<Rc<Run>>,
+    pub(crate) levels: Levels,
     pub(crate) visited: Known,
     states: u64,
     /// Successors found.
@@ -99,8 +114,8 @@ impl<'a> External<'a> {
             single,
             folder,
             candidates: Candidates::new(memory / 2, no_notes),
-            levels: Vec::new(),
-            visited: Known::new(no_notes),
+            levels: Levels::default(),
+            visited: Known::new(memory / 4, no_notes),
             states: 0,
             arrivals: 0,
             stop: None,
@@ -110,41 +125,40 @@ impl<'a> External<'a> {
 
     pub(crate) fn explore(&mut self, budget: &mut Budget<'_>) -> io::Result<()> {
         let Some(initial) = self.single.initial() else { return Ok(()) };
-        let mut writer = self.folder.file(false)?;
+        let mut writer = self.folder.run();
         writer.push(hash(&initial), &initial, &[])?;
-        self.add_level(writer)?;
+        let mut level = self.add_level(writer)?;
         while self.stop.is_none() && !self.single.has_enough() {
             if self.levels.len() as u64 >= self.depth {
                 self.stop = Some(Stop::Depth);
                 return Ok(());
             }
-            let Some(level) = self.levels.last().cloned() else { return Ok(()) };
             self.expand(&level, budget)?;
             if self.stop.is_some() || self.single.has_enough() {
                 return Ok(());
             }
-            if !self.keep_new()? {
-                return Ok(());
+            match self.keep_new()? {
+                Some(new) => level = new,
+                None => return Ok(()),
             }
         }
         Ok(())
     }
 
-    /// Ends the file of a level.
-    fn add_level(&mut self, writer: RunWriter) -> io::Result<()> {
+    /// Ends the run of a level.
+    fn add_level(&mut self, writer: RunWriter) -> io::Result<Rc<Run>> {
         let run = self.folder.finish(writer)?;
         self.states += run.states;
-        self.levels.push(run.clone());
-        self.visited.add(&mut self.folder, run)
+        self.levels.push(&mut self.folder, &run)?;
+        self.visited.add(&mut self.folder, &run)?;
+        Ok(run)
     }
 
     /// Finds the successors of a level.
     fn expand(&mut self, level: &Rc<Run>, budget: &mut Budget<'_>) -> io::Result<()> {
         let depth = self.levels.len() as u32 - 1;
-        let mut reader = RunReader::open(level)?;
         let mut state = Vec::new();
-        let mut done = 0;
-        while !reader.ended {
+        for_each_state(level, |reader, waiting| {
             state.clear();
             state.extend_from_slice(reader.state());
             let (candidates, arrivals) = (&mut self.candidates, &mut self.arrivals);
@@ -152,29 +166,21 @@ impl<'a> External<'a> {
                 *arrivals += 1;
                 candidates.push(next, &[], true);
             });
-            if let Err(stop) = expanded {
-                self.stop = Some(stop);
-            }
+            self.stop = self.stop.or(expanded.err());
             if self.single.has_enough() || self.stop.is_some() {
-                return Ok(());
+                return Ok(ControlFlow::Break(()));
             }
             self.candidates.make_room(&mut self.folder)?;
-            done += 1;
-            let waiting = level.states - done;
-            if let Some(stop) = budget.poll(|| self.progress(waiting)) {
-                self.stop = Some(stop);
-                return Ok(());
-            }
-            reader.advance()?;
-        }
-        Ok(())
+            self.stop = budget.poll(|| self.progress(waiting));
+            Ok(if self.stop.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })
     }
 
-    /// Makes a level of what is in no earlier one; says whether there is anything.
-    fn keep_new(&mut self) -> io::Result<bool> {
+    /// Makes a level of what is in no earlier one, if there is anything.
+    fn keep_new(&mut self) -> io::Result<Option<Rc<Run>>> {
         let mut merge = self.candidates.take(&mut self.folder)?;
-        let mut visited = self.visited.questions()?;
-        let mut writer = self.folder.file(false)?;
+        let mut visited = self.visited.questions();
+        let mut writer = self.folder.run();
         let mut any = false;
         while let Some((hash, state, _)) = merge.next()? {
             if !visited.is_known(hash, state)? {
@@ -182,21 +188,16 @@ impl<'a> External<'a> {
                 writer.push(hash, state, &[])?;
             }
         }
-        drop(visited);
-        if any {
-            self.add_level(writer)?;
-        }
-        Ok(any)
+        if any { self.add_level(writer).map(Some) } else { Ok(None) }
     }
 
     pub(crate) fn progress(&self, waiting: u64) -> Progress {
-        let runs = self.levels.iter().map(|run| run.memory()).sum::<usize>();
         Progress {
             states: self.states,
             transitions: self.arrivals,
             depth: self.levels.len() as u64,
             queue: waiting,
-            memory: self.candidates.memory() + self.visited.memory() + runs,
+            memory: self.candidates.memory() + self.visited.memory() + self.levels.memory(),
             ..Progress::default()
         }
     }
@@ -216,8 +217,7 @@ impl<'a> External<'a> {
     /// A predecessor among the states of the level before.
     pub(crate) fn seek(&mut self, goal: &Goal) -> io::Result<Option<Way>> {
         let Some(level) = goal.time.round.checked_sub(1) else { return Ok(None) };
-        let Some(run) = self.levels.get(level as usize) else { return Ok(None) };
-        let mut reader = RunReader::open(run)?;
+        let mut reader = RunReader::open(&self.levels.get(level as usize)?)?;
         while !reader.ended {
             if let Some(steps) = self.single.steps_to(reader.state(), goal) {
                 let mut from = goal.clone();

@@ -1,9 +1,10 @@
 //! preempt's searches in files.
 //!
 //! 1. `sections.rs`: files that are written whole or not at all; `checkpoint.rs`: a search written down, from which it
-//!    goes on.
-//! 2. `run.rs`: sorted files of states, with notes beside them (`record.rs`); `folder.rs`: where they are; `candidates.rs`:
-//!    what was found and is to be compared; `known.rs`: what it is compared with.
+//!    goes on; `finished.rs`: what was found by those that are over.
+//! 2. `run.rs`: sorted runs of states, with notes beside them (`record.rs`); `folder.rs`: where their files are;
+//!    `candidates.rs`: what was found and is to be compared; `known.rs`: what it is compared with, in memory (`recent.rs`)
+//!    and in runs (`filter.rs`); `entries.rs`: what both have in memory; `levels.rs`: the way back.
 //! 3. Searches whose states are in such files: `external.rs`, level by level; `buckets.rs`, by preemptions; `cycles.rs`,
 //!    accepting cycles.
 //!
@@ -14,9 +15,14 @@ mod buckets;
 mod candidates;
 pub mod checkpoint;
 mod cycles;
+mod entries;
 mod external;
+mod filter;
+pub mod finished;
 mod folder;
 mod known;
+mod levels;
+mod recent;
 mod record;
 mod run;
 mod sections;
@@ -29,35 +35,46 @@ pub use sections::{SectionReader, Sections, Unreadable};
 
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Owner, Partition, combine, explore, explore_cycles, finite_options,
-    partition, trace_back, why_unreduced,
+    Cycles, Elsewhere, Outcome, Owner, Partition, explore, explore_cycles, finite_options,
+    note_reduction, partition, trace_back,
 };
 use preempt_check::{Budget, Finding, Options, Preemptions};
-use preempt_core::{Stop, System};
+use preempt_core::{Stop, System, ViolationKind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-fn note_reduction(system: &dyn System, options: &Options, finding: &mut Finding) {
-    if let Some(why) = why_unreduced(system, options) {
-        finding.notes.push(format!("no partial-order reduction: {why}"));
-    }
-}
 
 /// Searches in files of a folder.
 #[derive(Clone, Debug)]
 pub struct OnDisk {
     /// Where the files are, while the search runs.
     pub folder: PathBuf,
+    /// Memory for states that are not in files; all that the search may use, unless given.
+    pub memory: Option<usize>,
 }
+
+impl OnDisk {
+    /// In files of this folder.
+    pub fn new(folder: PathBuf) -> Self {
+        OnDisk { folder, memory: None }
+    }
+
+    fn memory(&self, budget: &Budget<'_>) -> usize {
+        self.memory.unwrap_or(budget.memory_limit().max(LEAST))
+    }
+}
+
+/// With less memory nothing but files would be made.
+const LEAST: usize = 1 << 20;
 
 impl Elsewhere for OnDisk {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
+        let memory = self.memory(budget);
         let mut finding = match options.preemptions {
-            Preemptions::Any => external(system, options, budget, &self.folder),
-            _ => external_buckets(system, options, budget, &self.folder),
+            Preemptions::Any => external(system, options, budget, &self.folder, memory),
+            _ => external_buckets(system, options, budget, &self.folder, memory),
         };
-        note_reduction(system, options, &mut finding);
+        note_reduction(system, options, budget, &mut finding);
         finding
     }
 
@@ -67,7 +84,7 @@ impl Elsewhere for OnDisk {
         nested: NestedOptions,
         budget: &mut Budget<'_>,
     ) -> Finding {
-        external_cycles(system, &nested, budget, &self.folder)
+        external_cycles(system, &nested, budget, &self.folder, self.memory(budget))
     }
 
     fn simplifies(&self) -> bool {
@@ -90,18 +107,52 @@ pub struct Saved {
     pub searches: AtomicU64,
 }
 
+/// What a report says of a search that is not made again.
+pub const FINISHED_BEFORE: &str = "resumed: this search was finished before the interruption";
+
 impl Saved {
-    /// Has a part begin, or go on from the checkpoint. Gives who saves it from time to time.
-    fn begin(&self, part: &mut dyn Partition) -> Result<Checkpoints<'_>, Broken> {
+    /// Makes a search, or takes what it found before. `explore` makes the one with this number, from its beginning or from
+    /// the checkpoint.
+    fn search<'s>(
+        &'s self,
+        budget: &mut Budget<'_>,
+        explore: impl FnOnce(u64, &mut Budget<'_>) -> Result<(Outcome, Checkpoints<'s>), Broken>,
+        report: impl FnOnce(Outcome, &mut Budget<'_>) -> Finding,
+    ) -> Finding {
         let search = self.searches.fetch_add(1, Ordering::SeqCst);
+        let job = &self.manifest.job;
+        let before = self.resumed.as_ref().and_then(|_| finished::read(&self.folder, search, job));
+        if let Some(found) = before {
+            let mut finding = report(found, budget);
+            finding.notes.push(FINISHED_BEFORE.into());
+            return finding;
+        }
+        let (found, saver) = match explore(search, budget) {
+            Ok(explored) => explored,
+            Err(Broken(why)) => {
+                return Finding { stop: Some(Stop::Disk), notes: vec![why], ..Finding::default() };
+            }
+        };
+        let kept = finished::write(&self.folder, search, job, &found);
+        let finding = report(found, budget);
+        let mut finding = self.end(finding, &saver, budget);
+        if let Err(error) = kept {
+            finding.notes.push(format!("what was found could not be written: {error}"));
+        }
+        finding
+    }
+
+    /// Has a part begin, or go on from the checkpoint. Gives who saves it from time to time.
+    fn begin(&self, search: u64, part: &mut dyn Partition) -> Result<Checkpoints<'_>, Broken> {
         let resumed = self.resumed.as_ref().filter(|manifest| manifest.search == search);
         match resumed {
             Some(manifest) => checkpoint::restore(&self.folder, manifest, part)?,
             None => {
                 part.begin();
-                std::fs::create_dir_all(&self.folder).map_err(|error| {
-                    Broken(format!("cannot write to {}: {error}", self.folder.display()))
-                })?;
+                checkpoint::prepare(&self.folder)?;
+                if search == 0 {
+                    finished::forget(&self.folder);
+                }
             }
         }
         Ok(Checkpoints {
@@ -129,24 +180,24 @@ impl Saved {
     }
 }
 
-/// A search that could not begin.
-fn refused(Broken(why): Broken) -> Finding {
-    Finding { stop: Some(Stop::Disk), notes: vec![why], ..Finding::default() }
-}
-
 impl Elsewhere for Saved {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
-        let mut part = partition(system, options, Owner::ALONE, budget.memory_limit());
-        let mut saver = match self.begin(&mut *part) {
-            Ok(saver) => saver,
-            Err(broken) => return refused(broken),
-        };
-        let mut owners: [&mut dyn Partition; 1] = [&mut *part];
-        explore(&mut owners, options.max_errors, budget, &mut saver);
-        let (all, steps) = trace_back(&mut owners);
-        let mut finding = combine(system, options, all, steps);
-        note_reduction(system, options, &mut finding);
-        self.end(finding, &saver, budget)
+        self.search(
+            budget,
+            |search, budget| {
+                let mut part = partition(system, options, Owner::ALONE, budget);
+                let mut saver = self.begin(search, &mut *part)?;
+                let mut owners: [&mut dyn Partition; 1] = [&mut *part];
+                explore(&mut owners, options.max_errors, budget, &mut saver);
+                let (all, steps) = trace_back(&mut owners);
+                Ok((Outcome { all, steps, cycle_start: None }, saver))
+            },
+            |found, budget| {
+                let mut finding = found.finding(system, options, ViolationKind::AcceptanceCycle);
+                note_reduction(system, options, budget, &mut finding);
+                finding
+            },
+        )
     }
 
     fn cycles(
@@ -156,14 +207,18 @@ impl Elsewhere for Saved {
         budget: &mut Budget<'_>,
     ) -> Finding {
         let options = finite_options(&nested);
-        let mut part = Cycles::new(system, &options, Owner::ALONE, budget.memory_limit());
-        let mut saver = match self.begin(&mut part) {
-            Ok(saver) => saver,
-            Err(broken) => return refused(broken),
-        };
-        let parts = std::slice::from_mut(&mut part);
-        let finding = explore_cycles(system, &options, nested.kind, parts, budget, &mut saver);
-        self.end(finding, &saver, budget)
+        self.search(
+            budget,
+            |search, budget| {
+                let mut part = Cycles::new(system, &options, Owner::ALONE, budget);
+                let mut saver = self.begin(search, &mut part)?;
+                let parts = std::slice::from_mut(&mut part);
+                let found =
+                    explore_cycles(system, &options, nested.kind, parts, budget, &mut saver);
+                Ok((found, saver))
+            },
+            |found, _| found.finding(system, &options, nested.kind),
+        )
     }
 
     fn simplifies(&self) -> bool {

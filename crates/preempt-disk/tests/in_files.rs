@@ -12,9 +12,9 @@ mod tiny;
 mod triples;
 
 use cycles::{accepting_cycles, confirm, graph};
-use formulas::random_formula;
+use formulas::random_property;
 use guarded::{Guarded, random_system};
-use preempt_check::property::{Buchi, Fair, Product, Stutter, Watched};
+use preempt_check::property::{Fair, Product, Stutter, Watched};
 use preempt_check::search::nested::{NestedOptions, Scheme};
 use preempt_check::search::partitioned::{
     Elsewhere, Owner, Partition, combine, explore, partition, trace_back,
@@ -22,8 +22,7 @@ use preempt_check::search::partitioned::{
 use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
 use preempt_core::{System, ViolationKind, replay};
 use preempt_disk::OnDisk;
-use preempt_ltl::translate;
-use tiny::{Random, tiny};
+use tiny::Random;
 use triples::truth;
 
 /// `PREEMPT_TEST_SYSTEMS` asks for a longer campaign.
@@ -43,9 +42,14 @@ fn options(preemptions: Preemptions, max_errors: u64) -> Options {
     }
 }
 
-fn in_files(system: &dyn System, options: &Options) -> Finding {
+/// With all in memory, with some of it, with everything in files.
+fn memory(seed: u64) -> Option<usize> {
+    [None, Some(20_000), Some(0)][seed as usize % 3]
+}
+
+fn in_files(system: &dyn System, options: &Options, memory: Option<usize>) -> Finding {
     let folder = tempfile::tempdir().expect("a folder");
-    let disk = OnDisk { folder: folder.path().to_owned() };
+    let disk = OnDisk { folder: folder.path().to_owned(), memory };
     let found = disk.safety(system, options, &mut Budget::unlimited());
     let left = std::fs::read_dir(folder.path()).expect("it is there").count();
     assert_eq!(left, 0, "nothing is left behind");
@@ -53,7 +57,8 @@ fn in_files(system: &dyn System, options: &Options) -> Finding {
 }
 
 fn in_memory(system: &Guarded, options: &Options) -> Finding {
-    let mut part = partition(system, options, Owner::ALONE, 1 << 24);
+    let mut budget = Budget::unlimited().memory(1 << 24);
+    let mut part = partition(system, options, Owner::ALONE, &mut budget);
     part.begin();
     let mut owners: [&mut dyn Partition; 1] = [&mut *part];
     explore(&mut owners, options.max_errors, &mut Budget::unlimited(), &mut ());
@@ -69,7 +74,7 @@ fn levels_are_those_of_memory() {
             let options = options(Preemptions::Any, max_errors);
             let expected = Check::new(&system).options(options.clone()).run();
             let numbers = &expected.claim.statistics;
-            let found = in_files(&system, &options);
+            let found = in_files(&system, &options, memory(seed));
             let what = format!("seed {seed}, {max_errors}\n{system:?}");
             assert_eq!(found.counterexample.is_some(), numbers.errors > 0, "{what}");
             if numbers.errors == 0 || max_errors == 0 {
@@ -96,7 +101,8 @@ fn buckets_are_exact() {
         let what = format!("seed {seed}\n{system:?}");
         for bound in [0, 1, 3] {
             let all = options(Preemptions::AtMost(bound), 0);
-            let (found, expected) = (in_files(&system, &all), in_memory(&system, &all));
+            let (found, expected) =
+                (in_files(&system, &all, memory(seed)), in_memory(&system, &all));
             let (ours, theirs) = (&found.statistics, &expected.statistics);
             assert_eq!(ours.per_bound, theirs.per_bound, "bound {bound} of {what}");
             let key = |one: &preempt_core::Statistics| {
@@ -109,7 +115,7 @@ fn buckets_are_exact() {
         }
         let Some(truth) = truth(&system, 3, 20_000) else { continue };
         let iterated = Preemptions::Iterate { last: Some(3), extra: 0 };
-        let found = in_files(&system, &options(iterated, 1));
+        let found = in_files(&system, &options(iterated, 1), memory(seed));
         let ours = found.counterexample.as_ref().map(|example| {
             let (trace, ..) = replay(&system, &example.steps).expect("it replays");
             trace.cost().preemptions
@@ -120,9 +126,9 @@ fn buckets_are_exact() {
     assert!(violated > 10 && cut > 10, "{violated} violated, {cut} cut off");
 }
 
-fn cycle(system: &dyn System) -> Finding {
+fn cycle(system: &dyn System, memory: Option<usize>) -> Finding {
     let folder = tempfile::tempdir().expect("a folder");
-    let disk = OnDisk { folder: folder.path().to_owned() };
+    let disk = OnDisk { folder: folder.path().to_owned(), memory };
     let nested = NestedOptions {
         scheme: Scheme::Full,
         kind: ViolationKind::AcceptanceCycle,
@@ -139,16 +145,12 @@ fn cycles_are_found_if_there_are_any() {
     let mut random = Random(4711);
     let mut found = 0;
     for case in 0..cases(100) {
-        let system = tiny(&mut random);
-        let size = 1 + random.below(7);
-        let formula = random_formula(&mut random, system.bits as u64, size);
-        let automaton = translate(&formula).expect("it is small");
-        let property = Buchi::new(automaton, (0..system.bits).collect());
+        let (system, property, about) = random_property(&mut random);
         let product = Product::new(&system, &property, Stutter::Extend);
-        let what = format!("case {case}: {system:?} {formula:?}");
+        let what = format!("case {case}: {about}");
         let states = graph(&product);
         let truth = !accepting_cycles(&product, &states).is_empty();
-        let ours = cycle(&product);
+        let ours = cycle(&product, memory(case));
         assert_eq!(ours.counterexample.is_some(), truth, "{what}");
         assert_eq!(ours.statistics.states, states.len() as u64, "{what}");
         if let Some(ours) = ours.counterexample {
@@ -157,7 +159,7 @@ fn cycles_are_found_if_there_are_any() {
         found += u64::from(truth);
         let fair = Watched::new(&product, Fair);
         let truth = !accepting_cycles(&fair, &graph(&fair)).is_empty();
-        let ours = cycle(&fair);
+        let ours = cycle(&fair, memory(case + 1));
         assert_eq!(ours.counterexample.is_some(), truth, "fair, {what}");
         if let Some(ours) = ours.counterexample {
             confirm(&fair, &ours, &what);

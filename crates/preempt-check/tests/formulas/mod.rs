@@ -1,7 +1,8 @@
-//! Random formulas.
+//! Random formulas, and the automata that accept what violates them.
 
-use crate::tiny::Random;
-use preempt_ltl::Formula;
+use crate::tiny::{Random, Tiny, tiny};
+use preempt_check::property::Buchi;
+use preempt_ltl::{Formula, translate};
 
 /// A formula with so many propositions and about so many operators.
 pub(crate) fn random_formula(random: &mut Random, propositions: u64, size: u64) -> Formula {
@@ -25,4 +26,16 @@ pub(crate) fn random_formula(random: &mut Random, propositions: u64, size: u64) 
             }
         }
     }
+}
+
+/// A small system with a property: what both are, for messages, and the automaton.
+#[allow(dead_code, reason = "not every test needs properties")]
+pub(crate) fn random_property(random: &mut Random) -> (Tiny, Buchi, String) {
+    let system = tiny(random);
+    let size = 1 + random.below(7);
+    let formula = random_formula(random, system.bits as u64, size);
+    let automaton = translate(&formula).expect("it is small");
+    let property = Buchi::new(automaton, (0..system.bits).collect());
+    let what = format!("{system:?} {formula:?}");
+    (system, property, what)
 }

@@ -3,8 +3,8 @@
 
 use super::cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle};
 use super::retrace::{Goal, Way, along};
-use super::{Batches, Partition, Share, Time, combine};
-use crate::{Budget, Finding, Options, Progress};
+use super::{Batches, Outcome, Partition, Share, Time};
+use crate::{Budget, Counterexample, Options, Progress};
 use preempt_core::{Step, Stop, System, ViolationKind};
 
 /// Looks after a search between two times, when nothing is under way.
@@ -99,7 +99,7 @@ pub fn explore_cycles(
     owners: &mut [Cycles<'_>],
     budget: &mut Budget<'_>,
     saver: &mut dyn Saver,
-) -> Finding {
+) -> Outcome {
     let mut together = Together { owners, budget, saver, max_errors: options.max_errors };
     let reached = together.pass();
     let (mut all, steps) = trace_back(&mut parts(together.owners));
@@ -107,9 +107,13 @@ pub fn explore_cycles(
     let cycle = searched.then(|| find_cycle(system, kind, &mut together, reached)).flatten();
     all.errors += u64::from(cycle.is_some());
     all.stop = together.stop();
-    let mut finding = combine(system, options, all, steps);
-    finding.counterexample = cycle.or(finding.counterexample);
-    finding
+    match cycle {
+        None => Outcome { all, steps, cycle_start: None },
+        Some(Counterexample { steps, cycle_start, .. }) => {
+            let cycle_start = cycle_start.map(|start| start as u64);
+            Outcome { all, steps: Some(steps), cycle_start }
+        }
+    }
 }
 
 /// Owners in one thread, while they look for a cycle.

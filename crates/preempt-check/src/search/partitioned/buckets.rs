@@ -8,21 +8,24 @@
 //!
 //! Differs from the paper: round 0 of a bucket runs the processes that had to wait in the bucket before.
 
+use super::arrived::Arrived;
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
 use super::deal::Deal;
+use super::moves::{Moves, Taken};
 use super::retrace::{Goal, Way, steps_to};
 use super::wire::Damaged;
 use super::{Owner, Partition, Share, Site, Time};
 use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit};
-use crate::search::iterative::outgoing::Outgoing;
 use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::search::shared::expansion::Expander;
-use crate::store::{Adaptive, StateId, Store, hash_for_all};
-use crate::{Counterexample, Options, Progress};
-use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
+use crate::search::shared::statistics::Counters;
+use crate::store::{Adaptive, Pending, StateId, Store, hash_for_all};
+use crate::{Budget, Counterexample, Options, Progress};
+use preempt_core::{BoundRow, Outcome, ProcessId, Step, Stop, System};
 
 /// Visits that are expanded before the driver looks after what has arrived.
 const PORTION: usize = 2048;
+/// How many visits ahead the state of one is fetched.
+const FETCHED: usize = 8;
 
 /// A visit: the state, and who moved last.
 type Entry = (StateId, Option<ProcessId>);
@@ -34,6 +37,7 @@ pub struct Buckets<'a> {
     store: Adaptive,
     least: LeastPreemptions,
     log: Vec<Entry>,
+    arrived: Arrived,
     /// When the visits of the log were made: times, and the first visit of each.
     bounds: Vec<(Time, usize)>,
     /// The next visit to expand.
@@ -46,29 +50,38 @@ pub struct Buckets<'a> {
     bucket: u32,
     last_bucket: u32,
     rows: Vec<BoundRow>,
-    outgoing: Outgoing<'a, dyn System + 'a>,
-    expander: Expander,
+    counters: Counters,
+    moves: Moves,
     transitions: u64,
     revisits: u64,
-    first: Option<(u32, Vec<Step>, Option<u32>)>,
+    first: First,
     /// A violation that was found before the search was interrupted and went on.
     earlier: Option<Site>,
     stopped: bool,
-    enabled: Enabled,
     state: Vec<u8>,
     received: BatchReader,
 }
 
 impl<'a> Buckets<'a> {
     /// An owner that has no state yet.
-    pub fn new(system: &'a dyn System, options: &Options, owner: Owner, memory: usize) -> Self {
+    pub fn new(
+        system: &'a dyn System,
+        options: &Options,
+        owner: Owner,
+        budget: &mut Budget<'_>,
+    ) -> Self {
+        let (deal, stop) = match Deal::new(system, owner, budget) {
+            Ok(deal) => (deal, None),
+            Err(stop) => (Deal::whole(owner), Some(stop)),
+        };
         let limit = options.preemptions.limit().unwrap_or(LARGEST_BOUND);
-        Buckets {
+        let mut part = Buckets {
             system,
-            deal: Deal::new(system, owner),
-            store: Adaptive::new(memory),
+            deal,
+            store: Adaptive::new(budget.memory_limit()),
             least: LeastPreemptions::default(),
             log: Vec::new(),
+            arrived: Arrived::default(),
             bounds: Vec::new(),
             cursor: 0,
             deferred: Vec::new(),
@@ -76,21 +89,24 @@ impl<'a> Buckets<'a> {
             bucket: 0,
             last_bucket: limit.min(LARGEST_BOUND),
             rows: Vec::new(),
-            outgoing: Outgoing::new(system, options),
-            expander: Expander::new(),
+            counters: Counters::new(system, options),
+            moves: Moves::new(),
             transitions: 0,
             revisits: 0,
-            first: None,
+            first: First::default(),
             earlier: None,
             stopped: false,
-            enabled: Enabled::new(),
             state: Vec::new(),
             received: BatchReader::default(),
+        };
+        if let Some(stop) = stop {
+            part.fail(stop);
         }
+        part
     }
 
     fn fail(&mut self, stop: Stop) {
-        self.outgoing.counters.stop.get_or_insert(stop);
+        self.counters.stop.get_or_insert(stop);
         self.stopped = true;
     }
 
@@ -108,15 +124,45 @@ impl<'a> Buckets<'a> {
             bound: self.bucket,
             states: self.store.len() as u64,
             transitions: self.transitions,
-            errors: self.outgoing.counters.errors,
+            errors: self.counters.errors,
         }
     }
 
-    /// Notes a visit, unless an earlier one covers it.
+    /// Adds a visit to those that are judged together.
+    #[inline]
     fn visit(&mut self, time: Time, state: &[u8], mover: Option<ProcessId>) {
-        let Ok(inserted) = self.store.insert(state) else {
-            return self.fail(Stop::Memory);
-        };
+        self.arrived.push(state, mover);
+        if self.arrived.is_full() {
+            self.judge(time);
+        }
+    }
+
+    /// Notes the visits that have arrived, unless earlier ones cover them.
+    fn judge(&mut self, time: Time) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        let Arrived { bytes, states, movers } = &mut arrived;
+        for state in &mut *states {
+            state.hash = self.store.hash(&bytes[state.start..state.end]);
+            self.store.prefetch(state.hash);
+        }
+        let result = self.store.insert_batch(bytes, states);
+        for (state, mover) in states.iter().zip(movers).take_while(|_| result.is_ok()) {
+            self.note(time, state, *mover);
+        }
+        if result.is_err() {
+            self.fail(Stop::Memory);
+        }
+        arrived.clear();
+        self.arrived = arrived;
+    }
+
+    /// Notes a visit, unless an earlier one covers it.
+    fn note(
+        &mut self,
+        time: Time,
+        Pending { inserted, start, end, .. }: &Pending,
+        mover: Option<ProcessId>,
+    ) {
         if self.least.visit(inserted.id, time.bucket, mover) == Visit::Covered {
             return;
         }
@@ -128,8 +174,8 @@ impl<'a> Buckets<'a> {
             self.bounds.push((time, self.log.len()));
         }
         self.log.push((inserted.id, mover));
-        let longest = &mut self.outgoing.counters.state_bytes;
-        *longest = (*longest).max(state.len());
+        let longest = &mut self.counters.state_bytes;
+        *longest = (*longest).max(end - start);
     }
 
     fn time_of(&self, visit: usize) -> Time {
@@ -137,45 +183,41 @@ impl<'a> Buckets<'a> {
         self.bounds[at.saturating_sub(1)].0
     }
 
-    fn load(&mut self, state: StateId) {
+    /// Finds what can happen in a state; says whether that was possible.
+    fn look(&mut self, state: StateId) -> bool {
         self.store.load(state, &mut self.state);
-        self.enabled.clear();
-        self.system.enabled(&mut self.state, &mut self.enabled);
-    }
-
-    fn report(&mut self, at: u32, path: &[Step], fault: Option<u32>) {
-        if self.outgoing.counters.is_enough() {
-            return;
+        let found = self.moves.find(self.system, &mut self.state);
+        if found.is_err() {
+            self.fail(Stop::Memory);
         }
-        self.first.get_or_insert_with(|| (at, path.to_vec(), fault));
-        self.outgoing.counters.error(|| Counterexample::invalid_end(Vec::new()));
+        found.is_ok()
     }
 
     fn expand_visit(&mut self, at: u32, time: Time, outbox: &mut Outbox<'_>) {
         let (id, last) = self.log[at as usize];
-        self.load(id);
+        if !self.look(id) {
+            return;
+        }
         let record = self.least.get(id);
         if !record.is_expanded() {
             self.least.set_expanded(id);
-            if self.outgoing.counters.is_invalid_end(self.system, &self.state, &self.enabled) {
-                self.report(at, &[], None);
+            if self.moves.is_empty()
+                && self.counters.is_invalid_without_steps(self.system, &self.state)
+            {
+                self.first.report(&mut self.counters, at, &[], None);
             }
         }
-        let mover = last.filter(|&mover| !self.enabled.of(mover).is_empty());
-        let Some(mover) = mover else {
+        let Some(mover) = last.filter(|&mover| self.moves.has(mover)) else {
             if last.is_none() || !record.is_free() {
                 self.least.set_free(id);
-                self.run_all_but_movers(at, time, outbox);
+                self.take(at, time, outbox, |least, process| !least.has_mover(id, process));
             }
             return;
         };
-        let enabled = std::mem::take(&mut self.enabled);
-        self.take(at, enabled.of(mover), time, outbox);
-        self.take(at, enabled.of(ProcessId::PROPERTY), time, outbox);
-        let is_other = |step: &Step| step.process != mover && step.process != ProcessId::PROPERTY;
-        let others = enabled.steps().iter().any(is_other);
-        self.enabled = enabled;
-        if others && !record.is_free() && self.least.defer(id) {
+        self.take(at, time, outbox, |_, process| {
+            process == mover || process == ProcessId::PROPERTY
+        });
+        if self.moves.has_others(mover) && !record.is_free() && self.least.defer(id) {
             self.deferred.push(at);
         }
     }
@@ -187,70 +229,63 @@ impl<'a> Buckets<'a> {
 
     fn expand_deferred(&mut self, at: u32, time: Time, outbox: &mut Outbox<'_>) {
         let (id, _) = self.log[at as usize];
-        if self.least.get(id).is_free() {
+        if self.least.get(id).is_free() || !self.look(id) {
             return;
         }
-        self.load(id);
         self.least.set_free(id);
-        self.enabled.drop_property();
-        self.run_all_but_movers(at, time, outbox);
+        self.take(at, time, outbox, |least, process| {
+            process != ProcessId::PROPERTY && !least.has_mover(id, process)
+        });
     }
 
-    fn run_all_but_movers(&mut self, at: u32, time: Time, outbox: &mut Outbox<'_>) {
-        let (id, _) = self.log[at as usize];
-        let enabled = std::mem::take(&mut self.enabled);
-        for (process, steps) in enabled.by_process() {
-            if !self.least.has_mover(id, process) {
-                self.take(at, steps, time, outbox);
-            }
-        }
-        self.enabled = enabled;
-    }
-
-    /// Takes steps of one process in `self.state`, with the sequences behind them.
-    fn take(&mut self, at: u32, steps: &[Step], time: Time, outbox: &mut Outbox<'_>) {
-        self.expander.clear();
-        self.outgoing.clear();
-        self.outgoing.begin(at);
-        let (system, outgoing) = (self.system, &mut self.outgoing);
-        if self.expander.expand_selected(system, &self.state, steps, outgoing).is_err() {
-            return self.fail(Stop::Memory);
-        }
-        let before = self.log[at as usize].1;
-        let list = std::mem::take(&mut self.outgoing.list);
-        let bytes = std::mem::take(&mut self.expander.successors.data);
-        for &edge in &list {
-            match edge.arrival().map(|arrival| self.expander.arrivals[arrival]) {
-                Some(arrival) => {
-                    let mover = edge.mover().or(before);
-                    self.arrive(&bytes[arrival.start..arrival.end], mover, time.next(), outbox);
-                }
-                None => {
-                    if let Some((fault, path)) = self.outgoing.fault(edge) {
-                        self.report(at, &path, Some(fault));
-                    }
-                }
-            }
-        }
-        (self.outgoing.list, self.expander.successors.data) = (list, bytes);
-    }
-
-    /// Has a visit dealt with by the owner of its state.
-    fn arrive(
+    /// Takes the steps of some processes of a visit, and has what they lead to dealt with by its owners.
+    fn take(
         &mut self,
-        state: &[u8],
-        mover: Option<ProcessId>,
+        at: u32,
         time: Time,
         outbox: &mut Outbox<'_>,
+        is_taken: impl Fn(&LeastPreemptions, ProcessId) -> bool,
     ) {
-        self.transitions += 1;
-        let mark = mark(mover);
-        let owner = self.deal.of_state(state);
-        if owner == self.deal.owner.me {
-            self.visit(time, state, mover);
-        } else if !outbox.was_sent(|| hash_for_all(state), mark, state) {
-            outbox.push(owner, (mark.into(), 0), state);
+        let before = self.log[at as usize].1;
+        let (system, deal, least) = (self.system, &self.deal, &self.least);
+        let (counters, first) = (&mut self.counters, &mut self.first);
+        let (transitions, arrived) = (&mut self.transitions, &mut self.arrived);
+        let each = |taken: Taken<'_>| match taken {
+            Taken::Step(step) => counters.take(system, step),
+            Taken::Fault(fault, path) => {
+                if counters.reports(system, fault) {
+                    first.report(counters, at, path, Some(fault));
+                }
+            }
+            Taken::Arrival(state, mover) => {
+                *transitions += 1;
+                let mover = mover.or(before);
+                let owner = deal.of_state(state);
+                if owner == deal.owner.me {
+                    arrived.push(state, mover);
+                } else if !outbox.was_sent(|| hash_for_all(state), mark(mover), state) {
+                    outbox.push(owner, (mark(mover).into(), 0), state);
+                }
+            }
+        };
+        self.moves.take(|process| is_taken(least, process), each);
+        if self.arrived.is_full() {
+            self.judge(time.next());
         }
+    }
+}
+
+/// The first violation: the visit, the steps behind it and, unless it is an end, the fault.
+#[derive(Default)]
+struct First(Option<(u32, Vec<Step>, Option<u32>)>);
+
+impl First {
+    fn report(&mut self, counters: &mut Counters, at: u32, path: &[Step], fault: Option<u32>) {
+        if counters.is_enough() {
+            return;
+        }
+        self.0.get_or_insert_with(|| (at, path.to_vec(), fault));
+        counters.error(|| Counterexample::invalid_end(Vec::new()));
     }
 }
 
@@ -276,15 +311,19 @@ const AHEAD: u64 = 16;
 
 impl Partition for Buckets<'_> {
     fn begin(&mut self) {
+        if self.stopped {
+            return;
+        }
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
         if self.deal.of_state(&initial) != self.deal.owner.me {
             return;
         }
         self.visit(Time::default(), &initial, None);
+        self.judge(Time::default());
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-            if self.outgoing.counters.reports(self.system, fault) {
-                self.report(0, &[], Some(fault));
+            if self.counters.reports(self.system, fault) {
+                self.first.report(&mut self.counters, 0, &[], Some(fault));
                 self.stopped = true;
             }
             self.stopped |= matches!(outcome, Outcome::Broken(_));
@@ -302,6 +341,7 @@ impl Partition for Buckets<'_> {
             Ok(())
         });
         self.received = states;
+        self.judge(time);
         result
     }
 
@@ -340,30 +380,34 @@ impl Partition for Buckets<'_> {
             self.bounds.get(at).map_or(self.log.len(), |(_, first)| *first)
         });
         for _ in 0..PORTION {
-            if self.outgoing.counters.is_enough() || self.stopped {
-                return;
+            if self.counters.is_enough() || self.stopped {
+                break;
             }
             if let Some(at) = self.waiting.pop() {
                 self.expand_deferred(at, time, outbox);
             } else if self.cursor < end {
+                if let Some((ahead, _)) = self.log.get(self.cursor + FETCHED) {
+                    self.store.prefetch_id(*ahead);
+                }
                 self.expand_visit(self.cursor as u32, time, outbox);
                 self.cursor += 1;
             } else {
-                return;
+                break;
             }
         }
+        self.judge(time.next());
     }
 
     fn errors(&self) -> u64 {
-        self.outgoing.counters.errors
+        self.counters.errors
     }
 
     fn has_enough(&self) -> bool {
-        self.outgoing.counters.is_enough() || self.stopped
+        self.counters.is_enough() || self.stopped
     }
 
     fn stop(&mut self, stop: Option<Stop>) {
-        let own = &mut self.outgoing.counters.stop;
+        let own = &mut self.counters.stop;
         *own = own.or(stop);
         self.stopped = true;
     }
@@ -376,14 +420,16 @@ impl Partition for Buckets<'_> {
             memory: self.store.bytes()
                 + self.least.bytes()
                 + self.log.capacity() * size_of::<Entry>()
+                + self.arrived.bytes.capacity()
+                + self.moves.bytes()
                 + (self.deferred.capacity() + self.waiting.capacity()) * 4,
             ..Progress::default()
         }
     }
 
     fn share(&self) -> Share {
-        let counters = &self.outgoing.counters;
-        let own = self.first.as_ref().map(|(at, path, fault)| {
+        let counters = &self.counters;
+        let own = self.first.0.as_ref().map(|(at, path, fault)| {
             let (id, mover) = self.log[*at as usize];
             let mut state = Vec::new();
             self.store.load(id, &mut state);
@@ -516,7 +562,7 @@ impl Partition for Buckets<'_> {
         self.bucket = last;
         self.rows.clear();
         if self.deal.owner.me == 0 {
-            self.outgoing.counters.restore(all);
+            self.counters.restore(all);
             self.earlier = all.site.clone();
             self.transitions = all.transitions;
             self.revisits = all.revisits;

@@ -24,7 +24,7 @@ use super::{Owner, Partition, Share, Site, Time};
 use crate::search::nested::NestedOptions;
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::store::{StateId, Store};
-use crate::{Counterexample, Options, Progress};
+use crate::{Budget, Counterexample, Options, Progress};
 use preempt_core::{Stop, System, ViolationKind};
 use std::collections::HashMap;
 
@@ -128,9 +128,14 @@ const PORTION: usize = 2048;
 
 impl<'a> Cycles<'a> {
     /// An owner that has no state yet.
-    pub fn new(system: &'a dyn System, options: &Options, owner: Owner, memory: usize) -> Self {
+    pub fn new(
+        system: &'a dyn System,
+        options: &Options,
+        owner: Owner,
+        budget: &mut Budget<'_>,
+    ) -> Self {
         Cycles {
-            levels: Levels::new(system, options, owner, memory).with_lineage(),
+            levels: Levels::new(system, options, owner, budget).with_lineage(),
             pass: Pass::Reach,
             left: Vec::new(),
             reached: Vec::new(),

@@ -15,7 +15,8 @@ use super::Owner;
 use super::forward::Uncounted;
 use crate::search::shared::expansion::Expander;
 use crate::store::hash_for_all;
-use preempt_core::{Outcome, System};
+use crate::{Budget, Progress};
+use preempt_core::{Outcome, Stop, System};
 use std::collections::{BTreeMap, HashSet};
 
 /// Who owns which states.
@@ -46,14 +47,24 @@ const SLOTS: usize = 1 << 11;
 const SENDING: f64 = 1.8;
 
 impl Deal {
-    /// Everybody gets the same for the same system and number of owners.
-    pub(super) fn new(system: &dyn System, owner: Owner) -> Self {
-        let whole = Deal { owner, deciding: Vec::new() };
-        if owner.of == 1 || owner.of > MOST_OWNERS || is_small(system) {
-            return whole;
+    /// Everybody gets the same for the same system and number of owners. `Err` if there is no time for it: then there must be
+    /// no search, as others may have got something else.
+    pub(super) fn new(
+        system: &dyn System,
+        owner: Owner,
+        budget: &mut Budget<'_>,
+    ) -> Result<Self, Stop> {
+        let whole = Self::whole(owner);
+        if owner.of == 1 || owner.of > MOST_OWNERS || is_small(system, budget)? {
+            return Ok(whole);
         }
-        let Some(sample) = Sample::new(system) else { return whole };
-        Deal { deciding: sample.choose(owner.of), ..whole }
+        let Some(sample) = Sample::new(system, budget)? else { return Ok(whole) };
+        Ok(Deal { deciding: sample.choose(owner.of), ..whole })
+    }
+
+    /// All bytes decide.
+    pub(super) fn whole(owner: Owner) -> Self {
+        Deal { owner, deciding: Vec::new() }
     }
 
     /// Whether all bytes decide.
@@ -103,11 +114,16 @@ fn owner_of(mixed: u64, of: usize) -> usize {
     ((high * of as u64) >> 32) as usize
 }
 
+/// `Err` if the search has to stop. There are few steps, and each may take long: it is asked for each of them.
+fn poll(budget: &mut Budget<'_>) -> Result<(), Stop> {
+    budget.check(Progress::default()).map_or(Ok(()), Err)
+}
+
 /// Whether the first states are all there are.
-fn is_small(system: &dyn System) -> bool {
+fn is_small(system: &dyn System, budget: &mut Budget<'_>) -> Result<bool, Stop> {
     let mut initial = Vec::new();
     if matches!(system.initial(&mut initial), Outcome::Broken(_)) {
-        return true;
+        return Ok(true);
     }
     let mut expander = Expander::new();
     let mut known = HashSet::from([initial.clone()]);
@@ -115,8 +131,9 @@ fn is_small(system: &dyn System) -> bool {
     while let Some(mut state) = stack.pop() {
         expander.clear();
         if expander.expand(system, &mut state, &mut Uncounted).is_err() {
-            return true;
+            return Ok(true);
         }
+        poll(budget)?;
         for arrival in &expander.arrivals {
             let next = &expander.successors.data[arrival.start..arrival.end];
             if !known.contains(next) {
@@ -125,10 +142,10 @@ fn is_small(system: &dyn System) -> bool {
             }
         }
         if known.len() >= FEWEST_STATES {
-            return false;
+            return Ok(false);
         }
     }
-    true
+    Ok(true)
 }
 
 /// States that walks came by, with their successors.
@@ -142,8 +159,8 @@ struct Sample {
 }
 
 impl Sample {
-    /// Walks at random; `None` if that takes too much.
-    fn new(system: &dyn System) -> Option<Self> {
+    /// Walks at random; `None` if that takes too much memory, or leads nowhere.
+    fn new(system: &dyn System, budget: &mut Budget<'_>) -> Result<Option<Self>, Stop> {
         let mut sample = Sample::default();
         let mut expander = Expander::new();
         let mut bytes = 0;
@@ -153,7 +170,10 @@ impl Sample {
             system.initial(&mut state);
             for depth in 0..STEPS {
                 expander.clear();
-                expander.expand(system, &mut state, &mut Uncounted).ok()?;
+                if expander.expand(system, &mut state, &mut Uncounted).is_err() {
+                    return Ok(None);
+                }
+                poll(budget)?;
                 let arrivals = &expander.arrivals;
                 if arrivals.is_empty() {
                     break;
@@ -178,7 +198,7 @@ impl Sample {
             }
         }
         sample.expanded.sort_unstable();
-        (!sample.steps.is_empty()).then_some(sample)
+        Ok((!sample.steps.is_empty()).then_some(sample))
     }
 
     /// The bytes that are to decide; none if all are.
@@ -259,6 +279,7 @@ impl Sample {
 mod tests {
     use super::*;
     use preempt_core::{Describe, Enabled, Independence, ProcessId, Step};
+    use std::time::Duration;
 
     /// Processes that each count round and round, by themselves.
     struct Counters(u8);
@@ -287,11 +308,23 @@ mod tests {
     impl Independence for Counters {}
     impl Describe for Counters {}
 
+    fn deal(system: &Counters, owner: Owner) -> Deal {
+        Deal::new(system, owner, &mut Budget::unlimited()).expect("there is time")
+    }
+
+    /// The walks are part of the search.
+    #[test]
+    fn walks_end_with_the_time() {
+        let mut budget = Budget::unlimited().time(Duration::ZERO);
+        let stop = Deal::new(&Counters(6), Owner { me: 0, of: 2 }, &mut budget).err();
+        assert_eq!(stop, Some(Stop::Time));
+    }
+
     #[test]
     fn most_steps_stay_with_an_owner_and_parts_are_even() {
         let system = Counters(6);
         for of in 2..=4 {
-            let deals: Vec<Deal> = (0..of).map(|me| Deal::new(&system, Owner { me, of })).collect();
+            let deals: Vec<Deal> = (0..of).map(|me| deal(&system, Owner { me, of })).collect();
             assert!(!deals[0].is_whole());
             assert!(deals.iter().all(|deal| deal.deciding == deals[0].deciding));
             let (mut parts, mut crossing, mut steps) = (vec![0_u32; of], 0, 0);
@@ -314,9 +347,9 @@ mod tests {
 
     #[test]
     fn all_bytes_decide_where_little_is_known() {
-        assert!(Deal::new(&Counters(2), Owner { me: 1, of: 2 }).is_whole(), "49 states");
+        assert!(deal(&Counters(2), Owner { me: 1, of: 2 }).is_whole(), "49 states");
         let many = MOST_OWNERS + 1;
-        assert!(Deal::new(&Counters(6), Owner { me: 1, of: many }).is_whole());
-        assert!(Deal::new(&Counters(6), Owner::ALONE).is_whole());
+        assert!(deal(&Counters(6), Owner { me: 1, of: many }).is_whole());
+        assert!(deal(&Counters(6), Owner::ALONE).is_whole());
     }
 }

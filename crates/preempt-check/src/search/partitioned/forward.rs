@@ -17,8 +17,8 @@
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::store::StoreFull;
-use crate::{Options, Preemptions, Reduction};
-use preempt_core::{Enabled, Outcome, Step, System};
+use crate::{Budget, Finding, Options, Preemptions, Progress, Reduction};
+use preempt_core::{Enabled, Outcome, Step, Stop, System};
 use std::collections::{HashSet, VecDeque};
 
 /// So many states, with so many bytes, show whether reduction pays.
@@ -46,23 +46,46 @@ impl Watch for Uncounted {
     fn fault(&mut self, _path: &[Step], _fault: u32) {}
 }
 
-/// Why a search takes every step, though reduction was asked for; `None` if it does not.
-pub fn why_unreduced(system: &dyn System, options: &Options) -> Option<&'static str> {
+/// Adds to a finding why the search took every step, if reduction was asked for.
+pub fn note_reduction(
+    system: &dyn System,
+    options: &Options,
+    budget: &mut Budget<'_>,
+    finding: &mut Finding,
+) {
+    if let Some(why) = why_unreduced(system, options, budget) {
+        finding.notes.push(format!("no partial-order reduction: {why}"));
+    }
+}
+
+/// Why a search takes every step, though reduction was asked for; `None` if it does not, or there is no time to find out.
+fn why_unreduced(
+    system: &dyn System,
+    options: &Options,
+    budget: &mut Budget<'_>,
+) -> Option<&'static str> {
     match options.reduction {
         Reduction::None => None,
         _ if options.preemptions != Preemptions::Any => {
             Some("preemptions are counted where states belong to many, or to files")
         }
-        _ if Forward::new(system, options).is_none() => Some("it would leave hardly a step out"),
-        _ => None,
+        _ => match Forward::new(system, options, budget) {
+            Ok(None) => Some("it would leave hardly a step out"),
+            _ => None,
+        },
     }
 }
 
 impl Forward {
-    /// Whatever chooses steps in this search, if anything is to be left out and it pays, or was asked for in any case.
-    pub(super) fn new(system: &dyn System, options: &Options) -> Option<Self> {
+    /// Whatever chooses steps in this search, if anything is to be left out and it pays, or was asked for in any case. `Err` if
+    /// the search has to stop before that is known.
+    pub(super) fn new(
+        system: &dyn System,
+        options: &Options,
+        budget: &mut Budget<'_>,
+    ) -> Result<Option<Self>, Stop> {
         if options.reduction == Reduction::None || options.preemptions != Preemptions::Any {
-            return None;
+            return Ok(None);
         }
         let mut forward = Forward {
             selector: Selector::new(options),
@@ -71,7 +94,8 @@ impl Forward {
             before: Vec::new(),
             after: Vec::new(),
         };
-        (options.always_reduce || forward.pays(system)).then_some(forward)
+        let pays = options.always_reduce || forward.pays(system, budget)?;
+        Ok(pays.then_some(forward))
     }
 
     /// The steps of a state that are to be explored; `None` for all.
@@ -117,10 +141,10 @@ impl Forward {
     }
 
     /// Whether enough of the first states are explored by a selection.
-    fn pays(&mut self, system: &dyn System) -> bool {
+    fn pays(&mut self, system: &dyn System, budget: &mut Budget<'_>) -> Result<bool, Stop> {
         let mut initial = Vec::new();
         if matches!(system.initial(&mut initial), Outcome::Broken(_)) {
-            return false;
+            return Ok(false);
         }
         let (mut looked, mut reduced, mut bytes) = (0, 0, 0);
         let mut known = HashSet::from([initial.clone()]);
@@ -131,6 +155,9 @@ impl Forward {
             && let Some(mut state) = queue.pop_front()
         {
             looked += 1;
+            if let Some(stop) = budget.check(Progress::default()) {
+                return Err(stop);
+            }
             expander.clear();
             let taken = match self.select(system, &mut state) {
                 Ok(Some(steps)) => {
@@ -141,7 +168,7 @@ impl Forward {
                 Err(full) => Err(full),
             };
             if taken.is_err() {
-                return false;
+                return Ok(false);
             }
             for arrival in &expander.arrivals {
                 let state = &expander.successors.data[arrival.start..arrival.end];
@@ -152,6 +179,6 @@ impl Forward {
                 }
             }
         }
-        reduced * ONE_OF >= looked
+        Ok(reduced * ONE_OF >= looked)
     }
 }

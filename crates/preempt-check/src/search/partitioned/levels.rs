@@ -17,7 +17,7 @@ use crate::search::shared::expansion::{Expander, Watch};
 use crate::store::{
     Adaptive, Pending, StateId, Store, StoreFull, hash_batch_for_all, hash_for_all,
 };
-use crate::{Options, Progress};
+use crate::{Budget, Options, Progress};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Enabled, Label, Outcome, Stop, System};
 use std::collections::VecDeque;
@@ -85,11 +85,20 @@ pub(super) fn global(owner: usize, number: usize) -> u64 {
 
 impl<'a> Levels<'a> {
     /// An owner that has no state yet.
-    pub fn new(system: &'a dyn System, options: &Options, owner: Owner, memory: usize) -> Self {
-        Levels {
+    pub fn new(
+        system: &'a dyn System,
+        options: &Options,
+        owner: Owner,
+        budget: &mut Budget<'_>,
+    ) -> Self {
+        let (deal, stop) = match Deal::new(system, owner, budget) {
+            Ok(deal) => (deal, None),
+            Err(stop) => (Deal::whole(owner), Some(stop)),
+        };
+        let mut part = Levels {
             system,
-            deal: Deal::new(system, owner),
-            store: Adaptive::new(memory),
+            deal,
+            store: Adaptive::new(budget.memory_limit()),
             bounds: Vec::new(),
             at: 0,
             head: 0,
@@ -108,12 +117,19 @@ impl<'a> Levels<'a> {
             arrivals: Vec::new(),
             earlier: None,
             stopped: false,
+        };
+        if let Some(stop) = stop {
+            part.fail(stop);
         }
+        part
     }
 
     /// Leaves out steps that may wait, if the options say so and it pays.
-    pub(super) fn with_reduction(mut self, options: &Options) -> Self {
-        self.forward = Forward::new(self.system, options);
+    pub(super) fn with_reduction(mut self, options: &Options, budget: &mut Budget<'_>) -> Self {
+        match Forward::new(self.system, options, budget) {
+            Ok(forward) => self.forward = forward,
+            Err(stop) => self.fail(stop),
+        }
         self
     }
 
@@ -437,6 +453,9 @@ impl Levels<'_> {
 
 impl Partition for Levels<'_> {
     fn begin(&mut self) {
+        if self.stopped {
+            return;
+        }
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
         if self.lineage.is_some() {

@@ -7,7 +7,7 @@
 //! 1. `deal.rs`: which states belong to whom; `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
 //!    differences to each other; `sent.rs`: what was sent lately need not be sent again.
 //! 2. `levels.rs`: all executions, level by level, with what `events.rs` counts; `buckets.rs`: bucket by bucket of
-//!    preemptions (`[MQ07]`).
+//!    preemptions (`[MQ07]`), with the steps that `moves.rs` finds and the visits of `arrived.rs`.
 //!    `forward.rs`: which steps may wait, decided without asking other owners.
 //! 3. `cycles.rs`: accepting cycles (OWCTY, with maximal accepting predecessors for early ones).
 //! 4. `retrace.rs`: the way back from a state; `share.rs`: what each owner found, and what all of them found together.
@@ -20,6 +20,7 @@
 //! under way: that is where a search can be saved.
 
 mod alone;
+mod arrived;
 mod batch;
 mod buckets;
 mod cycles;
@@ -27,6 +28,7 @@ mod deal;
 mod events;
 mod forward;
 mod levels;
+mod moves;
 mod retrace;
 mod sent;
 mod share;
@@ -38,10 +40,10 @@ pub use alone::{Saver, explore, explore_cycles, trace_back};
 pub use batch::{Batches, Outbox, SendBatch};
 pub use buckets::Buckets;
 pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle, finite_options};
-pub use forward::why_unreduced;
+pub use forward::note_reduction;
 pub use levels::Levels;
 pub use retrace::{Goal, Way, along};
-pub use share::{Share, Site, combine};
+pub use share::{Outcome, Share, Site, combine};
 pub use single::Single;
 pub use visits::{After, Ran, Visits};
 pub use wire::{Damaged, Reader, Writer};
@@ -138,18 +140,20 @@ pub trait Partition {
     fn restore_counts(&mut self, all: &Share);
 }
 
-/// The part of an owner in a search for what finite executions can show.
+/// The part of an owner in a search for what finite executions can show, in the memory that the budget allows. If there is
+/// no time to begin, it has stopped.
 pub fn partition<'a>(
     system: &'a dyn System,
     options: &Options,
     owner: Owner,
-    memory: usize,
+    budget: &mut Budget<'_>,
 ) -> Box<dyn Partition + 'a> {
     match options.preemptions {
         Preemptions::Any => {
-            Box::new(Levels::new(system, options, owner, memory).with_reduction(options))
+            let levels = Levels::new(system, options, owner, budget);
+            Box::new(levels.with_reduction(options, budget))
         }
-        _ => Box::new(Buckets::new(system, options, owner, memory)),
+        _ => Box::new(Buckets::new(system, options, owner, budget)),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Time;
 use super::wire::{Damaged, Reader, Writer};
 use crate::{Counterexample, Finding, Options, Preemptions};
-use preempt_core::{BoundRow, ProcessId, Statistics, Step, Stop, System};
+use preempt_core::{BoundRow, ProcessId, Statistics, Step, Stop, System, ViolationKind};
 
 /// Where a violation is: behind which visit, and by which steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -209,6 +209,47 @@ fn add_rows(mine: &[BoundRow], theirs: &[BoundRow]) -> Vec<BoundRow> {
         }
     };
     last.map_or(Vec::new(), |last| (0..=last).map(row).collect())
+}
+
+/// What all owners found together, with the way to it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Everything but the way.
+    pub all: Share,
+    /// The steps to the first violation, or of the first cycle.
+    pub steps: Option<Vec<Step>>,
+    /// Where the cycle begins, if it is one.
+    pub cycle_start: Option<u64>,
+}
+
+impl Outcome {
+    /// Writes it.
+    pub fn write(&self, writer: &mut Writer) {
+        self.all.write(writer);
+        writer.number(self.steps.is_some().into());
+        writer.steps(self.steps.as_deref().unwrap_or_default());
+        writer.option(self.cycle_start);
+    }
+
+    /// Reads it.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
+        let all = Share::read(reader)?;
+        let is_there = reader.number()? == 1;
+        let steps = reader.steps()?;
+        Ok(Outcome { all, steps: is_there.then_some(steps), cycle_start: reader.option()? })
+    }
+
+    /// What is reported of it; a cycle is a violation of this kind.
+    pub fn finding(self, system: &dyn System, options: &Options, kind: ViolationKind) -> Finding {
+        let Outcome { all, steps, cycle_start } = self;
+        let (Some(steps), Some(start)) = (&steps, cycle_start) else {
+            return combine(system, options, all, steps);
+        };
+        let (message, cycle_start) = (String::new(), Some(start as usize));
+        let cycle =
+            Counterexample { steps: steps.clone(), kind, fault: None, message, cycle_start };
+        Finding { counterexample: Some(cycle), ..combine(system, options, all, None) }
+    }
 }
 
 /// What all owners found together; `steps` lead to the first violation.

@@ -4,9 +4,9 @@ use super::events::Events;
 use super::forward::{Forward, Uncounted};
 use super::retrace::{Goal, steps_to};
 use super::{Share, Site, Time};
-use crate::Options;
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::expansion::Expander;
+use crate::{Budget, Options};
 use preempt_core::{Enabled, Label, Outcome, Step, Stop, System};
 
 /// Expands states and counts what happens.
@@ -25,13 +25,22 @@ pub struct Single<'a> {
 }
 
 impl<'a> Single<'a> {
-    /// For a search with these options.
-    pub fn new(system: &'a dyn System, options: &Options) -> Self {
+    /// For a search with these options, as far as there is time to begin.
+    pub fn new(
+        system: &'a dyn System,
+        options: &Options,
+        budget: &mut Budget<'_>,
+    ) -> Result<Self, Stop> {
+        let forward = Forward::new(system, options, budget)?;
+        Ok(Single { forward, ..Self::with_every_step(system, options) })
+    }
+
+    fn with_every_step(system: &'a dyn System, options: &Options) -> Self {
         Single {
             system,
             events: Events::new(system, options),
             expander: Expander::new().run_sequences(),
-            forward: Forward::new(system, options),
+            forward: None,
             sequence: AtomicSequence::default(),
             site: None,
             normalizes: false,
@@ -42,7 +51,7 @@ impl<'a> Single<'a> {
 
     /// For a search for accepting cycles: every step is taken, and states are in normal form.
     pub fn for_cycles(system: &'a dyn System, options: &Options) -> Self {
-        Single { forward: None, normalizes: true, ..Single::new(system, options) }
+        Single { normalizes: true, ..Self::with_every_step(system, options) }
     }
 
     /// The initial state; `None` if nothing can follow it.

@@ -7,14 +7,14 @@
 //! state are taken once, in the bucket in which that is possible first.
 
 use super::buckets::{mark, mover};
+use super::moves::{Moves, Taken};
 use super::retrace::{Goal, steps_to};
 use super::{Share, Site, Time};
 use crate::search::bounded::least_preemptions::LARGEST_BOUND;
-use crate::search::iterative::outgoing::Outgoing;
 use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::search::shared::expansion::Expander;
+use crate::search::shared::statistics::Counters;
 use crate::{Counterexample, Options};
-use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, System};
+use preempt_core::{Outcome, ProcessId, Step, Stop, System};
 
 /// Who was run from a state, as marks of last movers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,9 +37,8 @@ pub struct After {
 /// Expands visits and counts what happens.
 pub struct Visits<'a> {
     system: &'a dyn System,
-    outgoing: Outgoing<'a, dyn System + 'a>,
-    expander: Expander,
-    enabled: Enabled,
+    counters: Counters,
+    moves: Moves,
     sequence: AtomicSequence,
     site: Option<Site>,
     /// Steps taken, sequences as one.
@@ -54,9 +53,8 @@ impl<'a> Visits<'a> {
     pub fn new(system: &'a dyn System, options: &Options) -> Self {
         Visits {
             system,
-            outgoing: Outgoing::new(system, options),
-            expander: Expander::new(),
-            enabled: Enabled::new(),
+            counters: Counters::new(system, options),
+            moves: Moves::new(),
             sequence: AtomicSequence::default(),
             site: None,
             transitions: 0,
@@ -74,12 +72,12 @@ impl<'a> Visits<'a> {
         let outcome = self.system.initial(&mut state);
         let mut goes_on = !matches!(outcome, Outcome::Broken(_));
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.outgoing.counters.reports(self.system, fault)
+            && self.counters.reports(self.system, fault)
         {
             self.report((Time::default(), &state, 0), &[], Some(fault));
             goes_on = false;
         }
-        self.outgoing.counters.state_bytes = state.len();
+        self.counters.state_bytes = state.len();
         (state, goes_on)
     }
 
@@ -93,33 +91,29 @@ impl<'a> Visits<'a> {
         ran: &mut Ran,
         each: Successor<'_>,
     ) -> Result<After, Stop> {
-        self.look(state);
-        let is_first = ran.movers.is_empty();
-        if is_first && self.outgoing.counters.is_invalid_end(self.system, state, &self.enabled) {
+        self.look(state)?;
+        let is_first = ran.movers.is_empty() && self.moves.is_empty();
+        if is_first && self.counters.is_invalid_without_steps(self.system, state) {
             self.report((time, state, marks.first().copied().unwrap_or(0)), &[], None);
         }
-        let enabled = std::mem::take(&mut self.enabled);
         let mut after = After::default();
         // Whoever is among them is run by his own visit, or cannot move.
         ran.movers.extend_from_slice(marks);
         for &mark in marks {
             let visit = (time, &state[..], mark);
             let last = mover(mark.into()).unwrap_or(None);
-            let Some(mover) = last.filter(|&mover| !enabled.of(mover).is_empty()) else {
+            let Some(mover) = last.filter(|&mover| self.moves.has(mover)) else {
                 if !std::mem::replace(&mut ran.is_free, true) {
-                    self.run_others(visit, &enabled, &ran.movers, each)?;
+                    let has_run = |process| is_among(&ran.movers, process);
+                    self.take(visit, |process| !has_run(process), each);
                 }
                 continue;
             };
-            self.take(visit, enabled.of(mover), each)?;
-            self.take(visit, enabled.of(ProcessId::PROPERTY), each)?;
-            let is_other =
-                |step: &Step| step.process != mover && step.process != ProcessId::PROPERTY;
-            if enabled.steps().iter().any(is_other) {
+            self.take(visit, |process| process == mover || process == ProcessId::PROPERTY, each);
+            if self.moves.has_others(mover) {
                 after.waits.get_or_insert(mark);
             }
         }
-        self.enabled = enabled;
         after.is_free = ran.is_free;
         after.waits = after.waits.filter(|_| !after.is_free);
         Ok(after)
@@ -134,96 +128,59 @@ impl<'a> Visits<'a> {
         ran: &Ran,
         each: Successor<'_>,
     ) -> Result<(), Stop> {
-        self.look(state);
-        self.enabled.drop_property();
-        let enabled = std::mem::take(&mut self.enabled);
-        let result = self.run_others((time, state, mark), &enabled, &ran.movers, each);
-        self.enabled = enabled;
-        result
-    }
-
-    fn look(&mut self, state: &mut Vec<u8>) {
-        let longest = &mut self.outgoing.counters.state_bytes;
-        *longest = (*longest).max(state.len());
-        self.enabled.clear();
-        self.system.enabled(state, &mut self.enabled);
-    }
-
-    fn run_others(
-        &mut self,
-        visit: (Time, &[u8], u16),
-        enabled: &Enabled,
-        movers: &[u16],
-        each: Successor<'_>,
-    ) -> Result<(), Stop> {
-        for (process, steps) in enabled.by_process() {
-            // The property is nobody's last mover.
-            if process == ProcessId::PROPERTY || !movers.contains(&mark(Some(process))) {
-                self.take(visit, steps, each)?;
-            }
-        }
+        self.look(state)?;
+        let waits = |process| process != ProcessId::PROPERTY && !is_among(&ran.movers, process);
+        self.take((time, state, mark), waits, each);
         Ok(())
     }
 
-    /// Takes steps of one process, with the sequences behind them.
+    /// Finds what can happen in a state.
+    fn look(&mut self, state: &mut Vec<u8>) -> Result<(), Stop> {
+        let longest = &mut self.counters.state_bytes;
+        *longest = (*longest).max(state.len());
+        self.moves.find(self.system, state).map_err(|_| Stop::Memory)
+    }
+
+    /// Takes the steps of some processes, with the sequences behind them.
     fn take(
         &mut self,
         visit: (Time, &[u8], u16),
-        steps: &[Step],
+        is_taken: impl Fn(ProcessId) -> bool,
         each: Successor<'_>,
-    ) -> Result<(), Stop> {
-        self.expander.clear();
-        self.outgoing.clear();
-        self.outgoing.begin(0);
-        let (system, outgoing) = (self.system, &mut self.outgoing);
-        let taken = self.expander.expand_selected(system, visit.1, steps, outgoing);
-        taken.map_err(|_| Stop::Memory)?;
-        for at in 0..self.outgoing.list.len() {
-            let edge = self.outgoing.list[at];
-            match edge.arrival().map(|arrival| self.expander.arrivals[arrival]) {
-                Some(arrival) => {
-                    self.transitions += 1;
-                    let mark = edge.mover().map_or(visit.2, |mover| mark(Some(mover)));
-                    each(&self.expander.successors.data[arrival.start..arrival.end], mark);
-                }
-                None => {
-                    if let Some((fault, path)) = self.outgoing.fault(edge) {
-                        self.report(visit, &path, Some(fault));
-                    }
+    ) {
+        let (system, counters) = (self.system, &mut self.counters);
+        let (site, transitions) = (&mut self.site, &mut self.transitions);
+        self.moves.take(is_taken, |taken| match taken {
+            Taken::Step(step) => counters.take(system, step),
+            Taken::Fault(fault, path) => {
+                if counters.reports(system, fault) {
+                    report(site, counters, visit, path, Some(fault));
                 }
             }
-        }
-        Ok(())
+            Taken::Arrival(state, mover) => {
+                *transitions += 1;
+                each(state, mover.map_or(visit.2, |mover| mark(Some(mover))));
+            }
+        });
     }
 
     fn report(&mut self, visit: (Time, &[u8], u16), path: &[Step], fault: Option<u32>) {
-        if self.has_enough() {
-            return;
-        }
-        let (time, state, mark) = visit;
-        self.site.get_or_insert_with(|| Site {
-            time,
-            state: state.to_vec(),
-            mover: mover(mark.into()).unwrap_or(None),
-            path: path.to_vec(),
-            fault,
-        });
-        self.outgoing.counters.error(|| Counterexample::invalid_end(Vec::new()));
+        report(&mut self.site, &mut self.counters, visit, path, fault);
     }
 
     /// Whether as many errors as asked for were found.
     pub fn has_enough(&self) -> bool {
-        self.outgoing.counters.is_enough()
+        self.counters.is_enough()
     }
 
     /// How many errors were found.
     pub fn errors(&self) -> u64 {
-        self.outgoing.counters.errors
+        self.counters.errors
     }
 
     /// What was counted; states are the caller's to add.
     pub fn share(&self) -> Share {
-        let counters = &self.outgoing.counters;
+        let counters = &self.counters;
         Share {
             transitions: self.transitions,
             errors: counters.errors,
@@ -246,4 +203,30 @@ impl<'a> Visits<'a> {
         let last = mover(mark.into()).unwrap_or(None);
         steps_to(self.system, &mut self.sequence, (state, last), goal, Some(cost), false)
     }
+}
+
+/// Whether a process is among last movers. The property is nobody's.
+fn is_among(movers: &[u16], process: ProcessId) -> bool {
+    process != ProcessId::PROPERTY && movers.contains(&mark(Some(process)))
+}
+
+/// Counts an error of a visit; the first one is kept.
+fn report(
+    site: &mut Option<Site>,
+    counters: &mut Counters,
+    (time, state, mark): (Time, &[u8], u16),
+    path: &[Step],
+    fault: Option<u32>,
+) {
+    if counters.is_enough() {
+        return;
+    }
+    site.get_or_insert_with(|| Site {
+        time,
+        state: state.to_vec(),
+        mover: mover(mark.into()).unwrap_or(None),
+        path: path.to_vec(),
+        fault,
+    });
+    counters.error(|| Counterexample::invalid_end(Vec::new()));
 }

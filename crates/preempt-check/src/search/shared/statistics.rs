@@ -74,7 +74,16 @@ impl Counters {
         state: &[u8],
         enabled: &Enabled,
     ) -> bool {
-        self.deadlocks && enabled.is_empty() && !system.is_valid_end(state)
+        enabled.is_empty() && self.is_invalid_without_steps(system, state)
+    }
+
+    /// The same of a state in which nobody has steps.
+    pub(crate) fn is_invalid_without_steps<S: System + ?Sized>(
+        &self,
+        system: &S,
+        state: &[u8],
+    ) -> bool {
+        self.deadlocks && !system.is_valid_end(state)
     }
 
     /// Forgets the first error, so that the next one takes its place.
