@@ -54,6 +54,8 @@ struct Shelf {
 }
 
 /// What the thread of the search is to do next.
+// It is taken apart at once.
+#[allow(clippy::large_enum_variant)]
 pub(super) enum Next {
     /// This, and then give it [back](Pool::give_back).
     Work(usize, Task, Package),
