@@ -10,18 +10,45 @@
 
 mod platform {
     pub(crate) use preempt::{hint, sync, thread, time};
+    use std::ops::Deref;
+    use sync::atomic::AtomicU64;
 
-    pub(crate) const SEGMENT_BITS: u32 = 6;
+    pub(crate) const SEGMENT_BITS: u32 = 7;
     pub(crate) const MOST_SEGMENTS: usize = 16;
-    pub(crate) const FIRST_SLOTS: usize = 20;
-    pub(crate) const SLOT_MARGIN: usize = 4;
-    pub(crate) const FIRST_LINES: usize = 1;
-    pub(crate) const LINE_MARGIN: usize = 2;
+    pub(crate) const TABLE_WORDS: usize = 16;
+    pub(crate) const FIRST_DEPTH: u32 = 1;
+    pub(crate) const FURTHEST_SLOT: usize = 3;
+    pub(crate) const FURTHEST_LINE: usize = 0;
+    pub(crate) const LEAST_BITS: u32 = 3;
     pub(crate) const RECENT_KEYS: usize = 4;
     pub(crate) const LINK_BLOCK: usize = 4;
-    // Which words of an array make a line must not depend on its address.
-    pub(crate) const LINE_BYTES: usize = 8;
     pub(crate) const NUMBER_BLOCK: usize = 4;
+
+    /// Words that begin with a line wherever they are: which words make a segment must not depend on an address.
+    #[derive(Debug)]
+    pub(crate) struct Words(Vec<Line>);
+
+    #[derive(Debug)]
+    #[repr(C, align(64))]
+    struct Line([AtomicU64; 8]);
+
+    const _: () = assert!(size_of::<Line>() == 8 * size_of::<AtomicU64>());
+
+    pub(crate) fn words(words: Vec<AtomicU64>) -> Words {
+        let lines = words.len() / 8;
+        let mut words = words.into_iter();
+        let line = |_| Line(std::array::from_fn(|_| words.next().expect("whole lines")));
+        Words((0..lines).map(line).collect())
+    }
+
+    impl Deref for Words {
+        type Target = [AtomicU64];
+
+        fn deref(&self) -> &[AtomicU64] {
+            // SAFETY: lines consist of eight words each and of nothing else.
+            unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 8) }
+        }
+    }
 }
 
 #[path = "../../crates/preempt-check/src/answer.rs"]

@@ -93,6 +93,7 @@ fn search<S: System>(system: &S, scheme: Scheme) -> Finding {
     if let Some(found) = &finding.counterexample {
         check_lasso(system, &found.steps, found.cycle_start.expect("a cycle"));
     }
+    let mut steps = None;
     for (threads, storage) in [(1, Storage::Exact), (3, Storage::Exact), (3, Storage::Tree)] {
         let mut budget = Budget::unlimited();
         let together = nested_concurrent(system, threads, storage, &mut budget, options)
@@ -100,7 +101,11 @@ fn search<S: System>(system: &S, scheme: Scheme) -> Finding {
         assert_eq!(together.stop, None);
         assert_eq!(together.counterexample.is_some(), finding.counterexample.is_some());
         match &together.counterexample {
-            Some(found) => check_lasso(system, &found.steps, found.cycle_start.expect("a cycle")),
+            Some(found) => {
+                check_lasso(system, &found.steps, found.cycle_start.expect("a cycle"));
+                // Whoever expands the states, one thread searches.
+                assert_eq!(steps.get_or_insert_with(|| found.steps.clone()), &found.steps);
+            }
             None => assert_eq!(together.statistics.states, finding.statistics.states),
         }
     }

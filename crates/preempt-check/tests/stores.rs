@@ -5,6 +5,7 @@ use preempt_check::store::{
     StoreFull, Tree,
 };
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 /// A small deterministic random number generator (xorshift64*).
 struct Random(u64);
@@ -201,6 +202,31 @@ fn numbers_survive_compression() {
 }
 
 /// Five counters spread over a vector of 60 bytes.
+/// States that share few parts: compressing their roots gains little, so that the tree goes on to its full limit.
+#[test]
+fn where_parts_take_the_memory_the_tree_stays() {
+    const LIMIT: usize = 12 << 20;
+    let mut random = Random(77);
+    // In front much that is always the same, so that trees are smaller than the states.
+    let mut state = || -> Vec<u8> {
+        let front = std::iter::repeat_n(3, 600);
+        front.chain(std::iter::repeat_with(|| random.below(256) as u8).take(48)).collect()
+    };
+    let mut store = Adaptive::with_access(LIMIT, Access::Membership);
+    let mut states: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let state = state();
+        match store.insert(&state) {
+            Ok(inserted) => assert!(inserted.new && inserted.id.index() == states.len()),
+            Err(StoreFull) => break,
+        }
+        states.push(state);
+    }
+    assert!(store.switched_at().is_some() && store.compressed_at().is_none());
+    assert!(store.bytes() > LIMIT / 20 * 17 && store.bytes() <= LIMIT, "{}", store.bytes());
+    assert!(states.iter().all(|state| store.lookup(state).is_some()));
+}
+
 fn digits(n: u32) -> Vec<u8> {
     let mut state = vec![0; 60];
     for (digit, at) in [3, 17, 29, 44, 58].into_iter().enumerate() {
@@ -312,5 +338,40 @@ fn a_tree_finds_successors_from_their_predecessors() {
             assert_eq!(out, state);
             assert_eq!(tree.lookup(&state), Some(id));
         }
+    }
+}
+
+/// How long a store keeps a search waiting at most. Times are printed, not compared: entries moved are counted beside the stores.
+#[test]
+fn longest_pause() {
+    let states = std::env::var("PREEMPT_PAUSES").ok().and_then(|n| n.parse().ok());
+    let states: u32 = states.unwrap_or(100_000);
+    let limit = usize::MAX / 4;
+    let stores: [(&str, Box<dyn Store>); 4] = [
+        ("exact", Box::new(Exact::new(limit))),
+        ("tree", Box::new(Tree::new(limit))),
+        ("cleary-tree", Box::new(ClearyTree::compressed(limit, false))),
+        ("compact", Box::new(Compact::new(limit, false))),
+    ];
+    for (name, mut store) in stores {
+        let (mut bytes, mut batch) = (Vec::new(), Vec::new());
+        let (mut longest, mut all) = (Duration::ZERO, Duration::ZERO);
+        for first in (0..states).step_by(64) {
+            bytes.clear();
+            batch.clear();
+            for n in first..first + 64 {
+                let start = bytes.len();
+                bytes.extend([n % 977, n / 977 % 983, n / 977 / 983, n % 3].map(|n| n as u8));
+                bytes.extend([n % 977, n / 977 % 983, n / 977 / 983].map(|n| (n >> 8) as u8));
+                bytes.extend([0; 40]);
+                batch.push(Pending::new(store.hash(&bytes[start..]), start, bytes.len()));
+            }
+            let begin = Instant::now();
+            store.insert_batch(&bytes, &mut batch).expect("there is room");
+            longest = longest.max(begin.elapsed());
+            all += begin.elapsed();
+        }
+        assert_eq!(store.len() as u32, states.next_multiple_of(64));
+        println!("{name}: {states} states in {all:.2?}, 64 of them in {longest:.2?} at most");
     }
 }

@@ -3,12 +3,11 @@
 use crate::reduce::{Learned, Signalled};
 use crate::search::bounded::as_spin::{Build, depth_first_as_spin};
 use crate::search::bounded::depth_first::depth_first;
-use crate::search::bounded::least_preemptions::LARGEST_BOUND;
 use crate::search::bounded::reduced::depth_first_reduced;
 use crate::search::bounded::shorten::Shortening;
 use crate::search::bounded::simplest::simplest;
 use crate::search::bounded::visited::{Marked, Replicated, Visited};
-use crate::search::iterative::buckets::iterative;
+use crate::search::iterative::buckets::{iterative, last_bound};
 use crate::search::iterative::conclusion::Conclusion;
 use crate::search::iterative::lossy::iterative_lossy;
 use crate::search::iterative::lossy_parallel::iterative_lossy_parallel;
@@ -34,7 +33,7 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
 ) -> Finding {
     let reduce = options.reduction != Reduction::None;
     // Without a bound a search as deep as the counters reach: more preemptions than states.
-    let bound = options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND);
+    let bound = last_bound(options);
     let safety = match options.compatibility {
         Compatibility::None => None,
         Compatibility::Spin => Some(true),
@@ -98,7 +97,7 @@ pub(crate) fn by_buckets<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let bound = options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND);
+    let bound = last_bound(options);
     match options.reduction {
         Reduction::None => exactly(system, store, options, false, budget),
         Reduction::Full | Reduction::Spin => reduced(system, store, options, bound, budget),

@@ -6,9 +6,12 @@
 //! compress: the store stays as it is and goes on to its full limit.
 //!
 //! When the tree is full, its roots become those of a [`ClearyTree`], which takes about half of the memory, if the search [can do
-//! with that](Access). The parts of states stay what and where they are, so that no second copy is needed.
+//! with that](Access). The parts of states stay what and where they are, so that no second copy is needed. Where most of the
+//! memory is in the parts, that would gain too little: the tree goes on to its full limit.
 
-use super::{ClearyTree, Exact, Inserted, Pending, Settled, StateId, Store, StoreFull, Tree};
+use super::{
+    ClearyTree, Exact, Inserted, Pending, Reader, Settled, StateId, Store, StoreFull, Tree,
+};
 
 /// What a search asks of the states in its store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +38,8 @@ pub struct Adaptive {
     compressed_at: Option<usize>,
     /// Whether compression was tried.
     tried: bool,
+    /// Whether a tree is the last that can be done: it may use all of the memory.
+    stays_tree: bool,
 }
 
 #[derive(Debug)]
@@ -62,6 +67,7 @@ impl Adaptive {
             switched_at: None,
             compressed_at: None,
             tried: false,
+            stays_tree: false,
         }
     }
 
@@ -110,7 +116,13 @@ impl Adaptive {
                 }
                 Ok(())
             }
-            Inner::Tree(tree) if self.access != Access::Load && tree.can_compress() => {
+            Inner::Tree(_) if self.access == Access::Load || self.stays_tree => Err(StoreFull),
+            Inner::Tree(tree) if !tree.can_compress() || !tree.pays_to_compress() => {
+                self.stays_tree = true;
+                tree.set_limit(self.limit);
+                Ok(())
+            }
+            Inner::Tree(tree) => {
                 self.compressed_at = Some(tree.len());
                 let tree = std::mem::replace(&mut **tree, Tree::new(0));
                 let mut small = tree.compress(self.access == Access::Numbers, self.released);
@@ -118,7 +130,7 @@ impl Adaptive {
                 self.inner = Inner::Cleary(Box::new(small));
                 Ok(())
             }
-            Inner::Tree(_) | Inner::Cleary(_) => Err(StoreFull),
+            Inner::Cleary(_) => Err(StoreFull),
         }
     }
 }
@@ -163,6 +175,46 @@ impl Store for Adaptive {
             return self.hash_successors(parent, bytes, batch);
         }
         hashed
+    }
+
+    fn hash_ahead(
+        &self,
+        reader: &mut Reader,
+        parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> bool {
+        match &self.inner {
+            Inner::Exact(store) => store.hash_ahead(reader, parent, bytes, batch),
+            Inner::Tree(store) => store.hash_ahead(reader, parent, bytes, batch),
+            Inner::Cleary(store) => store.hash_ahead(reader, parent, bytes, batch),
+        }
+    }
+
+    #[inline]
+    fn prefetch_ahead(&self, batch: &[Pending]) {
+        match &self.inner {
+            Inner::Exact(store) => store.prefetch_ahead(batch),
+            Inner::Tree(store) => store.prefetch_ahead(batch),
+            Inner::Cleary(store) => store.prefetch_ahead(batch),
+        }
+    }
+
+    #[inline]
+    fn generation(&self) -> u32 {
+        match &self.inner {
+            Inner::Exact(_) => 0,
+            Inner::Tree(store) => 2 + store.generation(),
+            Inner::Cleary(store) => 4 + store.generation(),
+        }
+    }
+
+    fn load_ahead(&self, reader: &mut Reader, id: StateId, out: &mut Vec<u8>) -> bool {
+        match &self.inner {
+            Inner::Exact(store) => store.load_ahead(reader, id, out),
+            Inner::Tree(store) => store.load_ahead(reader, id, out),
+            Inner::Cleary(store) => store.load_ahead(reader, id, out),
+        }
     }
 
     #[inline]
@@ -296,6 +348,7 @@ impl Store for Adaptive {
         match &mut self.inner {
             Inner::Exact(store) if self.tried => store.set_limit(bytes),
             Inner::Exact(store) => store.set_limit(bytes / 2),
+            Inner::Tree(store) if self.stays_tree => store.set_limit(bytes),
             Inner::Tree(store) => store.set_limit(tree_limit(bytes, self.access)),
             Inner::Cleary(store) => store.set_limit(bytes),
         }

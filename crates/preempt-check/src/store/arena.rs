@@ -216,7 +216,7 @@ impl Arena {
         self.used = self.used.next_multiple_of(UNIT);
         self.typical = HEADER + state.len();
         let mark = (self.plain + place / UNIT) as Mark;
-        self.marks.push(mark);
+        pages::push(&mut self.marks, mark);
         mark
     }
 

@@ -4,22 +4,26 @@
 //! leads to. The expected number of such losses, about n²/2⁶⁵ for n states, is reported: no verdict
 //! from this store is stronger than that. (Wolper and Leroy.)
 //!
-//! Invariant: fingerprints never decrease along the table; one lies at its slot or behind it with
-//! no free slot in between.
+//! Invariant: every fingerprint is in the [index](Ordered) once, and there in order.
 
-use super::{Inserted, StateId, Store, StoreFull, pages};
+use super::ordered::{Ordered, PACE};
+use super::{Inserted, StateId, Store, StoreFull};
 
 /// A lossy store of 64-bit hashes.
 #[derive(Debug)]
 pub struct Compact {
-    fingerprints: Vec<u64>,
-    /// The number of each fingerprint, if wanted.
-    numbers: Option<Vec<u32>>,
+    /// The fingerprints, with their numbers if wanted.
+    index: Ordered,
     count: usize,
+    /// Look whether the index must grow when there are this many.
+    look_at: usize,
     limit: usize,
 }
 
-const MARGIN: usize = 1 << 10;
+/// From here on the index grows in smaller steps.
+const LARGE_CAPACITY: usize = 1 << 26;
+/// There are no more tags than this.
+const MOST_CAPACITY: usize = 1 << 32;
 const FIRST_CAPACITY: usize = 1 << 12;
 
 impl Compact {
@@ -27,11 +31,17 @@ impl Compact {
     /// known states have [`StateId::UNKNOWN`].
     pub fn new(limit: usize, numbered: bool) -> Self {
         Compact {
-            fingerprints: pages::zeroed(FIRST_CAPACITY + MARGIN),
-            numbers: numbered.then(|| pages::zeroed(FIRST_CAPACITY + MARGIN)),
+            index: Ordered::new(FIRST_CAPACITY, numbered),
             count: 0,
+            look_at: threshold(FIRST_CAPACITY),
             limit,
         }
+    }
+
+    /// How many entries of the index were moved so far.
+    #[cfg(test)]
+    pub(super) fn moves(&self) -> usize {
+        self.index.moves
     }
 
     /// How many states are expected to be confused with others so far.
@@ -40,93 +50,84 @@ impl Compact {
         states * states / 2f64.powi(65)
     }
 
+    /// The slots among which a fingerprint is, and where in them it is or belongs.
     #[inline(always)]
-    fn capacity(&self) -> usize {
-        self.fingerprints.len() - MARGIN
-    }
-
-    #[inline(always)]
-    fn find(&self, fingerprint: u64) -> usize {
-        let mut at = slot(fingerprint, self.capacity());
-        while self.fingerprints[at] < fingerprint && self.fingerprints[at] != 0 {
+    fn find(&self, fingerprint: u64) -> (&[u64], usize) {
+        let (slots, mut at) = self.index.slots(fingerprint >> 32);
+        while slots[at] < fingerprint && slots[at] != 0 {
             at += 1;
         }
-        at
+        (slots, at)
     }
 
     #[inline]
-    fn number(&self, at: usize) -> StateId {
-        self.numbers.as_ref().map_or(StateId::UNKNOWN, |numbers| StateId(numbers[at]))
+    fn number(&self, fingerprint: u64, at: usize) -> StateId {
+        self.index.number(fingerprint >> 32, at).map_or(StateId::UNKNOWN, StateId)
     }
 
-    fn grow(&mut self) -> Result<(), StoreFull> {
-        let old = self.capacity();
-        let new = if old < 1 << 26 { old * 2 } else { old / 2 * 3 };
-        let width = if self.numbers.is_some() { 12 } else { 8 };
-        if self.bytes() + (new + MARGIN) * width > self.limit {
-            return Err(StoreFull);
-        }
-        let mut fingerprints = pages::zeroed::<u64>(new + MARGIN);
-        let mut numbers = self.numbers.as_ref().map(|_| pages::zeroed::<u32>(new + MARGIN));
-        let mut free = 0;
-        for (from, &fingerprint) in self.fingerprints.iter().enumerate() {
-            if fingerprint == 0 {
-                continue;
+    /// Makes the index larger if it is crowded, or goes on with that.
+    #[cold]
+    fn look(&mut self) -> Result<(), StoreFull> {
+        let old = self.index.capacity();
+        if self.index.is_moving() {
+            self.index.advance();
+        } else if self.count >= threshold(old) {
+            let new = if old < LARGE_CAPACITY { old * 2 } else { old / 2 * 3 };
+            let new = new.min(MOST_CAPACITY);
+            if old == MOST_CAPACITY || self.index.bytes_to_grow(new) > self.limit {
+                return Err(StoreFull);
             }
-            let at = slot(fingerprint, new).max(free);
-            fingerprints[at] = fingerprint;
-            if let (Some(new), Some(old)) = (&mut numbers, &self.numbers) {
-                new[at] = old[from];
-            }
-            free = at + 1;
+            self.index.begin(new);
         }
-        self.fingerprints = fingerprints;
-        self.numbers = numbers;
+        let grow_at = threshold(self.index.capacity());
+        self.look_at = match self.index.is_moving() {
+            true => grow_at.min(self.count + PACE),
+            false => grow_at,
+        };
         Ok(())
     }
 }
 
-#[inline(always)]
-fn slot(fingerprint: u64, capacity: usize) -> usize {
-    (((fingerprint >> 32) * capacity as u64) >> 32) as usize
+/// How many fingerprints an index of this capacity takes.
+fn threshold(capacity: usize) -> usize {
+    capacity / 20 * 17
 }
 
 impl Store for Compact {
     #[inline]
     fn insert_hashed(&mut self, hash: u64, _state: &[u8]) -> Result<Inserted, StoreFull> {
         let fingerprint = hash.max(1);
-        let at = self.find(fingerprint);
-        if self.fingerprints[at] == fingerprint {
-            return Ok(Inserted { id: self.number(at), new: false });
+        let (mut slots, mut at) = self.find(fingerprint);
+        if slots[at] == fingerprint {
+            return Ok(Inserted { id: self.number(fingerprint, at), new: false });
+        }
+        if self.count >= self.look_at {
+            self.look()?;
+            (slots, at) = self.find(fingerprint);
         }
         let mut end = at;
-        while self.fingerprints[end] != 0 {
+        while slots[end] != 0 {
             end += 1;
         }
-        if self.count >= self.capacity() / 20 * 17 || end + 2 >= self.fingerprints.len() {
-            self.grow()?;
-            return self.insert_hashed(hash, _state);
+        if end + 2 >= slots.len() {
+            self.index.lengthen(fingerprint >> 32);
         }
         let number = u32::try_from(self.count).map_err(|_| StoreFull)?;
-        self.fingerprints.copy_within(at..end, at + 1);
-        self.fingerprints[at] = fingerprint;
-        if let Some(numbers) = &mut self.numbers {
-            numbers.copy_within(at..end, at + 1);
-            numbers[at] = number;
-        }
+        self.index.put(at..end + 1, fingerprint, number);
         self.count += 1;
         Ok(Inserted { id: StateId(number), new: true })
     }
 
     #[inline]
     fn lookup_hashed(&self, hash: u64, _state: &[u8]) -> Option<StateId> {
-        let at = self.find(hash.max(1));
-        (self.fingerprints[at] == hash.max(1)).then(|| self.number(at))
+        let fingerprint = hash.max(1);
+        let (slots, at) = self.find(fingerprint);
+        (slots[at] == fingerprint).then(|| self.number(fingerprint, at))
     }
 
     #[inline]
     fn prefetch(&self, hash: u64) {
-        pages::prefetch(&self.fingerprints, slot(hash, self.capacity()));
+        self.index.prefetch(hash >> 32);
     }
 
     #[inline]
@@ -148,7 +149,7 @@ impl Store for Compact {
     }
 
     fn bytes(&self) -> usize {
-        self.fingerprints.len() * if self.numbers.is_some() { 12 } else { 8 }
+        self.index.bytes()
     }
 
     fn set_limit(&mut self, bytes: usize) {

@@ -1,25 +1,22 @@
 //! The default store: all bytes of every state, and an index over them.
 //!
-//! States lie in an [`Arena`]; an open-addressing index holds `tag << 32 | mark` in eight bytes.
-//! The place of an entry is computed from the tag alone, and monotonously: slot =
-//! `tag * capacity / 2^32`. So the index grows by any factor in one sequential sweep that reads no
-//! state and hashes nothing. Entries are kept in the order of their tags (ordered linear probing),
-//! so a search for an unknown state ends early even in a crowded index.
+//! States lie in an [`Arena`]; an [open-addressing index](Ordered) holds `tag << 32 | mark` in eight bytes, in the order of
+//! tags, and grows without a pause.
 //!
-//! Invariant: tags never decrease along the index; an entry lies at its tag's slot or behind it
-//! with no free slot in between.
+//! Invariant: there is one entry in the index for each state, with the upper half of its hash as the tag.
 
 use super::arena::Arena;
 use super::hash::Quick;
+use super::ordered::{Ordered, PACE};
 use super::sorted::Sorted;
-use super::{Inserted, Pending, StateId, Store, StoreFull, Tree, pages};
+use super::{Inserted, Pending, Reader, StateId, Store, StoreFull, Tree, pages};
 
 /// An exact store with the states in full.
 #[derive(Debug)]
 pub struct Exact {
     arena: Arena,
-    /// 0 = free, otherwise `tag << 32 | mark + 1`.
-    index: Vec<u64>,
+    /// `tag << 32 | mark + 1` for each state.
+    index: Ordered,
     /// Grow when this many states are stored.
     grow_at: usize,
     /// Look at all limits when this many are stored, for small states.
@@ -29,8 +26,6 @@ pub struct Exact {
     batch: Sorted,
 }
 
-/// Free slots kept behind the last computed one, so that probing need not wrap around.
-const MARGIN: usize = 1 << 10;
 const FIRST_CAPACITY: usize = 1 << 12;
 /// Below this the index grows in larger steps, where there is so many times as much memory as it takes:
 /// every growth costs time.
@@ -38,6 +33,8 @@ const SMALL_CAPACITY: usize = 1 << 20;
 const PLENTY: usize = 64;
 /// From here on in smaller ones.
 const LARGE_CAPACITY: usize = 1 << 26;
+/// There are no more tags than this.
+const MOST_CAPACITY: usize = 1 << 32;
 /// The limit is looked at for every state of this size, and now and then for smaller ones: at least once for
 /// so many.
 const LARGE_STATE: usize = 1 << 10;
@@ -50,13 +47,19 @@ impl Exact {
     pub fn new(limit: usize) -> Self {
         Exact {
             arena: Arena::default(),
-            index: pages::zeroed(FIRST_CAPACITY + MARGIN),
+            index: Ordered::new(FIRST_CAPACITY, false),
             grow_at: threshold(FIRST_CAPACITY),
             look_at: 0,
             limit,
             hash: Quick::new(),
             batch: Sorted::default(),
         }
+    }
+
+    /// How many entries of the index were moved so far.
+    #[cfg(test)]
+    pub(super) fn moves(&self) -> usize {
+        self.index.moves
     }
 
     /// The bytes of a state.
@@ -74,21 +77,23 @@ impl Exact {
         Ok(tree)
     }
 
-    #[inline(always)]
-    fn slot(&self, hash: u64) -> usize {
-        slot(hash >> 32, self.index.len() - MARGIN)
-    }
-
     /// The slot where the state is, or the one where it belongs.
     #[inline(always)]
     fn find(&self, hash: u64, state: &[u8]) -> (usize, Option<StateId>) {
-        self.find_from(self.slot(hash), hash, state)
+        let (slots, at) = self.index.slots(hash >> 32);
+        self.find_from(slots, at, hash, state)
     }
 
-    /// As [`Self::find`], when all before `at` have lower tags.
+    /// As [`Self::find`], in the slots where it is or belongs, when all before `at` have lower tags.
     #[inline(always)]
-    fn find_from(&self, at: usize, hash: u64, state: &[u8]) -> (usize, Option<StateId>) {
-        let (mut at, mut entry) = first_candidate(&self.index, at, hash);
+    fn find_from(
+        &self,
+        slots: &[u64],
+        at: usize,
+        hash: u64,
+        state: &[u8],
+    ) -> (usize, Option<StateId>) {
+        let (mut at, mut entry) = first_candidate(slots, at, hash);
         loop {
             if entry == 0 || entry >> 32 != hash >> 32 {
                 return (at, None);
@@ -98,87 +103,84 @@ impl Exact {
                 return (at, Some(StateId(id)));
             }
             at += 1;
-            entry = self.index[at];
+            entry = slots[at];
         }
     }
 
     fn grow(&mut self) -> Result<(), StoreFull> {
-        let old = self.index.len() - MARGIN;
+        let old = self.index.capacity();
         let new = match old {
             0..SMALL_CAPACITY if old * 8 < self.limit / PLENTY => old * 4,
             0..LARGE_CAPACITY => old * 2,
             _ => old / 2 * 3,
         };
-        // Only the larger index remains, but both exist for a moment.
-        if self.bytes() + (new + MARGIN) * 8 > self.limit {
+        if old == MOST_CAPACITY {
             return Err(StoreFull);
         }
-        let mut index = pages::zeroed_and_ready::<u64>(new + MARGIN);
-        let mut free = 0;
-        for &entry in self.index.iter().filter(|entry| **entry != 0) {
-            let at = slot(entry >> 32, new).max(free);
-            index[at] = entry;
-            free = at + 1;
+        let new = new.min(MOST_CAPACITY);
+        if self.arena.bytes() + self.index.bytes_to_grow(new) > self.limit {
+            return Err(StoreFull);
         }
-        self.index = index;
-        self.grow_at = threshold(new);
+        self.index.begin(new);
         Ok(())
     }
 
     /// Inserts a state whose place is known; what lies there moves up.
     #[inline]
     fn put(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        let id = self.arena.len();
+        let (slots, _) = self.index.slots(hash >> 32);
         let mut end = at;
-        while self.index[end] != 0 {
+        while slots[end] != 0 {
             end += 1;
         }
-        if id >= self.look_at || state.len() >= LARGE_STATE || end + 2 >= self.index.len() {
-            self.look(state.len(), end)?;
-            let at = self.find(hash, state).0;
-            return self.put_here(at, hash, state);
+        let is_last = end + 2 >= slots.len();
+        if self.arena.len() >= self.look_at || state.len() >= LARGE_STATE || is_last {
+            self.look(state.len())?;
+            return self.put_here(hash, state);
         }
-        self.put_at(at..end + 1, hash, state)
+        Ok(self.put_at(at..end + 1, hash, state))
     }
 
     /// As [`Self::put`], when the limits were looked at.
     #[cold]
-    fn put_here(&mut self, at: usize, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        let length = self.index[at..].iter().take_while(|entry| **entry != 0).count();
-        self.put_at(at..at + length + 1, hash, state)
+    fn put_here(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
+        loop {
+            let at = self.find(hash, state).0;
+            let (slots, _) = self.index.slots(hash >> 32);
+            let end = at + slots[at..].iter().take_while(|entry| **entry != 0).count();
+            if end + 2 < slots.len() {
+                return Ok(self.put_at(at..end + 1, hash, state));
+            }
+            self.index.lengthen(hash >> 32);
+        }
     }
 
     /// Inserts a state at the first of these slots. The last one is free, and no other.
     #[inline(always)]
-    fn put_at(
-        &mut self,
-        slots: std::ops::Range<usize>,
-        hash: u64,
-        state: &[u8],
-    ) -> Result<Inserted, StoreFull> {
+    fn put_at(&mut self, slots: std::ops::Range<usize>, hash: u64, state: &[u8]) -> Inserted {
         let id = self.arena.len();
         let mark = self.arena.push(state);
-        let mut moved = (hash >> 32) << 32 | (u64::from(mark) + 1);
-        for slot in &mut self.index[slots] {
-            moved = std::mem::replace(slot, moved);
-        }
-        Ok(Inserted { id: StateId(id as u32), new: true })
+        self.index.put(slots, (hash >> 32) << 32 | (u64::from(mark) + 1), 0);
+        Inserted { id: StateId(id as u32), new: true }
     }
 
-    /// Looks at all limits, and makes the index larger if it is crowded, as it is when `end` is the
-    /// first free slot for a new state.
+    /// Looks at all limits, and makes the index larger if it is crowded.
     #[cold]
     #[inline(never)]
-    fn look(&mut self, length: usize, end: usize) -> Result<(), StoreFull> {
+    fn look(&mut self, length: usize) -> Result<(), StoreFull> {
         let id = self.arena.len();
         if self.bytes() + length > self.limit || !self.arena.accepts(length) {
             return Err(StoreFull);
         }
-        if id >= self.grow_at || end + 2 >= self.index.len() {
+        if self.index.is_moving() {
+            self.index.advance();
+        } else if id >= self.grow_at {
             self.grow()?;
         }
+        self.grow_at = threshold(self.index.capacity());
         let fits = (self.limit - self.bytes().min(self.limit)) / (length + BESIDE);
-        self.look_at = (id + fits.clamp(1, SELDOM)).min(self.grow_at);
+        let next = if self.index.is_moving() { PACE } else { SELDOM };
+        self.look_at = (id + fits.clamp(1, next)).min(self.grow_at);
         Ok(())
     }
 
@@ -191,7 +193,7 @@ impl Exact {
         let (expected, mut collided) = (new.len(), false);
         for &number in &*known {
             let pending = &mut batch[number as usize];
-            let entry = self.index[candidates[number as usize]];
+            let entry = self.index.slots(pending.hash >> 32).0[candidates[number as usize]];
             let (id, found) = self.arena.at((entry as u32).wrapping_sub(1));
             if equal(found, &bytes[pending.start..pending.end]) {
                 pending.inserted = Inserted { id: StateId(id), new: false };
@@ -205,14 +207,16 @@ impl Exact {
             debug_assert!(new.len() > expected);
         }
         // Insertions move entries up only, so candidates stay valid until the index grows.
-        let length = self.index.len();
+        let version = self.index.version();
         let mut result = Ok(());
         for &number in &*new {
             let pending = &mut batch[number as usize];
             let state = &bytes[pending.start..pending.end];
-            let grown = self.index.len() != length;
-            let at = if grown { self.slot(pending.hash) } else { candidates[number as usize] };
-            match self.find_from(at, pending.hash, state) {
+            let (slots, mut at) = self.index.slots(pending.hash >> 32);
+            if self.index.version() == version {
+                at = candidates[number as usize];
+            }
+            match self.find_from(slots, at, pending.hash, state) {
                 (_, Some(id)) => pending.inserted = Inserted { id, new: false },
                 (at, None) => match self.put(at, pending.hash, state) {
                     Ok(inserted) => pending.inserted = inserted,
@@ -230,10 +234,10 @@ impl Exact {
     /// Finds the candidates of a batch whose slots were fetched, and fetches the bytes to compare with.
     #[inline(always)]
     fn sort(&self, batch: &[Pending], sorted: &mut Sorted) {
-        let index = self.index.as_slice();
         sorted.sort(batch, |pending| {
             let tag = pending.hash >> 32;
-            let (at, entry) = first_candidate(index, slot(tag, index.len() - MARGIN), pending.hash);
+            let (slots, at) = self.index.slots(tag);
+            let (at, entry) = first_candidate(slots, at, pending.hash);
             let is_known = (entry >> 32 == tag) & (entry != 0);
             // Where there is nothing to compare with, the first state is fetched, which is there.
             let mark = std::hint::select_unpredictable(is_known, entry as u32, 1);
@@ -258,7 +262,7 @@ fn first_candidate(index: &[u64], mut at: usize, hash: u64) -> (usize, u64) {
     let lowest = (hash >> 32 << 32).saturating_sub(1);
     let entry = |at: usize| {
         debug_assert!(at < index.len());
-        // SAFETY: the caller's promise; `put` never fills the last slots of the index.
+        // SAFETY: the caller's promise; the last slots of an index are always free.
         unsafe { *index.get_unchecked(at) }
     };
     // Most are found here or one further, which no processor can guess: so no branch.
@@ -295,11 +299,6 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     a.iter().zip(b).all(|(a, b)| a == b)
 }
 
-#[inline(always)]
-fn slot(tag: u64, capacity: usize) -> usize {
-    ((tag * capacity as u64) >> 32) as usize
-}
-
 impl Store for Exact {
     /// The lowest bit is free: only the high half is used, and a [`Tree`] that takes the states over
     /// knows by it that a hash is not its own.
@@ -323,12 +322,13 @@ impl Store for Exact {
 
     #[inline]
     fn prefetch(&self, hash: u64) {
-        pages::prefetch(&self.index, self.slot(hash));
+        self.index.prefetch(hash >> 32);
     }
 
     #[inline]
     fn prefetch_state(&self, hash: u64) {
-        let entry = first_candidate(&self.index, self.slot(hash), hash).1;
+        let (slots, at) = self.index.slots(hash >> 32);
+        let entry = first_candidate(slots, at, hash).1;
         if entry >> 32 == hash >> 32 && entry != 0 {
             self.arena.prefetch(entry as u32 - 1);
         }
@@ -346,12 +346,19 @@ impl Store for Exact {
         bytes: &[u8],
         batch: &mut [Pending],
     ) -> Result<(), StoreFull> {
-        let index = self.index.as_slice();
-        let capacity = index.len() - MARGIN;
-        self.hash.hash_all(bytes, batch, |hash| {
-            pages::fetch(index.as_ptr().wrapping_add(slot(hash >> 32, capacity)));
-        });
+        self.hash.hash_all(bytes, batch, |hash| self.index.prefetch(hash >> 32));
         Ok(())
+    }
+
+    fn hash_ahead(
+        &self,
+        _reader: &mut Reader,
+        _parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> bool {
+        self.hash.hash_all(bytes, batch, |_| {});
+        true
     }
 
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
@@ -384,7 +391,7 @@ impl Store for Exact {
     }
 
     fn bytes(&self) -> usize {
-        self.arena.bytes() + self.index.len() * 8
+        self.arena.bytes() + self.index.bytes()
     }
 
     fn set_limit(&mut self, bytes: usize) {

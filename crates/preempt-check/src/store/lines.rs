@@ -43,6 +43,15 @@ impl<T: Copy + Default, const N: usize> Lines<T, N> {
         &mut self.items[self.skipped..].as_chunks_mut::<N>().0[at]
     }
 
+    /// Gives back the memory of the lines before this one, which then read as zeroes. That was done for `released` bytes before;
+    /// says for how many it is now.
+    pub(crate) fn release(&mut self, line: usize, released: usize) -> usize
+    where
+        T: pages::Zero,
+    {
+        pages::release(&mut self.items, released, self.skipped + line * N)
+    }
+
     /// Asks the processor to fetch a line.
     #[inline(always)]
     pub(crate) fn prefetch(&self, at: usize) {

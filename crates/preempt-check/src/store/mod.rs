@@ -8,6 +8,7 @@
 //! Exact stores also promise the converse, that `new: false` means the very same bytes.
 
 mod adaptive;
+mod ahead;
 mod arena;
 mod bitstate;
 mod cleary;
@@ -15,8 +16,10 @@ mod compact;
 pub(crate) mod concurrent;
 mod exact;
 mod hash;
+mod lined;
 mod lines;
 mod nodes;
+mod ordered;
 mod packed;
 pub(crate) mod pages;
 mod pairs;
@@ -32,6 +35,7 @@ mod unfolded;
 
 pub(crate) use adaptive::note_tree;
 pub use adaptive::{Access, Adaptive};
+pub use ahead::Reader;
 pub use bitstate::Bitstate;
 pub use compact::Compact;
 pub use exact::Exact;
@@ -95,7 +99,7 @@ impl Pending {
 }
 
 /// A set of states.
-pub trait Store {
+pub trait Store: Send + Sync {
     /// The hash that the other methods expect for `state`.
     fn hash(&self, state: &[u8]) -> u64 {
         hash::hash(state)
@@ -122,6 +126,34 @@ pub trait Store {
     /// the successors of one state at a time.
     fn hashes_near(&self) -> bool {
         false
+    }
+
+    /// As [`Store::hash_successors`], by any thread while nobody changes the store; nothing is fetched. Says whether all were
+    /// hashed; if not no hash may be used. Where [`Store::hashes_near`] is false, the batch may have successors of several
+    /// states.
+    fn hash_ahead(
+        &self,
+        _reader: &mut Reader,
+        _parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> bool {
+        for pending in batch {
+            pending.hash = self.hash(&bytes[pending.start..pending.end]);
+        }
+        true
+    }
+
+    /// Asks the processor to fetch what the insertion of states will read first that were [hashed](Store::hash_ahead) by others.
+    #[inline]
+    fn prefetch_ahead(&self, batch: &[Pending]) {
+        batch.iter().for_each(|pending| self.prefetch(pending.hash));
+    }
+
+    /// Changes when hashes that were [computed](Store::hash_ahead) before cannot be used any more.
+    #[inline]
+    fn generation(&self) -> u32 {
+        0
     }
 
     /// Inserts a state whose hash is known.
@@ -167,6 +199,11 @@ pub trait Store {
 
     /// As [`Store::load`], for a state whose successors will be hashed next.
     fn load_parent(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
+        self.load(id, out)
+    }
+
+    /// As [`Store::load`], by any thread while nobody changes the store.
+    fn load_ahead(&self, _reader: &mut Reader, id: StateId, out: &mut Vec<u8>) -> bool {
         self.load(id, out)
     }
 

@@ -12,11 +12,19 @@ const BEFORE: usize = 64;
 const LONG: usize = 1 << 18;
 /// How much address space they are given. What is never touched takes no memory.
 const ROOM: usize = 1 << 26;
+/// Larger blocks come from the system, whatever was freed before: an allocator would clear those that it has kept, all at once.
+const KEPT: usize = 34 << 20;
+/// Memory is given back in pieces of about this size, so that so much may be in use beside what is counted.
+pub(crate) const PIECE: usize = 2 * HUGE_PAGE;
 
 /// A zeroed array of `length` items, on huge pages where the system grants them.
 pub(crate) fn zeroed<T: Copy + Default>(length: usize) -> Vec<T> {
     // `vec!` of zeroes takes untouched pages from the operating system: nothing is written here.
-    let mut items = vec![T::default(); whole_pages::<T>(length)];
+    let asked_for = match length * size_of::<T>() {
+        LONG..KEPT => KEPT / size_of::<T>(),
+        _ => length,
+    };
+    let mut items = vec![T::default(); whole_pages::<T>(asked_for)];
     items.truncate(length);
     advise_huge_pages(&items);
     items
@@ -87,14 +95,19 @@ fn extend<T>(items: &mut Vec<T>, more: usize) {
     items.reserve(more);
 }
 
+/// Types whose values may be read where all bits are zero.
+pub(crate) trait Zero: Copy {}
+impl Zero for u32 {}
+impl Zero for u64 {}
+
 /// Gives the memory of the first `end` items back to the system, as far as it makes whole huge pages: they read as zeroes then.
 /// That was done for `released` bytes before; says for how many it is now.
-pub(crate) fn release(items: &mut [u64], released: usize, end: usize) -> usize {
+pub(crate) fn release<T: Zero>(items: &mut [T], released: usize, end: usize) -> usize {
     #[cfg(target_os = "linux")]
     {
         let base = items.as_mut_ptr() as usize;
         let start = (base + released).next_multiple_of(HUGE_PAGE);
-        let end = (base + end.min(items.len()) * size_of::<u64>()) & !(HUGE_PAGE - 1);
+        let end = (base + end.min(items.len()) * size_of::<T>()) & !(HUGE_PAGE - 1);
         if start < end {
             // SAFETY: the range lies inside `items`, which nobody else can see, and zeroes are values of its type. Should the
             // system refuse, nothing has changed.

@@ -1,18 +1,19 @@
 //! A numbered set of keys, the building block of tree compression: pairs of numbers, or the lowest
 //! parts of states.
 //!
-//! Keys lie [packed](Packed), or as they are, in the order of their numbers; an index of four bytes per entry leads to
-//! them. The index is made of cache lines of sixteen entries: a key's entry is in the line that its
-//! hash says, or if that is full in the next that is not. An entry spends on the number only the bits
-//! that numbers need at the present size, and the rest on a tag, so that hardly any key is compared in
-//! vain.
+//! Keys lie [packed](Packed), or as they are, in the order of their numbers; an [index](Lined) of four bytes per entry leads to
+//! them.
 //!
-//! Invariant: the entries of a line are its first ones, and between a key's own line and the one with
-//! its entry all lines are full.
+//! **Growth** is gradual, as in [`ordered`](super::ordered): a crowded index gets a somewhat larger successor, to which the
+//! entries of some lines are moved now and then, in the order of lines, so that one number says of every hash which of the
+//! two it belongs to. Entries do not say their hash, so it is computed from the key again; that is a fetch from memory each,
+//! which prefetching hides.
+//!
+//! Invariant: hashes whose upper half is below the boundary are in the new index, all others in the old one.
 
-use super::StoreFull;
-use super::lines::Lines;
+use super::lined::{LINE, Lined, used};
 use super::packed::Packed;
+use super::{StoreFull, pages};
 
 /// A list of keys.
 pub(crate) trait Keys: Default {
@@ -66,15 +67,24 @@ pub(crate) type Pairs = Numbered<Packed>;
 #[derive(Debug)]
 pub(crate) struct Numbered<K: Keys> {
     keys: K,
-    /// 0 = free, otherwise `tag << bits | number + 1`.
-    index: Lines<u32, LINE>,
-    /// Lines that keys hash to.
-    lines: usize,
-    bits: u32,
-    grow_at: usize,
+    index: Lined,
+    /// The index before, while its entries are moved.
+    old: Lined,
+    /// Upper halves of hashes from here on are in the old index.
+    boundary: u64,
+    /// Lines of the old index whose entries were moved, and bytes of it that were given back.
+    moved: usize,
+    released: usize,
+    /// Numbers that are being moved.
+    moving: Vec<u32>,
+    /// Look whether the index must grow when there are so many keys.
+    look_at: usize,
     /// Keys that were looked up lately, by hash: the parts of states that are explored one after the
     /// other are mostly the same.
     recent: Vec<Recent<K::Key>>,
+    /// How many entries were moved.
+    #[cfg(test)]
+    moves: usize,
 }
 
 /// A key and its number + 1, or zeroes.
@@ -87,24 +97,30 @@ struct Recent<T> {
 /// Recent keys are so many, depending on how many keys there are.
 const LEAST_RECENT: usize = 1 << 8;
 const MOST_RECENT: usize = 1 << 14;
-/// Entries of a line.
-pub(super) const LINE: usize = 16;
-/// Lines behind the last that keys hash to, so that looking on need not wrap around.
-const MARGIN: usize = 1 << 6;
 const FIRST_LINES: usize = 1 << 7;
+/// An index of so many lines is moved in one go.
+const SMALL_LINES: usize = 1 << 9;
+/// Lines that are moved in a step, and how many keys may be added before the next one: an index is moved while a
+/// sixty-fourth of its entries is added, which fit beside those of a crowded one.
+const STEP: usize = 1 << 6;
+const PACE: usize = STEP / 4;
 
 impl<K: Keys> Numbered<K> {
     pub(crate) fn new() -> Self {
-        let mut set = Numbered {
+        let index = Lined::new(FIRST_LINES);
+        Numbered {
             keys: K::default(),
-            index: Lines::zeroed(0),
-            lines: 0,
-            bits: 0,
-            grow_at: 0,
+            look_at: index.crowded_at(),
+            index,
+            old: Lined::none(),
+            boundary: u64::MAX,
+            moved: 0,
+            released: 0,
+            moving: Vec::new(),
             recent: Vec::new(),
-        };
-        set.set_capacity(FIRST_LINES);
-        set
+            #[cfg(test)]
+            moves: 0,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -116,8 +132,30 @@ impl<K: Keys> Numbered<K> {
         self.keys
     }
 
+    #[inline(always)]
     pub(crate) fn bytes(&self) -> usize {
-        self.keys.bytes() + self.index.bytes() + self.recent.len() * size_of::<Recent<K::Key>>()
+        let recent = self.recent.len() * size_of::<Recent<K::Key>>();
+        self.keys.bytes()
+            + recent
+            + if self.is_moving() { self.moving_bytes() } else { self.index.bytes() }
+    }
+
+    /// The bytes of both indexes: of the old one what was not given back, of the new one what was written to.
+    fn moving_bytes(&self) -> usize {
+        let begun = self.index.home(self.boundary.min(u64::from(u32::MAX)) << 32) * 64;
+        let new = self.index.bytes().min(begun + pages::PIECE);
+        self.old.bytes().saturating_sub(self.released) + new
+    }
+
+    #[inline(always)]
+    fn is_moving(&self) -> bool {
+        self.boundary != u64::MAX
+    }
+
+    /// The index that a hash belongs to.
+    #[inline(always)]
+    fn index(&self, hash: u64) -> &Lined {
+        if hash >> 32 < self.boundary { &self.index } else { &self.old }
     }
 
     #[inline(always)]
@@ -127,16 +165,17 @@ impl<K: Keys> Numbered<K> {
 
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {
-        self.index.prefetch(self.line(hash));
+        self.index(hash).prefetch(hash);
     }
 
     /// Fetches the key that an insertion with this hash will compare, once the index has arrived.
     #[inline(always)]
     pub(crate) fn prefetch_key(&self, hash: u64) {
-        let line = self.index.line(self.line(hash));
-        let found = self.matches(line, hash);
+        let index = self.index(hash);
+        let line = index.line(index.home(hash));
+        let found = index.matches(line, hash);
         if found != 0 {
-            self.keys.prefetch(self.number_of(line[found.trailing_zeros() as usize % LINE]));
+            self.keys.prefetch(index.number_of(line[found.trailing_zeros() as usize % LINE]));
         }
     }
 
@@ -148,20 +187,20 @@ impl<K: Keys> Numbered<K> {
         key: K::Key,
         accept: impl Fn(usize) -> bool,
     ) -> Result<u32, usize> {
-        let mut at = self.line(hash);
+        let index = self.index(hash);
+        let mut at = index.home(hash);
         loop {
-            let line = self.index.line(at);
-            let mut found = self.matches(line, hash);
+            let line = index.line(at);
+            let mut found = index.matches(line, hash);
             while found != 0 {
-                let number = self.number_of(line[found.trailing_zeros() as usize % LINE]);
+                let number = index.number_of(line[found.trailing_zeros() as usize % LINE]);
                 if self.keys.get(number) == key && accept(number) {
                     return Ok(number as u32);
                 }
                 found &= found - 1;
             }
             if line[LINE - 1] == 0 {
-                let used = line.iter().filter(|entry| **entry != 0).count();
-                return Err(at * LINE + used);
+                return Err(at * LINE + used(line));
             }
             at += 1;
         }
@@ -200,19 +239,6 @@ impl<K: Keys> Numbered<K> {
         Ok(number)
     }
 
-    /// Which entries of a line have the tag of this hash, as bits.
-    #[inline(always)]
-    fn matches(&self, line: &[u32; LINE], hash: u64) -> u32 {
-        let tag = self.tag(hash);
-        // Free entries have tag 0 but no number.
-        let mut found = lanes_equal(line, self.bits, tag);
-        if tag == 0 && found != 0 {
-            let used = line.iter().filter(|entry| **entry != 0).count();
-            found &= (1 << used) - 1;
-        }
-        found
-    }
-
     /// Adds a key that is not in the set, where [`Numbered::find`] said. `room` is how many bytes the
     /// set may still grow by.
     #[inline(always)]
@@ -224,98 +250,83 @@ impl<K: Keys> Numbered<K> {
         room: usize,
     ) -> Result<u32, StoreFull> {
         let number = self.keys.len();
-        if number >= self.grow_at || at / LINE + 2 >= self.index.len() {
+        if number >= self.look_at || self.index(hash).is_last(at / LINE) {
             return self.add_after_growth(hash, key, room);
         }
         self.keys.push(key);
-        self.index.line_mut(at / LINE)[at % LINE] = self.entry(hash, number);
+        let is_new = hash >> 32 < self.boundary;
+        let index = if is_new { &mut self.index } else { &mut self.old };
+        debug_assert!(index.takes(number));
+        index.put(at, hash, number);
         Ok(number as u32)
     }
 
     #[cold]
     fn add_after_growth(&mut self, hash: u64, key: K::Key, room: usize) -> Result<u32, StoreFull> {
+        let number = self.keys.len();
+        if self.is_moving() {
+            self.advance();
+        } else if number >= self.index.crowded_at() {
+            self.grow(room)?;
+        }
+        let crowded_at = self.index.crowded_at();
+        self.look_at = if self.is_moving() { crowded_at.min(number + PACE) } else { crowded_at };
+        self.keys.push(key);
+        let is_new = hash >> 32 < self.boundary;
+        let index = if is_new { &mut self.index } else { &mut self.old };
+        debug_assert!(index.takes(number));
+        index.add(hash, number);
+        Ok(number as u32)
+    }
+
+    /// Begins to move to a larger index.
+    fn grow(&mut self, room: usize) -> Result<(), StoreFull> {
+        let old = self.index.count();
         // Small steps: memory that is not used would be most of what a state costs.
-        let larger = self.lines + (self.lines / 4).max(FIRST_LINES);
-        if larger * 64 > room || larger * LINE >= 1 << 31 {
+        let larger = old + (old / 4).max(FIRST_LINES);
+        let needed = Lined::bytes_of(larger) + self.index.bytes().min(2 * pages::PIECE);
+        if needed > room.saturating_add(self.index.bytes()) || larger * LINE >= 1 << 31 {
             return Err(StoreFull);
         }
-        self.set_capacity(larger);
-        match self.find(hash, key, |_| false) {
-            Err(at) => self.add(at, hash, key, room),
-            Ok(_) => Err(StoreFull),
+        self.old = std::mem::replace(&mut self.index, Lined::new(larger));
+        (self.boundary, self.moved, self.released) = (0, 0, 0);
+        while old <= SMALL_LINES && self.is_moving() {
+            self.advance();
+        }
+        Ok(())
+    }
+
+    /// Moves the entries of some lines.
+    fn advance(&mut self) {
+        let all = self.old.len();
+        let mut end = (self.moved + STEP).min(all);
+        // What is behind the end must belong there.
+        while end < all && used(self.old.line(end - 1)) == LINE {
+            end += 1;
+        }
+        self.moving.clear();
+        for line in self.moved..end {
+            for number in self.old.numbers(line) {
+                self.keys.prefetch(number);
+                self.moving.push(number as u32);
+            }
+        }
+        for &number in &self.moving {
+            self.index.add(K::hash(self.keys.get(number as usize)), number as usize);
+        }
+        #[cfg(test)]
+        {
+            self.moves += self.moving.len();
+        }
+        self.moved = end;
+        if end >= self.old.count() && used(self.old.line(end - 1)) < LINE {
+            self.old = Lined::none();
+            self.boundary = u64::MAX;
+        } else {
+            self.boundary = self.old.lowest_hash(end);
+            self.released = self.old.release(end, self.released);
         }
     }
-
-    fn set_capacity(&mut self, lines: usize) {
-        // The old index goes first: it can be computed again from the keys.
-        self.index = Lines::zeroed(0);
-        self.index = Lines::zeroed(lines + MARGIN);
-        self.lines = lines;
-        self.grow_at = lines * LINE / 16 * 14;
-        self.bits = usize::BITS - (self.grow_at + 1).leading_zeros();
-        let mut used = vec![0u8; lines + MARGIN];
-        for number in 0..self.keys.len() {
-            if number + 16 < self.keys.len() {
-                self.prefetch(K::hash(self.keys.get(number + 16)));
-            }
-            let hash = K::hash(self.keys.get(number));
-            let entry = self.entry(hash, number);
-            let mut at = self.line(hash);
-            while usize::from(used[at]) == LINE {
-                at += 1;
-            }
-            self.index.line_mut(at)[usize::from(used[at]) % LINE] = entry;
-            used[at] += 1;
-        }
-    }
-
-    #[inline(always)]
-    fn line(&self, hash: u64) -> usize {
-        (((hash >> 32) * self.lines as u64) >> 32) as usize
-    }
-
-    #[inline(always)]
-    fn number_of(&self, entry: u32) -> usize {
-        (entry & ((1 << self.bits) - 1)) as usize - 1
-    }
-
-    #[inline(always)]
-    fn entry(&self, hash: u64, number: usize) -> u32 {
-        self.tag(hash) << self.bits | (number as u32 + 1)
-    }
-
-    #[inline(always)]
-    fn tag(&self, hash: u64) -> u32 {
-        hash as u32 & (u32::MAX >> self.bits)
-    }
-}
-
-/// Which of the numbers, shifted right, are `wanted`, as bits.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) fn lanes_equal(line: &[u32; LINE], shift: u32, wanted: u32) -> u32 {
-    use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi32, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_movemask_epi8,
-        _mm_packs_epi16, _mm_packs_epi32, _mm_set1_epi32, _mm_srl_epi32,
-    };
-    // SAFETY: every x86-64 processor has these instructions, and the loads stay inside the line.
-    unsafe {
-        let (count, wanted) = (_mm_cvtsi32_si128(shift as i32), _mm_set1_epi32(wanted as i32));
-        let quarter = |at: usize| {
-            let four = _mm_loadu_si128(line.as_ptr().add(at).cast::<__m128i>());
-            _mm_cmpeq_epi32(_mm_srl_epi32(four, count), wanted)
-        };
-        let low = _mm_packs_epi32(quarter(0), quarter(4));
-        let high = _mm_packs_epi32(quarter(8), quarter(12));
-        _mm_movemask_epi8(_mm_packs_epi16(low, high)) as u32
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-pub(super) fn lanes_equal(line: &[u32; LINE], shift: u32, wanted: u32) -> u32 {
-    let bit = |(at, entry): (usize, &u32)| u32::from(entry >> shift == wanted) << at;
-    line.iter().enumerate().map(bit).sum()
 }
 
 /// The hash of a pair.
@@ -324,4 +335,84 @@ pub(crate) fn hash(key: u64) -> u64 {
     let product = u128::from(key ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
     let folded = (product as u64) ^ (product >> 64) as u64;
     folded.wrapping_mul(0xa076_1d64_78bd_642f) ^ folded >> 29
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::quads::Quads;
+    use super::*;
+    use std::collections::HashMap;
+
+    /// Adds keys, some of them several times, and compares with a map at all stages of the growth.
+    fn agrees_with_a_map<K: Keys>(keys: impl Iterator<Item = K::Key>) -> Numbered<K>
+    where
+        K::Key: std::hash::Hash + Eq + std::fmt::Debug,
+    {
+        let mut set = Numbered::<K>::new();
+        let mut truth: HashMap<K::Key, u32> = HashMap::new();
+        for (round, key) in keys.enumerate() {
+            let (moves, lines) = (set.moves, set.index.count());
+            let next = truth.len() as u32;
+            let expected = *truth.entry(key).or_insert(next);
+            assert_eq!(set.number(K::hash(key), key, |_| usize::MAX), Ok(expected));
+            let moved = set.moves - moves;
+            let most = if lines <= SMALL_LINES { SMALL_LINES } else { STEP + 32 };
+            assert!(moved <= most * LINE, "{moved} entries for one of {next}");
+            if round % 40_000 == 39_999 {
+                for (key, number) in &truth {
+                    assert_eq!(set.find(K::hash(*key), *key, |_| true), Ok(*number));
+                }
+            }
+        }
+        assert_eq!(set.len(), truth.len());
+        set
+    }
+
+    #[test]
+    fn grows_in_steps_and_loses_nothing() {
+        let scattered = |n: u64| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % 300_000;
+        let set = agrees_with_a_map::<Packed>((0..500_000).map(scattered));
+        assert!(set.index.count() > 8 * SMALL_LINES && set.moves > set.len());
+        let quad = |n: u64| [scattered(n) % 70_000, scattered(n) % 3];
+        agrees_with_a_map::<Quads>((0..300_000).map(quad));
+    }
+
+    /// Keys with nearly equal hashes, the highest ones among them, fill lines one behind the other; the index does not grow for
+    /// their sake.
+    #[test]
+    fn crowds_of_equal_hashes() {
+        /// Keys whose hash is what a test wants.
+        #[derive(Default, Debug)]
+        struct Crowd(Vec<u64>);
+        impl Keys for Crowd {
+            type Key = u64;
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+            fn bytes(&self) -> usize {
+                self.0.len() * 8
+            }
+            fn get(&self, number: usize) -> u64 {
+                self.0[number]
+            }
+            fn push(&mut self, key: u64) {
+                self.0.push(key);
+            }
+            fn prefetch(&self, _number: usize) {}
+            fn hash(key: u64) -> u64 {
+                match key % 8 {
+                    0 => hash(key),
+                    _ => u64::MAX << 32 | hash(key) >> 60,
+                }
+            }
+        }
+        let mut set = Numbered::<Crowd>::new();
+        for key in 0..30_000 {
+            assert_eq!(set.number(Crowd::hash(key), key, |_| usize::MAX), Ok(key as u32));
+        }
+        for key in 0..30_000 {
+            assert_eq!(set.find(Crowd::hash(key), key, |_| true), Ok(key as u32));
+        }
+        assert!(set.index.count() < 4096, "{}", set.index.count());
+    }
 }

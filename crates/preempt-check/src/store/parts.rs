@@ -32,6 +32,16 @@ impl Parts {
         bits_of(self.leaves.len().max(self.inner.len()) as u64)
     }
 
+    #[inline(always)]
+    pub(super) fn find_quad(&self, hash: u64, quad: Quad) -> Option<u32> {
+        self.leaves.find(hash, quad, |_| true).ok()
+    }
+
+    #[inline(always)]
+    pub(super) fn find_pair(&self, hash: u64, pair: u64) -> Option<u32> {
+        self.inner.find(hash, pair, |_| true).ok()
+    }
+
     /// The root of a state, if all its parts are known.
     pub(super) fn find_root(&self, state: &[u8]) -> Option<u64> {
         let mut words = Vec::new();
@@ -40,14 +50,14 @@ impl Parts {
         for at in 0..quads {
             let [a, b, c, d] = words[4 * at..4 * at + 4] else { return None };
             let quad = quads::quad(&[a, b, c, d]);
-            words[at] = self.leaves.find(Quads::hash(quad), quad, |_| true).ok()?;
+            words[at] = self.find_quad(Quads::hash(quad), quad)?;
         }
         for pairing in Pairing::levels(quads) {
             for at in 0..pairing.above {
                 words[at] = match pairing.children(at) {
                     (first, true) => {
                         let key = pair_key(words[first], words[first + 1]);
-                        self.inner.find(pairs::hash(key), key, |_| true).ok()?
+                        self.find_pair(pairs::hash(key), key)?
                     }
                     (first, false) => words[first],
                 };

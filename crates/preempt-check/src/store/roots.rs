@@ -12,7 +12,7 @@ use super::{Inserted, StateId, StoreFull};
 use std::collections::VecDeque;
 
 /// A set of roots, numbered in the order of their insertion.
-pub trait Roots: std::fmt::Debug {
+pub trait Roots: std::fmt::Debug + Send + Sync {
     #[doc(hidden)]
     fn len(&self) -> usize;
 
@@ -136,9 +136,7 @@ impl Roots for NumberedRoots {
 
     fn have_classes(&mut self) {
         if self.classes.is_none() {
-            let mut classes = Packed::default();
-            (0..self.pairs.len()).for_each(|_| classes.push(0));
-            self.classes = Some(classes);
+            self.classes = Some(Packed::zeroes(self.pairs.len()));
         }
     }
 

@@ -20,7 +20,7 @@ use super::parts::Parts;
 use super::roots::{ClearyRoots, NumberedRoots, Roots};
 use super::tree_shape::{LONG, word_count};
 use super::unfolded::Unfolded;
-use super::{Inserted, Pending, Settled, StateId, Store, StoreFull};
+use super::{Inserted, Pending, Reader, Settled, StateId, Store, StoreFull};
 
 /// An exact store with equal parts of states shared.
 #[derive(Debug)]
@@ -49,6 +49,11 @@ impl Tree {
     /// Whether [`Tree::compress`] works: numbers of parts and classes of states together have at most 64 bits.
     pub(crate) fn can_compress(&self) -> bool {
         2 * self.parts.number_bits() + bits_of(self.lengths.len() as u64) + 3 <= u64::BITS
+    }
+
+    /// Whether [`Tree::compress`] pays: roots become less than half as large, and must be a good part of the whole for that to count.
+    pub(crate) fn pays_to_compress(&self) -> bool {
+        self.roots.bytes() >= self.parts.bytes() / 2
     }
 
     /// The same states in less memory. Those from `waiting` on can still be loaded. Numbers take three or four more bytes
@@ -104,7 +109,8 @@ impl<R: Roots> Tree<R> {
         Ok(self.lengths.len() - 1)
     }
 
-    /// Inserts states of one length, level by level, so that the lookups of one level overlap.
+    /// Inserts states of one length, level by level, so that the lookups of one level overlap. The roots of some may be known
+    /// by their hashes: these add no parts, so that the numbers of parts do not depend on it.
     fn insert_alike(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         let Some(first) = batch.first() else { return Ok(()) };
         let length = first.end - first.start;
@@ -112,22 +118,33 @@ impl<R: Roots> Tree<R> {
         let stride = word_count(length);
         let mut words = std::mem::take(&mut self.words);
         words.clear();
-        for pending in batch.iter() {
+        let is_known = |pending: &Pending| pending.hash & 1 == 1;
+        let mut rows = 0;
+        for pending in batch.iter().filter(|pending| !is_known(pending)) {
             push_words(&bytes[pending.start..pending.end], stride, &mut words);
+            rows += 1;
         }
         self.divide_memory();
-        let (parts, hashes) = (&mut self.parts, &mut self.hashes);
-        let folded = nodes::fold(parts, &mut words, hashes, stride, batch.len());
+        let mut roots = std::mem::take(&mut self.hashes);
+        let folded = nodes::fold(&mut self.parts, &mut words, &mut roots, stride, rows);
         let result = folded.and_then(|()| {
-            let root = |at: usize| root_key(&words[at * stride..]);
-            (0..batch.len()).for_each(|at| self.roots.prefetch(root(at), class));
-            (0..batch.len()).for_each(|at| self.roots.prefetch_next(root(at)));
-            for (at, pending) in batch.iter_mut().enumerate() {
-                pending.inserted = self.insert_root(root(at), class)?;
+            roots.clear();
+            let mut row = 0;
+            roots.extend(batch.iter().map(|pending| {
+                if is_known(pending) {
+                    return pending.hash >> 1;
+                }
+                row += 1;
+                root_key(&words[(row - 1) * stride..])
+            }));
+            roots.iter().for_each(|root| self.roots.prefetch(*root, class));
+            roots.iter().for_each(|root| self.roots.prefetch_next(*root));
+            for (root, pending) in roots.iter().zip(batch) {
+                pending.inserted = self.insert_root(*root, class)?;
             }
             Ok(())
         });
-        self.words = words;
+        (self.words, self.hashes) = (words, roots);
         result
     }
 
@@ -141,8 +158,8 @@ impl<R: Roots> Tree<R> {
         if self.parent.id == Some(id) {
             return true;
         }
-        let Some((root, class)) = self.roots.get(id) else { return false };
-        self.parent.unfold(id, root, self.lengths[class], &self.parts);
+        let Some((root, length)) = self.root_of(id) else { return false };
+        self.parent.unfold(id, root, length, &self.parts);
         true
     }
 
@@ -162,6 +179,12 @@ impl<R: Roots> Tree<R> {
     fn insert_root(&mut self, pair: u64, class: usize) -> Result<Inserted, StoreFull> {
         let (limit, parts) = (self.limit, &self.parts);
         self.roots.insert(pair, class, || limit.saturating_sub(parts.bytes()))
+    }
+
+    /// The root of a state and its length, if it can be loaded.
+    fn root_of(&self, id: StateId) -> Option<(u64, usize)> {
+        let (root, class) = self.roots.get(id)?;
+        Some((root, self.lengths[class]))
     }
 
     /// The class and the root of a state whose parts are all known.
@@ -192,12 +215,37 @@ impl<R: Roots> Store for Tree<R> {
         }
         self.divide_memory();
         self.parent.find_roots(bytes, batch, &mut self.parts)?;
+        self.prefetch_ahead(batch);
+        Ok(())
+    }
+
+    fn hash_ahead(
+        &self,
+        reader: &mut Reader,
+        parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> bool {
+        if !self.hashes_near() {
+            reader.find(&self.parts, bytes, batch);
+            return true;
+        }
+        let root = self.root_of(parent);
+        root.is_some_and(|root| reader.find_near(parent, root, &self.parts, (bytes, batch)))
+    }
+
+    #[inline]
+    fn generation(&self) -> u32 {
+        u32::from(self.hashes_near())
+    }
+
+    #[inline]
+    fn prefetch_ahead(&self, batch: &[Pending]) {
         for pending in batch.iter().filter(|pending| pending.hash & 1 == 1) {
             let length = pending.end - pending.start;
             let class = self.lengths.iter().position(|known| *known == length);
             self.roots.prefetch(pending.hash >> 1, class.unwrap_or(0));
         }
-        Ok(())
     }
 
     #[inline]
@@ -222,23 +270,25 @@ impl<R: Roots> Store for Tree<R> {
     }
 
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
-        let alike = |a: &Pending, b: &Pending| {
-            let both_known = a.hash & b.hash & 1 == 1;
-            both_known || a.hash & 1 == b.hash & 1 && a.end - a.start == b.end - b.start
-        };
-        for alike in batch.chunk_by_mut(alike) {
-            match alike.first().is_some_and(|first| first.hash & 1 == 1) {
-                true => self.insert_roots(alike)?,
-                false => self.insert_alike(bytes, alike)?,
-            }
+        if batch.iter().all(|pending| pending.hash & 1 == 1) {
+            return self.insert_roots(batch);
         }
-        Ok(())
+        let alike = |a: &Pending, b: &Pending| a.end - a.start == b.end - b.start;
+        batch.chunk_by_mut(alike).try_for_each(|alike| self.insert_alike(bytes, alike))
     }
 
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
-        let root = self.roots.get(id);
-        if let Some((pair, class)) = root {
-            nodes::unfold(&self.parts, pair, self.lengths[class], out);
+        let root = self.root_of(id);
+        if let Some((pair, length)) = root {
+            nodes::unfold(&self.parts, pair, length, out);
+        }
+        root.is_some()
+    }
+
+    fn load_ahead(&self, reader: &mut Reader, id: StateId, out: &mut Vec<u8>) -> bool {
+        let root = self.root_of(id);
+        if let Some(root) = root {
+            reader.load(id, root, &self.parts, out);
         }
         root.is_some()
     }

@@ -4,8 +4,8 @@
 //!    [S19]'s schemes of reduction.
 //! 2. `nested_shared.rs`: the same where product states share their system states, which `graph.rs` stores
 //!    and expands once; `letters.rs` numbers the moves of the property automaton, `unnoticed.rs` passes over steps that nobody can notice.
-//! 3. `concurrent.rs`: nested searches of several threads over one store, with the sets of `place_set.rs` and the
-//!    records of `expansion_log.rs`.
+//! 3. `concurrent.rs`: nested search of a graph that several threads expand, `shared_graph.rs`, with the lists of
+//!    `successor_lists.rs` and the records of `expansion_log.rs`.
 //! 4. `components.rs`: strongly connected components, for whole graphs.
 //! 5. `lasso.rs`: a shorter way into a cycle that was found, and a shorter cycle.
 //!
@@ -22,6 +22,6 @@ pub(crate) mod letters;
 pub mod nested;
 pub mod nested_shared;
 pub(crate) mod path;
-pub(crate) mod place_set;
-mod successor_path;
+mod shared_graph;
+mod successor_lists;
 pub(crate) mod unnoticed;

@@ -54,7 +54,7 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
 }
 
 /// The last bucket that may be searched.
-pub(super) fn last_bound(options: &Options) -> u32 {
+pub(crate) fn last_bound(options: &Options) -> u32 {
     options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND)
 }
 

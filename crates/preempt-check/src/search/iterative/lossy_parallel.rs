@@ -18,8 +18,9 @@ use super::conclusion::Conclusion;
 use super::lossy::{Among, CHUNK, Chunk, Lossy, Met, counterexample, steps_to};
 use super::lossy_visited::{LossyVisited, Remembers};
 use super::shared_log::lock;
+use super::team_counts::{Reported, TeamCounts};
 use crate::platform::sync::Mutex;
-use crate::platform::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::search::bounded::least_preemptions::Visit;
 use crate::search::shared::end::End;
 use crate::search::shared::trace::LOST;
@@ -127,10 +128,7 @@ struct Team<'a, L> {
     threads: usize,
     queue: Mutex<VecDeque<(Kind, Chunk)>>,
     idle: AtomicUsize,
-    end: Mutex<Option<End>>,
-    ended: AtomicBool,
-    states: AtomicU64,
-    transitions: AtomicU64,
+    counts: TeamCounts,
     /// What the threads have beside the store, in bytes.
     bytes: AtomicUsize,
 }
@@ -159,10 +157,7 @@ fn search<S: System + ?Sized, L: LossyVisited + Send>(
         threads,
         queue: Mutex::default(),
         idle: AtomicUsize::new(0),
-        end: Mutex::new(None),
-        ended: AtomicBool::new(false),
-        states: AtomicU64::new(0),
-        transitions: AtomicU64::new(0),
+        counts: TeamCounts::default(),
         bytes: AtomicUsize::new(0),
     };
     let worker = |me: usize| -> Worker<'_, S, L> {
@@ -173,7 +168,7 @@ fn search<S: System + ?Sized, L: LossyVisited + Send>(
     };
     let mut workers: Vec<_> = (0..threads).map(worker).collect();
     if let Err(end) = workers[0].start() {
-        team.end(end);
+        team.counts.end(end);
     }
     let (mut rows, mut bound) = (Vec::new(), None);
     let (extra, last) = (options.preemptions.extra(), last_bound(options));
@@ -189,10 +184,10 @@ fn search<S: System + ?Sized, L: LossyVisited + Send>(
         let Some((first, rest)) = workers.split_first_mut() else { break };
         let others = rest.iter_mut().map(|worker| || team.work(worker, None)).collect();
         run_together(|| team.work(first, Some(&mut *budget)), others)?;
-        let is_enough = matches!(*lock(&team.end), Some(End::Enough));
+        let is_enough = team.counts.is_enough();
         let left = workers.iter().any(Lossy::has_deferred);
         let phase_ends = (bucket + 1).is_multiple_of(extra + 1);
-        if is_enough || !team.has_ended() && (phase_ends || !left) {
+        if is_enough || !team.counts.has_ended() && (phase_ends || !left) {
             rows.push(BoundRow {
                 stale: None,
                 bound: bucket,
@@ -201,7 +196,7 @@ fn search<S: System + ?Sized, L: LossyVisited + Send>(
                 errors: errors.load(Ordering::SeqCst),
             });
         }
-        if team.has_ended() || !left {
+        if team.counts.has_ended() || !left {
             break;
         }
         if bucket >= last {
@@ -217,35 +212,26 @@ fn deferred(chunk: Chunk) -> (Kind, Chunk) {
 }
 
 impl<L: LossyVisited + Send> Team<'_, L> {
-    fn end(&self, end: End) {
-        lock(&self.end).get_or_insert(end);
-        self.ended.store(true, Ordering::SeqCst);
-    }
-
-    fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed)
-    }
-
     /// Works until nobody has anything left in the bucket; the first thread also watches the budget.
     fn work<S: System + ?Sized>(
         &self,
         worker: &mut Worker<'_, S, L>,
         mut budget: Option<&mut Budget>,
     ) {
-        let mut reported = Reported::new(worker);
-        while !self.has_ended() {
+        let mut added = Added::new(worker);
+        while !self.counts.has_ended() {
             let shared = lock(&self.queue).pop_front();
             let own = || worker.found.chunks.pop_front().map(|chunk| (Kind::Found, chunk));
             let result = match shared.or_else(own) {
-                Some(work) => self.run(worker, work, &mut budget, &mut reported),
-                None if self.rests(worker, &mut budget, &mut reported) => break,
+                Some(work) => self.run(worker, work, &mut budget, &mut added),
+                None if self.rests(worker, &mut budget, &mut added) => break,
                 None => continue,
             };
             if let Err(end) = result {
-                self.end(end);
+                self.counts.end(end);
             }
         }
-        reported.report(self, worker);
+        added.report(self, worker);
     }
 
     fn run<S: System + ?Sized>(
@@ -253,7 +239,7 @@ impl<L: LossyVisited + Send> Team<'_, L> {
         worker: &mut Worker<'_, S, L>,
         (kind, chunk): (Kind, Chunk),
         budget: &mut Option<&mut Budget>,
-        reported: &mut Reported,
+        added: &mut Added,
     ) -> Result<(), End> {
         for at in 0..chunk.len() {
             match kind {
@@ -262,9 +248,9 @@ impl<L: LossyVisited + Send> Team<'_, L> {
             }
             if at % LOOK_EVERY == LOOK_EVERY - 1 {
                 self.share(worker);
-                reported.report(self, worker);
+                added.report(self, worker);
                 self.watch(budget)?;
-                if self.has_ended() {
+                if self.counts.has_ended() {
                     break;
                 }
             }
@@ -289,11 +275,11 @@ impl<L: LossyVisited + Send> Team<'_, L> {
         &self,
         worker: &Worker<'_, S, L>,
         budget: &mut Option<&mut Budget>,
-        reported: &mut Reported,
+        added: &mut Added,
     ) -> bool {
-        reported.report(self, worker);
+        added.report(self, worker);
         self.idle.fetch_add(1, Ordering::SeqCst);
-        while !self.has_ended() {
+        while !self.counts.has_ended() {
             if self.idle.load(Ordering::SeqCst) == self.threads {
                 return true;
             }
@@ -302,7 +288,7 @@ impl<L: LossyVisited + Send> Team<'_, L> {
                 return false;
             }
             if let Err(end) = self.watch(budget) {
-                self.end(end);
+                self.counts.end(end);
             }
             crate::platform::thread::sleep(NAP);
         }
@@ -319,9 +305,10 @@ impl<L: LossyVisited + Send> Team<'_, L> {
         let Some(budget) = budget else { return Ok(()) };
         let progress = || {
             let (chunks, bytes) = self.queued();
+            let (states, transitions) = self.counts.counts();
             Progress {
-                states: self.states.load(Ordering::Relaxed),
-                transitions: self.transitions.load(Ordering::Relaxed),
+                states,
+                transitions,
                 queue: (chunks * CHUNK) as u64,
                 memory: self.visited.bytes() + self.bytes.load(Ordering::Relaxed) + bytes,
                 ..Progress::default()
@@ -332,17 +319,16 @@ impl<L: LossyVisited + Send> Team<'_, L> {
     }
 }
 
-/// What a thread has added to the counts of all.
-struct Reported {
-    states: u64,
-    transitions: u64,
+/// What a thread has added to the counts of all, and to their memory.
+struct Added {
+    reported: Reported,
     bytes: usize,
 }
 
-impl Reported {
+impl Added {
     /// What was counted in earlier buckets; memory is counted anew in each.
     fn new<S: System + ?Sized, L: LossyVisited>(worker: &Worker<'_, S, L>) -> Self {
-        Reported { states: worker.states, transitions: worker.transitions, bytes: 0 }
+        Added { reported: Reported::so_far(worker.states, worker.transitions), bytes: 0 }
     }
 
     /// Adds what was counted since the last time.
@@ -351,11 +337,10 @@ impl Reported {
         team: &Team<'_, L>,
         worker: &Worker<'_, S, L>,
     ) {
-        let now = Reported { bytes: worker.own_bytes(), ..Reported::new(worker) };
-        team.states.fetch_add(now.states - self.states, Ordering::Relaxed);
-        team.transitions.fetch_add(now.transitions - self.transitions, Ordering::Relaxed);
-        team.bytes.fetch_add(now.bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
-        *self = now;
+        self.reported.report(&team.counts, worker.states, worker.transitions);
+        let bytes = worker.own_bytes();
+        team.bytes.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
+        self.bytes = bytes;
     }
 }
 
@@ -398,7 +383,7 @@ fn finish<S: System + ?Sized, L: LossyVisited>(
     if lost {
         counters.stop = Some(Stop::LossyStore);
     }
-    let end = lock(&team.end).take();
+    let end = team.counts.take_end();
     let conclusion =
         Conclusion { counters, states, transitions, revisits, depth: 0, memory, rows, bound, end };
     let mut finding = conclusion.finding(system, budget);

@@ -4,7 +4,7 @@
 //! 2. `outgoing.rs`: the steps out of a state, each with who may take it for free; `visit_log.rs`: every visit with its
 //!    parent, from which `past.rs` and `retrace.rs` find an execution again.
 //! 3. `parallel.rs`: the same on several threads. What they share is behind `visited_set.rs`, as `shared_visited.rs` with
-//!    `shared_log.rs`.
+//!    `shared_log.rs`; `team_counts.rs` is what they count together.
 //! 4. `lossy.rs` with `lossy_visited.rs`: where the store does not keep the states; `lossy_parallel.rs` on several threads.
 //! 5. `reduced/`: with a partial-order reduction that is sound under the bound.
 //! 6. `conclusion.rs`: the numbers of a finished or stopped search, as a finding.
@@ -24,5 +24,6 @@ pub(crate) mod reduced;
 pub(crate) mod retrace;
 mod shared_log;
 mod shared_visited;
+mod team_counts;
 pub(crate) mod visit_log;
 pub(crate) mod visited_set;

@@ -13,7 +13,8 @@ use super::buckets::{Bucketed, Kept, Met};
 use super::conclusion::Conclusion;
 use super::shared_log::lock;
 use super::shared_visited::{Handle, SharedVisited};
-use crate::platform::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use super::team_counts::{Reported, TeamCounts};
+use crate::platform::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use crate::platform::sync::{Barrier, Mutex};
 use crate::search::shared::end::End;
 use crate::search::shared::workers::{run_together, with_as_many_as_possible};
@@ -36,7 +37,7 @@ pub(crate) fn iterative_parallel<S: System + ?Sized, T: Records>(
         let search = |thread| Bucketed::new(system, visited.handle(thread), options, reduce);
         let mut workers: Vec<_> = (0..threads).map(search).collect();
         if let Err(end) = workers[0].start() {
-            team.end(end);
+            team.counts.end(end);
         }
         let (first, rest) = workers.split_at_mut(1);
         let others = rest.iter_mut().map(|worker| || team.work(worker, None)).collect();
@@ -58,17 +59,13 @@ struct Team<'a, T> {
     extra: u32,
     last: u32,
     max_errors: u64,
-    /// Why the search ends before its time.
-    end: Mutex<Option<End>>,
-    ended: AtomicBool,
+    counts: TeamCounts,
     /// Whether no bucket follows. Only [`Team::conclude`] decides that, while the others wait: so all threads
     /// leave after the same bucket, also if one of them ends the search while others still begin the next.
     over: AtomicBool,
     /// One more than the last bucket that is finished.
     finished: AtomicU32,
     barrier: Barrier,
-    states: AtomicU64,
-    transitions: AtomicU64,
     /// States whose steps were taken for the next bucket.
     ahead: AtomicI64,
     /// Whether somebody waits for it.
@@ -89,13 +86,10 @@ impl<'a, T: Records> Team<'a, T> {
             extra: options.preemptions.extra(),
             last: super::buckets::last_bound(options),
             max_errors: options.max_errors,
-            end: Mutex::new(None),
-            ended: AtomicBool::new(false),
+            counts: TeamCounts::default(),
             over: AtomicBool::new(false),
             finished: AtomicU32::new(0),
             barrier: Barrier::new(threads),
-            states: AtomicU64::new(0),
-            transitions: AtomicU64::new(0),
             ahead: AtomicI64::new(0),
             waits: AtomicBool::new(false),
             kept: Mutex::default(),
@@ -104,29 +98,20 @@ impl<'a, T: Records> Team<'a, T> {
         }
     }
 
-    fn end(&self, end: End) {
-        lock(&self.end).get_or_insert(end);
-        self.ended.store(true, Ordering::SeqCst);
-    }
-
-    fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed)
-    }
-
     /// Works through the buckets; the first thread also watches the budget.
     fn work<S: System + ?Sized>(
         &self,
         worker: &mut Worker<'_, '_, S, T>,
         mut budget: Option<&mut Budget>,
     ) {
-        let mut reported = Reported::default();
+        let mut watched = Watched::default();
         loop {
-            if let Err(end) = self.run_bucket(worker, &mut budget, &mut reported) {
-                self.end(end);
+            if let Err(end) = self.run_bucket(worker, &mut budget, &mut watched) {
+                self.counts.end(end);
             }
-            reported.report(self, worker);
+            watched.reported.report(&self.counts, worker.states, worker.transitions);
             let mut kept = Vec::new();
-            if !self.has_ended() {
+            if !self.counts.has_ended() {
                 kept = worker.take_kept();
                 self.ahead.fetch_add(worker.next.ahead, Ordering::SeqCst);
                 if kept.iter().any(|kept| worker.somebody_waits(*kept)) {
@@ -142,7 +127,7 @@ impl<'a, T: Records> Team<'a, T> {
             }
             lock(&self.kept).extend(kept.chunks(KEPT).map(<[Kept]>::to_vec));
             if let Err(end) = worker.begin_next() {
-                self.end(end);
+                self.counts.end(end);
             }
             // Nobody may find the bucket finished before all that waited for it is there.
             self.barrier.wait();
@@ -155,24 +140,24 @@ impl<'a, T: Records> Team<'a, T> {
         let waits = self.waits.swap(false, Ordering::SeqCst);
         let is_done = self.ahead.swap(0, Ordering::SeqCst) == 0 && !waits;
         let phase_ends = (bucket + 1).is_multiple_of(self.extra + 1);
-        let row = match &*lock(&self.end) {
-            None => phase_ends || is_done,
-            Some(End::Enough) => true,
-            Some(End::Limit(_)) => false,
+        let row = match self.counts.has_ended() {
+            false => phase_ends || is_done,
+            true => self.counts.is_enough(),
         };
         if row {
+            let (states, transitions) = self.counts.counts();
             lock(&self.rows).push(BoundRow {
                 stale: None,
                 bound: bucket,
-                states: self.states.load(Ordering::SeqCst),
-                transitions: self.transitions.load(Ordering::SeqCst),
+                states,
+                transitions,
                 errors: self.visited.errors.load(Ordering::SeqCst),
             });
         }
-        if !is_done && bucket >= self.last && !self.has_ended() {
+        if !is_done && bucket >= self.last && !self.counts.has_ended() {
             *lock(&self.bound) = Some(bucket);
         }
-        let is_over = is_done || bucket >= self.last || self.has_ended();
+        let is_over = is_done || bucket >= self.last || self.counts.has_ended();
         self.over.store(is_over, Ordering::SeqCst);
     }
 
@@ -181,22 +166,22 @@ impl<'a, T: Records> Team<'a, T> {
         &self,
         worker: &mut Worker<'_, '_, S, T>,
         budget: &mut Option<&mut Budget>,
-        reported: &mut Reported,
+        watched: &mut Watched,
     ) -> Result<(), End> {
         let (log, bucket) = (&self.visited.log, worker.bucket);
         let mut patience = 0_u32;
-        while !self.has_ended() {
+        while !self.counts.has_ended() {
             let kept = lock(&self.kept).pop();
             let range = if kept.is_none() { worker.visited.take() } else { None };
             if kept.is_some() || range.is_some() {
                 patience = 0;
-                self.run_all(worker, (kept, range), budget, reported)?;
+                self.run_all(worker, (kept, range), budget, watched)?;
                 continue;
             }
             if log.idle.fetch_add(1, Ordering::SeqCst) + 1 == self.threads {
                 self.finished.store(bucket + 1, Ordering::SeqCst);
             }
-            self.watch(worker, budget, reported)?;
+            self.watch(worker, budget, watched)?;
             patience += 1;
             match patience {
                 0..200 => crate::platform::hint::spin_loop(),
@@ -216,20 +201,20 @@ impl<'a, T: Records> Team<'a, T> {
         worker: &mut Worker<'_, '_, S, T>,
         (kept, range): (Option<Vec<Kept>>, Option<std::ops::Range<u32>>),
         budget: &mut Option<&mut Budget>,
-        reported: &mut Reported,
+        watched: &mut Watched,
     ) -> Result<(), End> {
         let kept = kept.unwrap_or_default();
         let mut kept = kept.as_slice();
-        while !kept.is_empty() && !self.has_ended() {
+        while !kept.is_empty() && !self.counts.has_ended() {
             kept = &kept[worker.run_kept(kept)?..];
             worker.visited.share();
-            self.watch(worker, budget, reported)?;
+            self.watch(worker, budget, watched)?;
         }
         let mut range = range.unwrap_or_default();
-        while range.start < range.end && !self.has_ended() {
+        while range.start < range.end && !self.counts.has_ended() {
             range.start = worker.run_batch(range.clone())?;
             worker.visited.share();
-            self.watch(worker, budget, reported)?;
+            self.watch(worker, budget, watched)?;
         }
         Ok(())
     }
@@ -238,20 +223,23 @@ impl<'a, T: Records> Team<'a, T> {
         &self,
         worker: &Worker<'_, '_, S, T>,
         budget: &mut Option<&mut Budget>,
-        reported: &mut Reported,
+        watched: &mut Watched,
     ) -> Result<(), End> {
-        reported.batches += 1;
-        if reported.batches.is_multiple_of(REPORT_EVERY) {
-            reported.report(self, worker);
+        watched.batches += 1;
+        if watched.batches.is_multiple_of(REPORT_EVERY) {
+            watched.reported.report(&self.counts, worker.states, worker.transitions);
         }
         let Some(budget) = budget else { return Ok(()) };
-        let progress = || Progress {
-            states: self.states.load(Ordering::Relaxed),
-            transitions: self.transitions.load(Ordering::Relaxed),
-            queue: self.visited.log.waiting(),
-            // What the threads have beside it is alike.
-            memory: self.visited.bytes() + worker.own_bytes() * self.threads,
-            ..Progress::default()
+        let progress = || {
+            let (states, transitions) = self.counts.counts();
+            Progress {
+                states,
+                transitions,
+                queue: self.visited.log.waiting(),
+                // What the threads have beside it is alike.
+                memory: self.visited.bytes() + worker.own_bytes() * self.threads,
+                ..Progress::default()
+            }
         };
         match budget.check_every(16, progress) {
             Some(stop) => Err(End::Limit(stop)),
@@ -288,16 +276,17 @@ impl<'a, T: Records> Team<'a, T> {
         if self.max_errors != 0 {
             counters.errors = counters.errors.min(self.max_errors);
         }
+        let (states, transitions) = self.counts.counts();
         let conclusion = Conclusion {
             counters,
-            states: self.states.into_inner(),
-            transitions: self.transitions.into_inner(),
+            states,
+            transitions,
             revisits,
             depth: 0,
             memory: self.visited.bytes() + own,
             rows: std::mem::take(&mut *lock(&self.rows)),
             bound: *lock(&self.bound),
-            end: lock(&self.end).take(),
+            end: self.counts.take_end(),
         };
         let mut finding = conclusion.finding(system, budget);
         finding.statistics.contention = Some(contention);
@@ -305,26 +294,9 @@ impl<'a, T: Records> Team<'a, T> {
     }
 }
 
-/// What a thread has added to the counts of all.
+/// What a thread has added to the counts of all, and how many batches it has dealt with.
 #[derive(Default)]
-struct Reported {
-    states: u64,
-    transitions: u64,
+struct Watched {
+    reported: Reported,
     batches: u32,
-}
-
-impl Reported {
-    /// Adds what was counted since the last time. Transitions may have become fewer: those that were found to be taken
-    /// sooner.
-    fn report<S: System + ?Sized, T: Records>(
-        &mut self,
-        team: &Team<'_, T>,
-        worker: &Worker<'_, '_, S, T>,
-    ) {
-        let states = worker.states - self.states;
-        team.states.fetch_add(states, Ordering::SeqCst);
-        let transitions = worker.transitions.wrapping_sub(self.transitions);
-        team.transitions.fetch_add(transitions, Ordering::SeqCst);
-        (self.states, self.transitions) = (worker.states, worker.transitions);
-    }
 }

@@ -9,35 +9,36 @@
 //! every state expanded by a selection has a successor with a higher number in it, so following
 //! these successors every step that was left for later is taken in the end.
 //!
-//! Without reduction other threads help to expand states (`breadth_first/together.rs`), and nothing else changes.
+//! Without reduction other threads help (`breadth_first/together.rs`), and nothing else changes.
 
-mod events;
 mod helpers;
 mod package;
 mod pool;
 #[cfg(test)]
 mod tests;
 mod together;
+mod turns;
+mod unfinished;
 
+use super::events::Events;
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::frontier::{Frontier, Links, Sleepers};
 use crate::search::shared::halves::by_halves;
-use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace;
 use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Finding, Options, Progress, Reduction};
-use events::Events;
 use helpers::Helpers;
+use package::BATCH;
 use preempt_core::{Outcome, Step, Stop, System};
 use std::ops::Range;
+use turns::{Lock, Turns};
+use unfinished::Unfinished;
 
 /// How many states ahead the bytes of one are fetched.
 const AHEAD: usize = 8;
-/// Successors per batch.
-const BATCH: usize = 96;
 
-/// Searches all executions breadth-first; with several threads, these expand the states.
+/// Searches all executions breadth-first; with several threads, all but the insertion of states is done by all of them.
 pub(crate) fn breadth_first<S: System + ?Sized, T: Store>(
     system: &S,
     store: &mut T,
@@ -55,6 +56,8 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
     helpers: Helpers,
     budget: &mut Budget,
 ) -> Finding {
+    let store = Lock::new(store);
+    let store = Turns::new(&store);
     let mut search = BreadthFirst {
         system,
         frontier: Frontier::new(!store.loads_fast()),
@@ -63,11 +66,11 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
         sleepers: Sleepers::new(store.is_exact() && options.reduction == Reduction::None),
         store,
         depth_limit: options.depth.unwrap_or(u64::MAX),
-        events: Events { system, counters: Counters::new(system, options), at: 0, first: None },
+        events: Events::new(system, options),
         levels: vec![0],
         level_end: 0,
         head: 0,
-        carried: 0,
+        unfinished: Unfinished::default(),
         helpers,
         selector: Selector::new(options),
         expander: Expander::new().run_sequences(),
@@ -82,22 +85,22 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
     search.finish()
 }
 
-struct BreadthFirst<'a, S: System + ?Sized, T> {
+struct BreadthFirst<'a, 'b, S: System + ?Sized, T> {
     system: &'a S,
-    store: &'a mut T,
+    store: Turns<'a, 'b, T>,
     frontier: Frontier,
     links: Links,
     sleepers: Sleepers,
     depth_limit: u64,
-    events: Events<'a, S>,
+    events: Events<'a, S, usize>,
     /// The number of the first state of each level.
     levels: Vec<usize>,
     /// One more than the number of the last state of the present level.
     level_end: usize,
     /// The next state to expand.
     head: usize,
-    /// Successors of the present batch that were inserted before its time.
-    carried: usize,
+    /// The beginning of the present batch.
+    unfinished: Unfinished,
     helpers: Helpers,
     selector: Selector,
     expander: Expander,
@@ -119,7 +122,7 @@ struct Try {
     pending: (usize, usize),
 }
 
-impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
+impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
     fn explore(&mut self, options: &Options, budget: &mut Budget) -> Result<(), StoreFull> {
         let outcome = self.system.initial(&mut self.state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
@@ -211,8 +214,11 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     fn batch(&mut self) -> Result<(), StoreFull> {
         self.expander.clear();
         let at_once = self.hashes_at_once();
-        let enough = BATCH - std::mem::take(&mut self.carried).min(BATCH);
-        while self.head < self.level_end && self.expander.arrivals.len() < enough {
+        if self.unfinished.len() > 0 {
+            self.expander.leave_room(self.unfinished.len());
+            self.unfinished.put_before(self.unfinished.len(), &mut self.expander);
+        }
+        while self.head < self.level_end && self.expander.arrivals.len() < BATCH {
             self.next_state();
             let first = self.expander.arrivals.len();
             if self.expand()? == 0 {
@@ -317,13 +323,25 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
         self.head += 1;
     }
 
+    /// Notes from where some arrivals were reached.
+    #[inline(always)]
+    fn note_owner(&mut self, some: &Range<usize>) {
+        self.links.note_owner(self.events.at, some.len());
+    }
+
     /// Hashes some arrivals, and fetches what their insertion will need.
     #[inline]
-    fn collect(&mut self, some: Range<usize>) -> Result<(), StoreFull> {
+    fn hash(&mut self, some: Range<usize>) -> Result<(), StoreFull> {
         let bytes = &self.expander.successors.data;
         let arrivals = &mut self.expander.arrivals[some];
-        self.links.note_owner(self.events.at, arrivals.len());
         self.store.hash_successors(StateId(self.events.at as u32), bytes, arrivals)
+    }
+
+    /// As [`Self::hash`], for arrivals from one state.
+    #[inline]
+    fn collect(&mut self, some: Range<usize>) -> Result<(), StoreFull> {
+        self.note_owner(&some);
+        self.hash(some)
     }
 
     /// Inserts some arrivals, which were collected.

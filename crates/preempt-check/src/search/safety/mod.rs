@@ -6,12 +6,14 @@
 //! 4. `state_access.rs`: what a frame keeps of them: whole copies, or
 //! 5. `in_place.rs`: differences to one state that is changed and changed back.
 //! 6. `parallel/`: several threads over one shared store, in no particular order.
+//! 7. `events.rs`: what happens during expansions whose order does not matter.
 //!
 //! Invariant of the family: a state is expanded at most once, and a search that ended without a stop has
 //! expanded (or may skip, by its reduction) every reachable one.
 
 pub(crate) mod breadth_first;
 pub(crate) mod depth_first;
+mod events;
 pub(crate) mod in_place;
 pub(crate) mod parallel;
 pub(crate) mod state_access;

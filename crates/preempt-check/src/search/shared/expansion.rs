@@ -95,6 +95,11 @@ impl Expander {
         self.sleep_sets.clear();
     }
 
+    /// Leaves room for so many arrivals before those that follow.
+    pub(crate) fn leave_room(&mut self, count: usize) {
+        self.arrivals.resize(count, Pending::new(0, 0, 0));
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.successors.data.capacity()
             + self.successors.headers.capacity() * size_of::<SuccessorHeader>()

@@ -4,8 +4,8 @@
 //! compare-and-swap.
 
 use super::super::{Inserted, Pending, StateId, StoreFull, hash};
-use super::growing::GrowingIndex;
-use super::index::Index;
+use super::directory::{Crowded, Directory, Room};
+use super::index::{FURTHEST, Index, SEALED};
 use super::links::{Links, LocalLinks};
 use super::{ConcurrentStore, Place, forget};
 use crate::platform::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use preempt_core::Contention;
 /// A lossy store of 64-bit hashes for several threads.
 #[derive(Debug)]
 pub(crate) struct SharedCompact {
-    index: GrowingIndex,
+    index: Index,
     links: Links,
     limit: usize,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Local {
 impl SharedCompact {
     /// A store of at most `limit` bytes for so many threads.
     pub(crate) fn new(limit: usize, threads: usize) -> Self {
-        SharedCompact { index: GrowingIndex::new(threads), links: Links::new(), limit }
+        SharedCompact { index: Index::new(threads), links: Links::new(), limit }
     }
 
     /// How many states are expected to be confused with others so far.
@@ -39,30 +39,25 @@ impl SharedCompact {
         states * states / 2f64.powi(65)
     }
 
-    /// Adds a hash; says whether it is new, or `None` if the table must grow first.
+    /// Adds a hash; says whether it is new, or which segment must be split first.
     fn add(
         &self,
-        index: &Index,
+        directory: &Directory,
         contention: &mut Contention,
         hash: u64,
         may_add: impl FnOnce(&mut Contention) -> Result<(), StoreFull>,
-    ) -> Result<Option<bool>, StoreFull> {
+    ) -> Result<Result<bool, Crowded>, StoreFull> {
         let mut may_add = Some(may_add);
-        let mut at = index.slot(hash >> 32);
-        loop {
-            let mut entry = index.slots[at].load(Ordering::Relaxed);
+        let slots = directory.slots(hash);
+        for slot in (0..=FURTHEST).map(|distance| slots.slot(distance)) {
+            let mut entry = slot.load(Ordering::Relaxed);
             if entry == 0 {
-                if !index.has_room_at(at) {
-                    return Ok(None);
-                }
                 if let Some(may_add) = may_add.take() {
                     may_add(contention)?;
                 }
                 contention.shared_bytes += 8;
-                let swap =
-                    index.slots[at].compare_exchange(0, hash, Ordering::Relaxed, Ordering::Relaxed);
-                match swap {
-                    Ok(_) => return Ok(Some(true)),
+                match slot.compare_exchange(0, hash, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => return Ok(Ok(true)),
                     Err(other) => {
                         contention.failed_swaps += 1;
                         entry = other;
@@ -70,11 +65,44 @@ impl SharedCompact {
                 }
             }
             if entry == hash {
-                return Ok(Some(false));
+                return Ok(Ok(false));
             }
-            at += 1;
+            if entry == SEALED {
+                break;
+            }
+        }
+        Ok(Err(slots.crowded(hash)))
+    }
+
+    /// Makes room for a hash. If that is in the attic it is put there; then says whether it is new.
+    #[cold]
+    fn make_room(
+        &self,
+        local: &mut Local,
+        crowded: Crowded,
+        hash: u64,
+    ) -> Result<Option<bool>, StoreFull> {
+        let may_use = |bytes| self.bytes() + bytes <= self.limit;
+        let contention = &mut local.contention;
+        match self.index.make_room(local.thread, crowded, may_use, contention)? {
+            Room::Elsewhere => Ok(None),
+            Room::Attic(mut attic) => {
+                let list = attic.entry((hash >> 32) as u32).or_default();
+                let is_new = !list.contains(&hash);
+                if is_new {
+                    let room = self.limit.saturating_sub(self.index.bytes());
+                    self.links.reserve(&mut local.links, contention, room)?;
+                    list.push(hash);
+                }
+                Ok(Some(is_new))
+            }
         }
     }
+}
+
+/// The hash of a state that is kept: neither that of a free slot nor that of a sealed one.
+fn fingerprint(state: &[u8]) -> u64 {
+    hash(state).clamp(1, SEALED - 1)
 }
 
 impl ConcurrentStore for SharedCompact {
@@ -101,12 +129,11 @@ impl ConcurrentStore for SharedCompact {
             let (mut added, mut crowded) = (0, None);
             let mut result = Ok(());
             {
-                let index = self.index.read(local.thread);
+                let directory = self.index.read(local.thread);
                 if !hashed {
                     for pending in &mut *batch {
-                        // Zero is a free slot.
-                        pending.hash = hash(&bytes[pending.start..pending.end]).max(1);
-                        index.prefetch(pending.hash >> 32);
+                        pending.hash = fingerprint(&bytes[pending.start..pending.end]);
+                        directory.slots(pending.hash).prefetch();
                     }
                     hashed = true;
                 }
@@ -115,15 +142,15 @@ impl ConcurrentStore for SharedCompact {
                     let may_add = |contention: &mut Contention| {
                         self.links.reserve(&mut local.links, contention, room)
                     };
-                    match self.add(&index, &mut local.contention, pending.hash, may_add) {
-                        Ok(Some(true)) => {
+                    match self.add(&directory, &mut local.contention, pending.hash, may_add) {
+                        Ok(Ok(true)) => {
                             let place = self.links.add(&mut local.links, *parent, pending.hash);
                             pending.inserted = Inserted { id: StateId(place), new: true };
                             added += 1;
                         }
-                        Ok(Some(false)) => {}
-                        Ok(None) => {
-                            crowded = Some(index.bytes());
+                        Ok(Ok(false)) => {}
+                        Ok(Err(segment)) => {
+                            crowded = Some(segment);
                             break;
                         }
                         Err(full) => {
@@ -134,9 +161,24 @@ impl ConcurrentStore for SharedCompact {
                     next += 1;
                 }
             }
-            let may_use = |bytes| self.bytes() + bytes <= self.limit;
-            let contention = &mut local.contention;
-            result.and(self.index.account_for(added, crowded, may_use, contention))?;
+            if let (Ok(()), Some(crowded)) = (&result, crowded) {
+                let pending = &mut batch[next];
+                match self.make_room(local, crowded, pending.hash) {
+                    Ok(None) => {}
+                    Ok(Some(is_new)) => {
+                        if is_new {
+                            let place =
+                                self.links.add(&mut local.links, parents[next], pending.hash);
+                            pending.inserted = Inserted { id: StateId(place), new: true };
+                            added += 1;
+                        }
+                        next += 1;
+                    }
+                    Err(full) => result = Err(full),
+                }
+            }
+            self.index.count(added, &mut local.contention);
+            result?;
         }
         Ok(())
     }
@@ -148,7 +190,7 @@ impl ConcurrentStore for SharedCompact {
     }
 
     fn agrees(&self, place: Place, state: &[u8]) -> bool {
-        self.links.agrees(place, hash(state).max(1))
+        self.links.agrees(place, fingerprint(state))
     }
 
     fn len(&self) -> usize {

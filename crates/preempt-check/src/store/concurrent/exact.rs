@@ -9,10 +9,10 @@ use super::super::exact::equal;
 use super::super::hash::Quick;
 use super::super::sorted::Sorted;
 use super::super::{Inserted, Pending, StateId, StoreFull, pages};
-use super::growing::GrowingIndex;
-use super::index::Index;
+use super::directory::{Crowded, Directory, Room};
+use super::index::{FURTHEST, Index, SEALED};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
-use super::{ConcurrentStore, Notes, Place, Records, forget};
+use super::{ConcurrentStore, Place, Records, forget};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use preempt_core::Contention;
 
@@ -26,7 +26,7 @@ const WRITE_AHEAD: usize = 64;
 /// An exact store for several threads.
 #[derive(Debug)]
 pub(crate) struct SharedExact {
-    index: GrowingIndex,
+    index: Index,
     segments: Segments,
     /// Segments handed out.
     taken: AtomicUsize,
@@ -56,15 +56,15 @@ pub(crate) struct Local {
 /// What became of a state.
 enum Arrived {
     At(Inserted),
-    /// The index must grow first.
-    Crowded,
+    /// A segment of the index must be split first.
+    Nowhere(Crowded),
 }
 
 impl SharedExact {
     /// A store of at most `limit` bytes for so many threads.
     pub(crate) fn new(limit: usize, threads: usize) -> Self {
         SharedExact {
-            index: GrowingIndex::new(threads),
+            index: Index::new(threads),
             segments: Segments::new(WORDS),
             taken: AtomicUsize::new(0),
             segment_bytes: AtomicUsize::new(0),
@@ -85,42 +85,51 @@ impl SharedExact {
     }
 
     /// Sorts a batch that was hashed, and fetches the states to compare with.
-    fn sort(&self, index: &Index, batch: &[Pending], sorted: &mut Sorted) {
+    fn sort(&self, directory: &Directory, batch: &[Pending], sorted: &mut Sorted) {
         sorted.sort(batch, |pending| {
             let tag = pending.hash >> 32;
-            let entry = |at: usize| index.slots[at].load(Ordering::Acquire);
+            let slots = directory.slots(pending.hash);
+            let entry = |distance: usize| slots.slot(distance).load(Ordering::Acquire);
             let is_other = |entry: u64| (entry != 0) & (entry >> 32 != tag);
             // Where a state is found, here or one further, no processor can guess: so no branch.
-            let mut at = index.slot(tag);
-            at += usize::from(is_other(entry(at)));
-            while is_other(entry(at)) {
+            let mut at = usize::from(is_other(entry(0)));
+            while is_other(entry(at)) && at < FURTHEST {
                 at += 1;
             }
             let entry = entry(at);
             if entry != 0 {
                 self.prefetch((entry as u32).wrapping_sub(1));
             } else {
-                pages::fetch_to_write(index.slots.as_ptr().wrapping_add(at));
+                pages::fetch_to_write(slots.slot(at));
             }
-            // Another thread may have filled the slot between two looks at it: with whatever tag, the
+            // Another thread may have filled the slot between two looks at it, or split the segment: with whatever tag, the
             // comparison that follows finds out.
             (at, entry != 0)
         });
     }
 
-    /// Where this state lies if it is the one behind a slot that is not free.
+    /// Where this state lies if it is the one in a slot so far from its home.
     #[inline(always)]
-    fn find_at(&self, index: &Index, at: usize, state: &[u8]) -> Option<Place> {
-        let place = (index.slots[at].load(Ordering::Acquire) as u32).wrapping_sub(1);
+    fn find_at(
+        &self,
+        directory: &Directory,
+        hash: u64,
+        distance: usize,
+        state: &[u8],
+    ) -> Option<Place> {
+        let entry = directory.slots(hash).slot(distance).load(Ordering::Acquire);
+        if entry == 0 || entry == SEALED {
+            return None;
+        }
+        let place = (entry as u32).wrapping_sub(1);
         equal(self.get(place), state).then_some(place)
     }
 
-    /// Inserts a state that was reached from the state at `parent`, if it is not in the index at slot
-    /// `at` or behind it.
+    /// Inserts a state that was reached from the state at `parent`, if it is not in the index.
     #[inline]
     fn insert_one(
         &self,
-        (index, mut at): (&Index, usize),
+        directory: &Directory,
         local: &mut Local,
         hash: u64,
         state: &[u8],
@@ -128,12 +137,10 @@ impl SharedExact {
     ) -> Result<Arrived, StoreFull> {
         let tag = hash >> 32;
         let mut written = None;
-        loop {
-            let mut entry = index.slots[at].load(Ordering::Acquire);
+        let slots = directory.slots(hash);
+        for slot in (0..=FURTHEST).map(|distance| slots.slot(distance)) {
+            let mut entry = slot.load(Ordering::Acquire);
             if entry == 0 {
-                if !index.has_room_at(at) {
-                    return Ok(Arrived::Crowded);
-                }
                 let place = match written {
                     Some(place) => place,
                     None => self.write(local, state, parent)?,
@@ -141,8 +148,7 @@ impl SharedExact {
                 written = Some(place);
                 let mine = tag << 32 | (u64::from(place) + 1);
                 local.contention.shared_bytes += 8;
-                match index.slots[at].compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire)
-                {
+                match slot.compare_exchange(0, mine, Ordering::AcqRel, Ordering::Acquire) {
                     Ok(_) => {
                         local.used += self.words_for(state.len());
                         return Ok(Arrived::At(Inserted { id: StateId(place), new: true }));
@@ -154,12 +160,39 @@ impl SharedExact {
                     }
                 }
             }
+            if entry == SEALED {
+                break;
+            }
             let place = (entry as u32).wrapping_sub(1);
             if entry >> 32 == tag && equal(self.get(place), state) {
                 return Ok(Arrived::At(Inserted { id: StateId(place), new: false }));
             }
-            at += 1;
         }
+        Ok(Arrived::Nowhere(slots.crowded(hash)))
+    }
+
+    /// Makes room for a state. If that is in the attic the state is put there; then says what became of it.
+    #[cold]
+    fn make_room(
+        &self,
+        local: &mut Local,
+        crowded: Crowded,
+        hash: u64,
+        state: &[u8],
+        parent: Place,
+    ) -> Result<Option<Inserted>, StoreFull> {
+        let may_use = |bytes| self.bytes() + bytes <= self.limit;
+        let room = self.index.make_room(local.thread, crowded, may_use, &mut local.contention)?;
+        let Room::Attic(mut attic) = room else { return Ok(None) };
+        let list = attic.entry((hash >> 32) as u32).or_default();
+        let places = list.iter().map(|entry| (*entry as u32).wrapping_sub(1));
+        if let Some(place) = places.into_iter().find(|place| equal(self.get(*place), state)) {
+            return Ok(Some(Inserted { id: StateId(place), new: false }));
+        }
+        let place = self.write(local, state, parent)?;
+        local.used += self.words_for(state.len());
+        list.push(hash >> 32 << 32 | (u64::from(place) + 1));
+        Ok(Some(Inserted { id: StateId(place), new: true }))
     }
 
     /// Writes a state behind the last one of the thread, without keeping it yet.
@@ -289,16 +322,17 @@ impl ConcurrentStore for SharedExact {
             let (mut added, mut crowded) = (0, None);
             {
                 // Once for the whole batch.
-                let index = self.index.read(local.thread);
+                let directory = self.index.read(local.thread);
                 if first {
-                    self.hash.hash_all(bytes, batch, |hash| index.prefetch(hash >> 32));
-                    self.sort(&index, batch, &mut sorted);
+                    self.hash.hash_all(bytes, batch, |hash| directory.slots(hash).prefetch());
+                    self.sort(&directory, batch, &mut sorted);
                 }
                 let Sorted { candidates, known, new } = &mut sorted;
                 for number in known.drain(..) {
                     let pending = &mut batch[number as usize];
-                    let at = candidates[number as usize];
-                    match self.find_at(&index, at, &bytes[pending.start..pending.end]) {
+                    let (hash, at) = (pending.hash, candidates[number as usize]);
+                    let state = &bytes[pending.start..pending.end];
+                    match self.find_at(&directory, hash, at, state) {
                         Some(place) => {
                             pending.inserted = Inserted { id: StateId(place), new: false };
                         }
@@ -308,19 +342,14 @@ impl ConcurrentStore for SharedExact {
                 for &number in &new[next..] {
                     let pending = &mut batch[number as usize];
                     let state = &bytes[pending.start..pending.end];
-                    // Slots of an index that was left behind say nothing.
-                    let at = match first {
-                        true => candidates[number as usize],
-                        false => index.slot(pending.hash >> 32),
-                    };
                     let parent = parents[number as usize];
-                    match self.insert_one((&index, at), local, pending.hash, state, parent) {
+                    match self.insert_one(&directory, local, pending.hash, state, parent) {
                         Ok(Arrived::At(inserted)) => {
                             added += usize::from(inserted.new);
                             pending.inserted = inserted;
                         }
-                        Ok(Arrived::Crowded) => {
-                            crowded = Some(index.bytes());
+                        Ok(Arrived::Nowhere(segment)) => {
+                            crowded = Some((number as usize, segment));
                             break;
                         }
                         Err(full) => {
@@ -332,9 +361,20 @@ impl ConcurrentStore for SharedExact {
                 }
             }
             first = false;
-            let may_use = |bytes| self.bytes() + bytes <= self.limit;
-            let contention = &mut local.contention;
-            result = result.and(self.index.account_for(added, crowded, may_use, contention));
+            if let Some((number, segment)) = crowded {
+                let pending = &mut batch[number];
+                let state = &bytes[pending.start..pending.end];
+                match self.make_room(local, segment, pending.hash, state, parents[number]) {
+                    Ok(None) => {}
+                    Ok(Some(inserted)) => {
+                        added += usize::from(inserted.new);
+                        pending.inserted = inserted;
+                        next += 1;
+                    }
+                    Err(full) => result = Err(full),
+                }
+            }
+            self.index.count(added, &mut local.contention);
         }
         local.sorted = sorted;
         result
@@ -368,22 +408,6 @@ impl ConcurrentStore for SharedExact {
 
     fn contention(local: &Local) -> Contention {
         local.contention
-    }
-}
-
-/// In place of the parent, which a search that takes notes does not need.
-impl Notes for SharedExact {
-    #[inline(always)]
-    fn note(&self, place: Place) -> u32 {
-        self.header(place).load(Ordering::Acquire) as u32
-    }
-
-    fn add_note(&self, place: Place, bits: u32) -> u32 {
-        self.header(place).fetch_or(u64::from(bits), Ordering::AcqRel) as u32
-    }
-
-    fn remove_note(&self, place: Place, bits: u32) {
-        self.header(place).fetch_and(!u64::from(bits), Ordering::AcqRel);
     }
 }
 

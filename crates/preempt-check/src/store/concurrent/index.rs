@@ -1,159 +1,252 @@
-//! A table of atomic words that are found by their upper half, the *tag*.
+//! A table of atomic words that are found by their upper half, the *tag*: the index of stores with one entry per state.
 //!
-//! The place of an entry is computed from its tag alone, and monotonously: slot = `tag * capacity / 2^32`; entries lie
-//! there or behind, in no order. So a table is enlarged without a look at what its entries mean, and parts of it by
-//! several threads.
+//! It consists of the segments of an [extendible table](super::directory). An entry lies in its home, which is computed from its
+//! tag alone, or in one of the next slots, in no order. So a segment is split without a look at what its entries mean.
 //!
-//! Invariant: between the slot of a tag and an entry with it there is no free slot.
+//! Invariant: between the home of a tag and an entry with it there is no free slot, and never more than [`FURTHEST`] others.
 
+use super::super::StoreFull;
 use super::super::pages;
-use super::growth::in_parts;
-use super::segments::atomic_words;
-use crate::platform::SLOT_MARGIN as MARGIN;
-use crate::platform::sync::atomic::{AtomicU64, Ordering};
-use std::ops::Range;
+use super::directory::{Crowded, Directory, HEADER, Layout, Room, Segment, Table, WORDS};
+use super::readers::{ManyReaders, Reading};
+pub(super) use crate::platform::FURTHEST_SLOT as FURTHEST;
+use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use preempt_core::Contention;
 
-/// From here on it pays to move the entries of an index by several threads.
-const LARGE_INDEX: usize = 1 << 19;
+/// Slots that can be a home.
+const HOMES: usize = WORDS - HEADER - FURTHEST;
+/// What takes the place of free slots when a segment is split. No entry may have this value.
+pub(super) const SEALED: u64 = u64::MAX;
+/// Words for as many entries as there are places.
+const MOST: usize = 1 << 34;
 
-/// The table.
+/// The table, with a count of its entries.
 #[derive(Debug)]
 pub(super) struct Index {
-    pub(super) slots: Vec<AtomicU64>,
+    directory: ManyReaders<Directory>,
+    pub(super) table: Table,
+    entries: AtomicUsize,
 }
+
+/// The slots in which an entry can be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slots<'a> {
+    segment: Segment<'a>,
+    home: usize,
+}
+
+/// Entries as they are.
+struct Words;
 
 impl Index {
-    pub(super) fn new(capacity: usize) -> Self {
-        Index { slots: atomic_words(capacity + MARGIN) }
+    /// For so many threads.
+    pub(super) fn new(threads: usize) -> Self {
+        let (table, directory) = Table::new(MOST, &Words);
+        let directory = ManyReaders::new(directory, threads);
+        Index { directory, table, entries: AtomicUsize::new(0) }
     }
 
+    /// The table, for this thread, which must not have it already.
+    #[inline(always)]
+    pub(super) fn read(&self, thread: usize) -> Reading<'_, Directory> {
+        self.directory.read(thread)
+    }
+
+    /// How many entries were counted.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// Counts the new entries of a batch.
+    #[inline(always)]
+    pub(super) fn count(&self, new: usize, contention: &mut Contention) {
+        if new != 0 {
+            contention.shared_bytes += 8;
+            self.entries.fetch_add(new, Ordering::Relaxed);
+        }
+    }
+
+    /// Memory in use, in bytes.
+    #[inline(always)]
     pub(super) fn bytes(&self) -> usize {
-        self.slots.len() * 8
+        self.table.bytes()
     }
 
-    fn capacity(&self) -> usize {
-        self.slots.len() - MARGIN
-    }
-
-    /// How many entries the table takes: they are in no order, so that the search for one that is not there ends
-    /// at a free slot only.
-    pub(super) fn most(&self) -> usize {
-        self.capacity() / 20 * 12
-    }
-
-    /// The capacity to grow to, and how many bytes a table with it takes.
-    pub(super) fn larger(&self) -> (usize, usize) {
-        let capacity = self.capacity();
-        let larger = if capacity < 1 << 26 { capacity * 2 } else { capacity / 2 * 3 };
-        (larger, (larger + MARGIN) * 8)
-    }
-
-    /// Where an entry with this tag is, or behind it.
-    #[inline(always)]
-    pub(super) fn slot(&self, tag: u64) -> usize {
-        slot(tag, self.capacity())
-    }
-
-    /// Whether an entry may be put here: there must be free slots behind it.
-    #[inline(always)]
-    pub(super) fn has_room_at(&self, at: usize) -> bool {
-        at + 2 < self.slots.len()
-    }
-
-    #[inline(always)]
-    pub(super) fn prefetch(&self, tag: u64) {
-        pages::fetch(self.slots.as_ptr().wrapping_add(self.slot(tag)));
-    }
-
-    /// Grows, by as many threads as there are if it is large.
-    pub(super) fn enlarge(&mut self, capacity: usize, threads: usize) {
-        let parts = if self.capacity() < LARGE_INDEX { 1 } else { threads.max(1) };
-        self.slots = enlarged(&self.slots, capacity, parts);
+    /// Makes room for an entry that did not fit, if so many bytes more may be used. The thread may not be reading.
+    pub(super) fn make_room(
+        &self,
+        thread: usize,
+        crowded: Crowded,
+        may_use: impl Fn(usize) -> bool,
+        contention: &mut Contention,
+    ) -> Result<Room<'_>, StoreFull> {
+        let readers = (&self.directory, thread);
+        self.table.make_room(readers, |all| all, |all| all, crowded, &Words, may_use, contention)
     }
 }
 
-/// An index of a larger capacity with the same entries, moved by as many threads as there are `parts`.
-fn enlarged(old: &[AtomicU64], capacity: usize, parts: usize) -> Vec<AtomicU64> {
-    let new = atomic_words(capacity + MARGIN);
-    let first = |part: usize| match part == parts {
-        true => old.len(),
-        false => (old.len() - MARGIN) * part / parts,
-    };
-    let behind = in_parts(parts, |part| move_entries(old, first(part)..first(part + 1), &new));
-    for entry in behind.into_iter().flatten() {
-        let mut at = slot(entry >> 32, capacity);
-        while new[at].load(Ordering::Relaxed) != 0 {
-            at += 1;
-        }
-        new[at].store(entry, Ordering::Relaxed);
+impl Directory {
+    /// The slots for an entry with the tag of this hash.
+    #[inline(always)]
+    pub(super) fn slots(&self, hash: u64) -> Slots<'_> {
+        Slots { segment: self.segment(hash), home: home((hash >> 32) as u32) }
     }
-    new
 }
 
-/// Puts the entries of part of an index into the part of a larger one that their tags belong to. Gives back
-/// those that do not fit there: no other thread may write to it.
-fn move_entries(old: &[AtomicU64], part: Range<usize>, new: &[AtomicU64]) -> Vec<u64> {
-    let (old_capacity, capacity) = (old.len() - MARGIN, new.len() - MARGIN);
-    let place = |at: usize| match at {
-        at if at >= old_capacity => new.len(),
-        at => (at as u64 * capacity as u64).div_ceil(old_capacity as u64) as usize,
-    };
-    let (first, last) = (place(part.start), place(part.end));
-    let mut behind = Vec::new();
-    for entry in old[part].iter().map(|slot| slot.load(Ordering::Relaxed)).filter(|e| *e != 0) {
-        let mut at = slot(entry >> 32, capacity);
-        if at < first {
-            behind.push(entry);
-            continue;
-        }
-        while at < last && new[at].load(Ordering::Relaxed) != 0 {
-            at += 1;
-        }
-        match at < last {
-            true => new[at].store(entry, Ordering::Relaxed),
-            false => behind.push(entry),
-        }
+impl<'a> Slots<'a> {
+    /// The slot so far behind the home, at most [`FURTHEST`].
+    #[inline(always)]
+    pub(super) fn slot(self, distance: usize) -> &'a AtomicU64 {
+        &self.segment.words[self.home + distance]
     }
-    behind
+
+    #[inline(always)]
+    pub(super) fn prefetch(self) {
+        pages::fetch(self.slot(0));
+    }
+
+    /// For [`Index::make_room`].
+    pub(super) fn crowded(self, hash: u64) -> Crowded {
+        self.segment.crowded(hash)
+    }
 }
 
+/// The first slot for an entry with this tag. All bits count, as segments have the first ones in common.
 #[inline(always)]
-fn slot(tag: u64, capacity: usize) -> usize {
-    ((tag * capacity as u64) >> 32) as usize
+fn home(tag: u32) -> usize {
+    let spread = tag.wrapping_mul(0x9e37_79b1);
+    HEADER + ((u64::from(spread) * HOMES as u64) >> 32) as usize
+}
+
+impl Layout for Words {
+    fn layout(&self) -> usize {
+        0
+    }
+
+    fn seal(&self, segment: Segment<'_>) {
+        for slot in &segment.words[HEADER..] {
+            // Should it not be free any more, it has its final value.
+            let _ = slot.compare_exchange(0, SEALED, Ordering::AcqRel, Ordering::Acquire);
+        }
+    }
+
+    fn divide(
+        &self,
+        sealed: Segment<'_>,
+        halves: [Segment<'_>; 2],
+        choose: impl Fn(u32) -> usize,
+        mut left_over: impl FnMut(usize, u32, u64),
+    ) {
+        for slot in &sealed.words[HEADER..] {
+            let entry = slot.load(Ordering::Acquire);
+            if entry == SEALED {
+                continue;
+            }
+            let tag = (entry >> 32) as u32;
+            let (half, home) = (choose(tag), home(tag));
+            // Nobody else knows the halves yet.
+            let mut slots = halves[half].words[home..=home + FURTHEST].iter();
+            match slots.find(|slot| slot.load(Ordering::Relaxed) == 0) {
+                Some(slot) => slot.store(entry, Ordering::Relaxed),
+                None => left_over(half, tag, entry),
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::growth::in_parts;
     use super::*;
+    use std::collections::HashSet;
+
+    /// As the stores do it. Says whether the entry is new.
+    fn insert(index: &Index, thread: usize, entry: u64, contention: &mut Contention) -> bool {
+        loop {
+            let crowded = {
+                let directory = index.read(thread);
+                let slots = directory.slots(entry);
+                let mut distance = 0;
+                loop {
+                    if distance > FURTHEST {
+                        break slots.crowded(entry);
+                    }
+                    let slot = slots.slot(distance);
+                    let found = match slot.load(Ordering::Acquire) {
+                        0 => slot.compare_exchange(0, entry, Ordering::AcqRel, Ordering::Acquire),
+                        other => Err(other),
+                    };
+                    match found {
+                        Ok(_) => return true,
+                        Err(SEALED) => break slots.crowded(entry),
+                        Err(other) if other == entry => return false,
+                        Err(_) => distance += 1,
+                    }
+                }
+            };
+            match index.make_room(thread, crowded, |_| true, contention).expect("there is room") {
+                Room::Elsewhere => {}
+                Room::Attic(mut attic) => {
+                    let list = attic.entry((entry >> 32) as u32).or_default();
+                    let is_new = !list.contains(&entry);
+                    if is_new {
+                        list.push(entry);
+                    }
+                    return is_new;
+                }
+            }
+        }
+    }
+
+    /// Threads insert overlapping sets: each entry is new to one thread.
+    fn all_are_new_once(entries: &[u64], threads: usize) -> Index {
+        let index = Index::new(threads);
+        let new: Vec<Vec<u64>> = in_parts(threads, |thread| {
+            let mut contention = Contention::default();
+            let start = entries.len() * thread / (2 * threads);
+            let mine = entries[start..].iter().chain(&entries[..start]);
+            mine.copied().filter(|entry| insert(&index, thread, *entry, &mut contention)).collect()
+        });
+        let all: Vec<u64> = new.into_iter().flatten().collect();
+        let truth: HashSet<u64> = entries.iter().copied().collect();
+        assert_eq!(all.len(), truth.len());
+        assert_eq!(all.into_iter().collect::<HashSet<_>>(), truth);
+        for entry in entries {
+            assert!(!insert(&index, 0, *entry, &mut Contention::default()));
+        }
+        index
+    }
+
+    fn scattered(count: u64) -> Vec<u64> {
+        (1..=count).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n << 40).collect()
+    }
 
     #[test]
-    fn nothing_is_lost_on_the_way_to_a_larger_index() {
-        let capacity = 1 << 10;
-        let old = atomic_words(capacity + MARGIN);
-        let mut tag = 7_u64;
-        let mut entries = Vec::new();
-        for number in 0..capacity as u64 * 3 / 5 {
-            tag = tag.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(number);
-            // Now and then many in one place, and behind the last computed one.
-            let many = number % 5 == 0 && number < MARGIN as u64;
-            let tag = if many { 0xffff_fff0 } else { tag >> 32 };
-            entries.push(tag << 32 | (number + 1));
-            let mut at = slot(tag, capacity);
-            while old[at].load(Ordering::Relaxed) != 0 {
-                at += 1;
-            }
-            old[at].store(tag << 32 | (number + 1), Ordering::Relaxed);
+    fn every_entry_is_new_once_while_segments_are_split() {
+        let entries = scattered(300_000);
+        for threads in [1, 4] {
+            let index = all_are_new_once(&entries, threads);
+            let per_entry = index.bytes() as f64 / entries.len() as f64;
+            assert!((10.0..30.0).contains(&per_entry), "{per_entry} bytes per entry");
+            let (most, all) = &index.table.moves;
+            let (most, all) = (most.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
+            assert!(most <= WORDS, "{most} entries moved by one insertion");
+            assert!(all > entries.len() && all < 3 * entries.len(), "{all} moved");
         }
-        for (larger, parts) in [(2 << 10, 1), (2 << 10, 3), (3 << 9, 2), (3 << 9, 7)] {
-            let new = enlarged(&old, larger, parts);
-            let full = new.iter().filter(|entry| entry.load(Ordering::Relaxed) != 0).count();
-            assert_eq!(full, entries.len());
-            for entry in &entries {
-                let reachable = new[slot(entry >> 32, larger)..].iter();
-                let mut reachable = reachable.map(|slot| slot.load(Ordering::Relaxed));
-                let found = reachable.by_ref().take_while(|e| *e != 0).any(|e| e == *entry);
-                assert!(found, "{entry:x} with {parts} parts");
-            }
+    }
+
+    /// Tags that no bits tell apart, between others: their segment is closed, not split for ever.
+    #[test]
+    fn crowds_of_equal_tags_go_to_the_attic() {
+        let mut entries = scattered(40_000);
+        entries.extend((1..5_000).map(|n| 0xffff_ffff_0000_0000 | n));
+        entries.extend((1..300).map(|n| 0x1234_5678_0000_0000 | n));
+        for threads in [1, 3] {
+            let index = all_are_new_once(&entries, threads);
+            let attic: usize = index.table.attic_len();
+            assert!((4_000..30_000).contains(&attic), "{attic}");
+            assert!(index.bytes() < 4 << 20, "{}", index.bytes());
         }
     }
 }

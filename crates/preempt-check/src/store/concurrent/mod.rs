@@ -1,8 +1,9 @@
 //! Stores that several threads fill together.
 //!
 //! What they have in common: a thread writes what it adds where no other thread writes, and publishes it by a single
-//! compare-and-swap in an index, so that readers see either nothing or all of it and nobody waits. The one moment of
-//! exclusion is the growth of an index ([`readers::ManyReaders`]), and then all cores move entries.
+//! compare-and-swap in an index, so that readers see either nothing or all of it and nobody waits. Indexes grow in small
+//! segments, one at a time (`directory.rs`); the one moment of exclusion is when the directory of these doubles
+//! ([`readers::ManyReaders`]).
 //!
 //! 1. `exact.rs`: all bytes of every state. 2. `tree.rs`: equal parts shared, over the numbered sets of `numbers.rs`.
 //! 3. `compact.rs` and `bitstate.rs`: a hash, or a few bits, with the links to predecessors of `links.rs`.
@@ -10,9 +11,10 @@
 //! Invariant: of all threads that insert the same state, exactly one is told that it is new.
 
 pub(crate) mod bitstate;
+mod blocks;
 pub(crate) mod compact;
+mod directory;
 pub(crate) mod exact;
-mod growing;
 pub(crate) mod growth;
 mod index;
 mod links;
@@ -89,18 +91,6 @@ pub(crate) trait ConcurrentStore: Sync {
 
     /// What the thread had to do that others may have to wait for.
     fn contention(local: &Self::Local) -> Contention;
-}
-
-/// A store with a few bits beside each state, zero at first, for a search that needs no parents of states.
-pub(crate) trait Notes: ConcurrentStore {
-    /// The bits of the state at a place.
-    fn note(&self, place: Place) -> u32;
-
-    /// Adds bits; gives what was there before.
-    fn add_note(&self, place: Place, bits: u32) -> u32;
-
-    /// Takes bits away.
-    fn remove_note(&self, place: Place, bits: u32);
 }
 
 /// A store with a word beside each state, zero at first, for what a search knows of it; if it was made with records.

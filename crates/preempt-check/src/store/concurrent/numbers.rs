@@ -2,60 +2,68 @@
 //!
 //! As [`Numbered`](super::super::pairs::Numbered): keys lie in the order of their numbers, and an index of four bytes per
 //! entry, in cache lines of sixteen, leads to them. Threads take numbers in blocks, so that no two write keys to the same
-//! line; a key is written before its entry, two of which share an atomic word.
+//! line; a key is written before its entry, two of which share an atomic word. Keys of one word are pairs of numbers, which lie
+//! [packed](Blocks). The index consists of the segments of an
+//! [extendible table](super::directory); each spends on numbers the bits that they need while it is in use, and the rest of an
+//! entry on a tag.
 //!
-//! Invariant: the entries of a line are its first ones, and between a key's own line and the one with its entry all
-//! lines are full. An entry is added only by exchanging the word that was seen with its place free: so all entries before
-//! it were seen, and of several threads with the same key one succeeds and the others find its entry.
+//! Invariant: the entries of a line are its first ones, and between a key's own line and the one with its entry, at most
+//! [`FURTHEST`] further, all lines are full. An entry is added only by exchanging the word that was seen with its place free: so
+//! all entries before it were seen, and of several threads with the same key one succeeds and the others find its entry.
 
 use super::super::StoreFull;
+use super::super::lined::{LINE, lanes_equal};
+use super::super::packed::bits_of;
 use super::super::pages;
-use super::super::pairs::{LINE, lanes_equal};
-use super::growth::in_parts;
-use super::segments::{SEGMENT, SEGMENT_BITS, Segments, atomic_words};
+use super::blocks::{BLOCK, Blocks, Widths};
+use super::directory::{Crowded, Directory, HEADER, Layout, Segment, Table, WORDS};
+use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
-use crate::platform::{
-    FIRST_LINES, LINE_BYTES, LINE_MARGIN as MARGIN, NUMBER_BLOCK as BLOCK, RECENT_KEYS as RECENT,
-};
+use crate::platform::{FURTHEST_LINE as FURTHEST, LEAST_BITS, RECENT_KEYS as RECENT};
 use preempt_core::Contention;
 
 /// Words of a line.
 const LINE_WORDS: usize = LINE / 2;
-/// Below this the index doubles; then it grows by half.
-const SMALL_LINES: usize = 1 << 16;
-/// From here on entries are moved by several threads.
-const LARGE_LINES: usize = 1 << 14;
+/// Lines of a segment, the first of which is its header.
+const LINES: usize = WORDS / LINE_WORDS;
+/// Lines that can be a key's own.
+const HOMES: usize = LINES - 1 - FURTHEST;
+/// What takes the place of free entries when a segment is split: no entry has a number that large.
+const SEALED: u32 = u32::MAX;
+const MOST_BITS: u32 = 31;
+/// Words of an index for as many entries as there are numbers.
+const MOST: usize = 1 << 32;
 /// Numbers stay below this: an entry has 32 bits, and a bit of it is left to the tag.
 const NUMBERS: usize = (1 << 31) - (1 << 7);
 
 /// A set of keys of `W` words each.
 #[derive(Debug)]
 pub(super) struct Numbers<const W: usize> {
+    /// Keys of one word.
+    pairs: Blocks,
+    /// All others.
     keys: Segments,
     /// Numbers handed out to threads.
     given: AtomicUsize,
+    /// The index, but for its directory.
+    pub(super) table: Table,
+    hash: fn([u64; W]) -> u64,
 }
 
-/// Where the keys of a set are.
-#[derive(Debug)]
-pub(super) struct NumberIndex {
-    words: Vec<AtomicU64>,
-    /// Words before the first whole line.
-    skipped: usize,
-    /// Lines that keys hash to.
-    lines: usize,
-    /// Bits of an entry that say the number.
-    bits: u32,
-    /// Numbers in the index stay below this.
-    most: usize,
+/// The lines of a segment, for one hash.
+#[derive(Clone, Copy, Debug)]
+struct Lines<'a> {
+    segment: Segment<'a>,
+    hash: u64,
 }
 
 /// What a thread keeps of a set.
 #[derive(Debug)]
 pub(super) struct LocalNumbers<const W: usize> {
-    /// Numbers that the thread may use.
+    /// Numbers that the thread may use, and how wide pairs with these may be.
     next: usize,
     end: usize,
+    widths: Widths,
     /// Keys that were looked up lately, and their number + 1: most parts of states that are explored one after the other
     /// are the same, and need no look at what all threads share.
     recent: Vec<([u64; W], u32)>,
@@ -66,17 +74,25 @@ pub(super) struct LocalNumbers<const W: usize> {
 pub(super) enum Numbered {
     Known(u32),
     New(u32),
-    /// The index must grow first.
-    Crowded,
+    /// A segment of the index must be split first.
+    Crowded(Crowded),
 }
 
 impl<const W: usize> Numbers<W> {
-    pub(super) fn new() -> Self {
-        Numbers { keys: Segments::new(NUMBERS * W), given: AtomicUsize::new(0) }
+    const ARE_PAIRS: bool = W == 1;
+
+    /// An empty set of keys with this hash function, and the directory of its index.
+    pub(super) fn new(hash: fn([u64; W]) -> u64) -> (Self, Directory) {
+        let (table, directory) = Table::new(MOST, &Numberless);
+        let (pairs, keys) = match Self::ARE_PAIRS {
+            true => (Blocks::new(NUMBERS), Segments::new(0)),
+            false => (Blocks::new(0), Segments::new(NUMBERS * W)),
+        };
+        (Numbers { pairs, keys, given: AtomicUsize::new(0), table, hash }, directory)
     }
 
     pub(super) fn local(&self) -> LocalNumbers<W> {
-        LocalNumbers { next: 0, end: 0, recent: Vec::new() }
+        LocalNumbers { next: 0, end: 0, widths: Widths::default(), recent: Vec::new() }
     }
 
     /// Numbers handed out: at least as many as are used.
@@ -84,12 +100,21 @@ impl<const W: usize> Numbers<W> {
         self.given.load(Ordering::Relaxed)
     }
 
+    /// Memory in use, in bytes.
+    #[inline(always)]
     pub(super) fn bytes(&self) -> usize {
-        self.given() * W * 8
+        let keys = match Self::ARE_PAIRS {
+            true => self.pairs.bytes() + self.given() / BLOCK * 8,
+            false => self.given() * W * 8,
+        };
+        keys + self.table.bytes()
     }
 
     #[inline(always)]
     pub(super) fn key(&self, number: u32) -> [u64; W] {
+        if Self::ARE_PAIRS {
+            return [self.pairs.get(number); W];
+        }
         let at = number as usize * W;
         let words = &self.keys.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)..][..W];
         std::array::from_fn(|word| words[word].load(Ordering::Relaxed))
@@ -97,16 +122,20 @@ impl<const W: usize> Numbers<W> {
 
     #[inline(always)]
     pub(super) fn prefetch_key(&self, number: u32) {
-        self.keys.prefetch(number as usize * W);
+        match Self::ARE_PAIRS {
+            true => self.pairs.prefetch(number),
+            false => self.keys.prefetch(number as usize * W),
+        }
     }
 
     /// Fetches the key that an insertion with this hash will compare, once the index has arrived.
     #[inline(always)]
-    pub(super) fn prefetch_match(&self, index: &NumberIndex, hash: u64) {
-        let line = index.load(index.line(hash));
-        let found = index.matches(&line, hash);
+    pub(super) fn prefetch_match(&self, directory: &Directory, hash: u64) {
+        let lines = Lines { segment: directory.segment(hash), hash };
+        let line = lines.load(lines.home());
+        let found = lines.matches(&line);
         if found != 0 {
-            self.prefetch_key(index.number_of(line[found.trailing_zeros() as usize % LINE]));
+            self.prefetch_key(lines.number_of(line[found.trailing_zeros() as usize % LINE]));
         }
     }
 
@@ -137,21 +166,23 @@ impl<const W: usize> Numbers<W> {
     #[inline(always)]
     pub(super) fn number(
         &self,
-        index: &NumberIndex,
+        directory: &Directory,
         (local, contention): (&mut LocalNumbers<W>, &mut Contention),
         (hash, key): (u64, [u64; W]),
         accept: impl Fn(u32) -> bool,
         mut write: impl FnMut(u32) -> Result<(), StoreFull>,
     ) -> Result<Numbered, StoreFull> {
-        let mut at = index.line(hash);
+        let lines = Lines { segment: directory.segment(hash), hash };
+        let last = lines.home() + FURTHEST;
+        let mut at = lines.home();
         let mut mine = None;
         loop {
-            let line = index.load(at);
+            let line = lines.load(at);
             // What was published before an entry that was seen is there now.
             fence(Ordering::Acquire);
-            let mut found = index.matches(&line, hash);
+            let mut found = lines.matches(&line);
             while found != 0 {
-                let number = index.number_of(line[found.trailing_zeros() as usize % LINE]);
+                let number = lines.number_of(line[found.trailing_zeros() as usize % LINE]);
                 if self.key(number) == key && accept(number) {
                     return Ok(Numbered::Known(number));
                 }
@@ -159,20 +190,22 @@ impl<const W: usize> Numbers<W> {
             }
             let free = first_free(&line);
             if free == LINE {
-                at += 1;
-                if at + 1 >= index.lines + MARGIN {
-                    return Ok(Numbered::Crowded);
+                if at == last {
+                    return Ok(Numbered::Crowded(lines.segment.crowded(hash)));
                 }
+                at += 1;
                 continue;
+            }
+            if line[free] == SEALED {
+                return Ok(Numbered::Crowded(lines.segment.crowded(hash)));
             }
             let number = match mine {
                 Some(number) => number,
                 None => {
-                    let number = self.take_number(local, contention)?;
-                    if number >= index.most {
-                        return Ok(Numbered::Crowded);
+                    let number = self.take_number(local, contention, key)? as u32;
+                    if !lines.takes(number) {
+                        return Ok(Numbered::Crowded(lines.segment.crowded(hash)));
                     }
-                    let number = number as u32;
                     self.write_key(number, key)?;
                     write(number)?;
                     mine = Some(number);
@@ -180,12 +213,34 @@ impl<const W: usize> Numbers<W> {
                 }
             };
             contention.shared_bytes += 8;
-            if index.publish(at, free, &line, index.entry(hash, number)) {
+            if lines.publish(at, free, &line, lines.entry(number)) {
                 local.next += 1;
                 return Ok(Numbered::New(number));
             }
             contention.failed_swaps += 1;
         }
+    }
+
+    /// As [`Numbers::number`], for a key whose segment was closed: `numbers` are those of keys like it.
+    #[cold]
+    pub(super) fn number_in_attic(
+        &self,
+        numbers: &mut Vec<u64>,
+        (local, contention): (&mut LocalNumbers<W>, &mut Contention),
+        key: [u64; W],
+        accept: impl Fn(u32) -> bool,
+        mut write: impl FnMut(u32) -> Result<(), StoreFull>,
+    ) -> Result<Numbered, StoreFull> {
+        let mut known = numbers.iter().map(|number| *number as u32);
+        if let Some(number) = known.find(|number| self.key(*number) == key && accept(*number)) {
+            return Ok(Numbered::Known(number));
+        }
+        let number = self.take_number(local, contention, key)? as u32;
+        self.write_key(number, key)?;
+        write(number)?;
+        numbers.push(number.into());
+        local.next += 1;
+        Ok(Numbered::New(number))
     }
 
     /// The next number of this thread, which it uses once it has published a key.
@@ -194,8 +249,9 @@ impl<const W: usize> Numbers<W> {
         &self,
         local: &mut LocalNumbers<W>,
         contention: &mut Contention,
+        key: [u64; W],
     ) -> Result<usize, StoreFull> {
-        if local.next == local.end {
+        if local.next == local.end || Self::ARE_PAIRS && !local.widths.fits(key[0]) {
             contention.shared_bytes += 8;
             local.next = self.given.fetch_add(BLOCK, Ordering::Relaxed);
             local.end = local.next + BLOCK;
@@ -203,12 +259,24 @@ impl<const W: usize> Numbers<W> {
                 local.end = local.next;
                 return Err(StoreFull);
             }
+            if Self::ARE_PAIRS {
+                local.widths = local.widths.with(key[0]);
+                let begun = self.pairs.begin(local.next / BLOCK, local.widths);
+                if begun.is_err() {
+                    local.end = local.next;
+                }
+                begun?;
+            }
         }
         Ok(local.next)
     }
 
     #[inline(always)]
     fn write_key(&self, number: u32, key: [u64; W]) -> Result<(), StoreFull> {
+        if Self::ARE_PAIRS {
+            self.pairs.set(number, key[0]);
+            return Ok(());
+        }
         let at = number as usize * W;
         let segment = self.keys.take(at >> SEGMENT_BITS).ok_or(StoreFull)?;
         for (place, word) in segment[at & (SEGMENT - 1)..].iter().zip(key) {
@@ -217,74 +285,37 @@ impl<const W: usize> Numbers<W> {
         Ok(())
     }
 
-    /// The index that follows on this one; all that is in it is moved by as many threads as there are.
-    pub(super) fn enlarged(
-        &self,
-        old: &NumberIndex,
-        lines: usize,
-        threads: usize,
-        hash: impl Fn([u64; W]) -> u64 + Sync,
-    ) -> NumberIndex {
-        let new = NumberIndex::new(lines);
-        let parts = if old.lines < LARGE_LINES { 1 } else { threads.max(1) };
-        let all = old.lines + MARGIN;
-        in_parts(parts, |part| {
-            let range = all * part / parts..all * (part + 1) / parts;
-            let numbers = |line: usize| {
-                old.load(line).into_iter().take_while(|e| *e != 0).map(|e| old.number_of(e))
-            };
-            for line in range.clone() {
-                if line + 1 < range.end {
-                    numbers(line + 1).for_each(|number| self.prefetch_key(number));
-                }
-                for number in numbers(line) {
-                    new.add(hash(self.key(number)), number);
-                }
-            }
-        });
-        new
+    /// Asks the processor to fetch what a look for a key with this hash reads first.
+    #[inline(always)]
+    pub(super) fn prefetch(directory: &Directory, hash: u64) {
+        let lines = Lines { segment: directory.segment(hash), hash };
+        pages::fetch(&raw const lines.segment.words[lines.home() * LINE_WORDS]);
     }
 }
 
-impl NumberIndex {
-    pub(super) fn first() -> Self {
-        NumberIndex::new(FIRST_LINES)
+impl<'a> Lines<'a> {
+    /// The line of a key with this hash. Its bits are neither those of the directory nor those of the tag.
+    #[inline(always)]
+    fn home(self) -> usize {
+        1 + (((self.hash & u64::from(u32::MAX)) * HOMES as u64) >> 32) as usize
     }
 
-    fn new(lines: usize) -> Self {
-        let words = atomic_words((lines + MARGIN + 1) * LINE_WORDS);
-        let skipped = words.as_ptr().align_offset(LINE_BYTES).min(LINE_WORDS);
-        let most = (lines * LINE / 16 * 13).min(NUMBERS);
-        let bits = usize::BITS - (most + 1).leading_zeros();
-        NumberIndex { words, skipped, lines, bits, most }
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.words.len() * 8
-    }
-
-    /// How many lines to grow to, and how many bytes an index with them takes.
-    pub(super) fn larger(&self) -> (usize, usize) {
-        let lines = match self.lines {
-            0..SMALL_LINES => self.lines * 2,
-            lines => lines / 2 * 3,
-        };
-        (lines, (lines + MARGIN + 1) * 64)
+    /// The bits of an entry that say the number.
+    #[inline(always)]
+    fn bits(self) -> u32 {
+        self.segment.layout as u32
     }
 
     #[inline(always)]
-    pub(super) fn prefetch(&self, hash: u64) {
-        let at = self.skipped + self.line(hash) * LINE_WORDS;
-        pages::fetch(self.words.as_ptr().wrapping_add(at));
+    fn words(self, line: usize) -> &'a [AtomicU64] {
+        &self.segment.words[line * LINE_WORDS..(line + 1) * LINE_WORDS]
     }
 
     /// The entries of a line, as they are now or have just been.
     #[inline(always)]
-    fn load(&self, line: usize) -> [u32; LINE] {
-        let start = self.skipped + line * LINE_WORDS;
-        let words = &self.words[start..start + LINE_WORDS];
+    fn load(self, line: usize) -> [u32; LINE] {
         let mut entries = [0; LINE];
-        for (pair, word) in entries.as_chunks_mut::<2>().0.iter_mut().zip(words) {
+        for (pair, word) in entries.as_chunks_mut::<2>().0.iter_mut().zip(self.words(line)) {
             let word = word.load(Ordering::Relaxed);
             *pair = [word as u32, (word >> 32) as u32];
         }
@@ -293,75 +324,157 @@ impl NumberIndex {
 
     /// Puts an entry into a free place of a line that was just seen so; says whether that still was true.
     #[inline(always)]
-    fn publish(&self, line: usize, free: usize, seen: &[u32; LINE], entry: u32) -> bool {
-        let word = &self.words[self.skipped + line * LINE_WORDS + free / 2];
+    fn publish(self, line: usize, free: usize, seen: &[u32; LINE], entry: u32) -> bool {
+        let word = &self.words(line)[free / 2];
         let pair = [seen[free & !1], seen[free | 1]];
         let old = u64::from(pair[0]) | u64::from(pair[1]) << 32;
         let new = old | u64::from(entry) << (32 * (free % 2));
         word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Adds a number whose key is not in the index.
-    fn add(&self, hash: u64, number: u32) {
-        let mut at = self.line(hash);
-        loop {
+    /// Adds a number whose key is not there, if a place for it is near enough.
+    fn add(self, number: u32) -> bool {
+        let home = self.home();
+        for at in home..=home + FURTHEST {
             let line = self.load(at);
             let free = first_free(&line);
-            if free == LINE {
-                at += 1;
-                continue;
-            }
-            if self.publish(at, free, &line, self.entry(hash, number)) {
-                return;
+            if free < LINE {
+                return line[free] == 0 && self.publish(at, free, &line, self.entry(number));
             }
         }
+        false
     }
 
-    /// Which entries of a line have the tag of this hash, as bits.
+    /// Which entries of a line have the tag of the hash, as bits.
     #[inline(always)]
-    fn matches(&self, line: &[u32; LINE], hash: u64) -> u32 {
-        let tag = self.tag(hash);
-        // Free entries have tag 0 but no number.
-        let mut found = lanes_equal(line, self.bits, tag);
-        if tag == 0 && found != 0 {
+    fn matches(self, line: &[u32; LINE]) -> u32 {
+        let tag = self.tag();
+        let mut found = lanes_equal(line, self.bits(), tag);
+        // Free entries have tag 0 but no number, sealed ones the greatest tag.
+        if (tag == 0 || tag == SEALED >> self.bits()) && found != 0 {
             found &= (1 << first_free(line)) - 1;
         }
         found
     }
 
     #[inline(always)]
-    fn line(&self, hash: u64) -> usize {
-        (((hash >> 32) * self.lines as u64) >> 32) as usize
+    fn number_of(self, entry: u32) -> u32 {
+        number_of(entry, self.bits())
+    }
+
+    /// Whether an entry can say this number, and is not taken for a sealed one then.
+    #[inline(always)]
+    fn takes(self, number: u32) -> bool {
+        number < (1 << self.bits()) - 2
     }
 
     #[inline(always)]
-    fn number_of(&self, entry: u32) -> u32 {
-        (entry & ((1 << self.bits) - 1)).wrapping_sub(1)
+    fn entry(self, number: u32) -> u32 {
+        self.tag() << self.bits() | (number + 1)
     }
 
     #[inline(always)]
-    fn entry(&self, hash: u64, number: u32) -> u32 {
-        self.tag(hash) << self.bits | (number + 1)
-    }
-
-    #[inline(always)]
-    fn tag(&self, hash: u64) -> u32 {
-        hash as u32 & (u32::MAX >> self.bits)
+    fn tag(self) -> u32 {
+        self.hash as u32 & (u32::MAX >> self.bits())
     }
 }
 
-/// The first free place of a line, or its length. The words of a line are not loaded at one moment: others may have filled
-/// some behind a place that was seen free. There an exchange fails, and the line is looked at again.
+#[inline(always)]
+fn number_of(entry: u32, bits: u32) -> u32 {
+    (entry & ((1 << bits) - 1)).wrapping_sub(1)
+}
+
+/// Entries are numbers of keys, from which the hash is computed again.
+impl<const W: usize> Layout for Numbers<W> {
+    /// The bits of numbers. There will be twice as many before a segment is split again, or a little more.
+    fn layout(&self) -> usize {
+        bits_of(self.given() as u64 / 2 * 5).clamp(LEAST_BITS, MOST_BITS) as usize
+    }
+
+    fn seal(&self, segment: Segment<'_>) {
+        seal(segment);
+    }
+
+    fn divide(
+        &self,
+        sealed: Segment<'_>,
+        halves: [Segment<'_>; 2],
+        choose: impl Fn(u32) -> usize,
+        mut left_over: impl FnMut(usize, u32, u64),
+    ) {
+        let bits = sealed.layout as u32;
+        let old = Lines { segment: sealed, hash: 0 };
+        let numbers = |line: usize| {
+            let used = old.load(line).into_iter().take_while(|entry| *entry != SEALED);
+            used.map(move |entry| number_of(entry, bits))
+        };
+        for line in 1..LINES {
+            if line + 1 < LINES {
+                numbers(line + 1).for_each(|number| self.prefetch_key(number));
+            }
+            // What was published before an entry that was seen is there now.
+            fence(Ordering::Acquire);
+            for number in numbers(line) {
+                let hash = (self.hash)(self.key(number));
+                let half = choose((hash >> 32) as u32);
+                let lines = Lines { segment: halves[half], hash };
+                if !lines.takes(number) || !lines.add(number) {
+                    left_over(half, (hash >> 32) as u32, number.into());
+                }
+            }
+        }
+    }
+}
+
+fn seal(segment: Segment<'_>) {
+    for word in &segment.words[HEADER..] {
+        let mut seen = word.load(Ordering::Relaxed);
+        loop {
+            let sealed = |half: u64| if half == 0 { u64::from(SEALED) } else { half };
+            let both = sealed(seen & u64::from(SEALED)) | sealed(seen >> 32) << 32;
+            match word.compare_exchange(seen, both, Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(other) => seen = other,
+            }
+        }
+    }
+}
+
+/// The layout of a set without a number.
+struct Numberless;
+
+impl Layout for Numberless {
+    fn layout(&self) -> usize {
+        LEAST_BITS as usize
+    }
+
+    fn seal(&self, segment: Segment<'_>) {
+        seal(segment);
+    }
+
+    fn divide(
+        &self,
+        _sealed: Segment<'_>,
+        _halves: [Segment<'_>; 2],
+        _choose: impl Fn(u32) -> usize,
+        _left_over: impl FnMut(usize, u32, u64),
+    ) {
+    }
+}
+
+/// The first place of a line that is free or sealed, or its length. The words of a line are not loaded at one moment: others may
+/// have filled some behind a place that was seen free. There an exchange fails, and the line is looked at again.
 #[inline(always)]
 fn first_free(line: &[u32; LINE]) -> usize {
-    line.iter().position(|entry| *entry == 0).unwrap_or(LINE)
+    line.iter().position(|entry| *entry == 0 || *entry == SEALED).unwrap_or(LINE)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::directory::Room;
+    use super::super::growth::in_parts;
     use super::super::readers::ManyReaders;
     use super::*;
-    use crate::platform::MOST_SEGMENTS;
 
     fn hash([key]: [u64; 1]) -> u64 {
         super::super::super::pairs::hash(key)
@@ -371,73 +484,123 @@ mod tests {
     /// behind the gap, nor may the line be passed by as a full one.
     #[test]
     fn a_line_that_fills_while_it_is_loaded_is_not_trusted() {
-        let index = NumberIndex::first();
+        let (_numbers, directory) = Numbers::<1>::new(hash);
+        let lines = Lines { segment: directory.segment(7), hash: 7 };
         for number in 0..LINE as u32 {
-            index.add(7, number);
+            assert!(lines.add(number));
         }
-        let mut torn = index.load(index.line(7));
+        let mut torn = lines.load(lines.home());
         assert_eq!(first_free(&torn), LINE);
         (torn[4], torn[5]) = (0, 0);
         let free = first_free(&torn);
         assert_eq!(free, 4);
-        assert!(!index.publish(index.line(7), free, &torn, index.entry(7, 99)));
-        assert_eq!(index.matches(&torn, 0) >> 4, 0, "what is behind the gap was not seen");
+        assert!(!lines.publish(lines.home(), free, &torn, lines.entry(99)));
+        let other = Lines { hash: 0, ..lines };
+        assert_eq!(other.matches(&torn) >> 4, 0, "what is behind the gap was not seen");
+    }
+
+    /// Nothing can be put into a sealed segment, and what is there is found, whatever its tag.
+    #[test]
+    fn sealed_segments_keep_what_they_have() {
+        let (_numbers, directory) = Numbers::<1>::new(hash);
+        for hash in [0, u64::MAX, 7, 1 << 31, u64::from(u32::MAX)] {
+            let lines = Lines { segment: directory.segment(hash), hash };
+            let seen = lines.load(lines.home());
+            assert!(lines.add(5));
+            seal(lines.segment);
+            let line = lines.load(lines.home());
+            assert_eq!((lines.matches(&line), first_free(&line)), (1, 1));
+            assert_eq!(lines.number_of(line[0]), 5);
+            assert!(!lines.publish(lines.home(), 0, &seen, lines.entry(9)));
+            assert!(!lines.add(9));
+            // Unsealed again for the next.
+            lines.segment.words[HEADER..].iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        }
     }
 
     /// Threads add the same keys in different orders: every key gets one number, told to one thread as new.
-    #[test]
-    fn every_key_gets_one_number() {
-        const THREADS: usize = 4;
-        const WORDS: usize = MOST_SEGMENTS.saturating_mul(SEGMENT);
-        const KEYS: u64 = if WORDS < 1 << 20 { 500 } else { 60_000 };
-        let numbers = Numbers::<1>::new();
-        let index = ManyReaders::new(NumberIndex::first(), THREADS);
-        let results = in_parts(THREADS, |thread| {
-            let (mut local, mut contention) = (numbers.local(), Contention::default());
-            let mut found = vec![0; KEYS as usize];
-            let mut new = 0;
-            for at in 0..KEYS {
-                let key = (at * 7 + thread as u64 * 1001 * (at % 3)) % KEYS;
-                loop {
-                    let numbered = numbers.number(
-                        &index.read(thread),
-                        (&mut local, &mut contention),
-                        (hash([key]), [key]),
-                        |_| true,
-                        |_| Ok(()),
-                    );
-                    let (number, is_new) = match numbered.expect("there is room") {
-                        Numbered::Known(number) => (number, 0),
-                        Numbered::New(number) => (number, 1),
-                        Numbered::Crowded => {
-                            index.write(|index| {
-                                if numbers.given() >= index.most {
-                                    *index = numbers.enlarged(index, index.larger().0, 2, hash);
-                                }
-                            });
-                            continue;
-                        }
-                    };
-                    found[key as usize] = number + 1;
-                    new += is_new;
-                    break;
+    fn every_key_gets_one_number(threads: usize, all: u64, key_hash: fn([u64; 1]) -> u64) -> usize {
+        let (numbers, directory) = Numbers::<1>::new(key_hash);
+        let directory = ManyReaders::new(directory, threads);
+        let number_of = |thread: usize, local: &mut LocalNumbers<1>, key: u64| {
+            let mut contention = Contention::default();
+            let hash = key_hash([key]);
+            loop {
+                let mine = (&mut *local, &mut contention);
+                let numbered = {
+                    let directory = directory.read(thread);
+                    numbers.number(&directory, mine, (hash, [key]), |_| true, |_| Ok(()))
+                };
+                let Numbered::Crowded(crowded) = numbered.expect("there is room") else {
+                    return numbered.expect("there is room");
+                };
+                let readers = (&directory, thread);
+                let room = numbers.table.make_room(
+                    readers,
+                    |all| all,
+                    |all| all,
+                    crowded,
+                    &numbers,
+                    |_| true,
+                    &mut contention,
+                );
+                if let Room::Attic(mut attic) = room.expect("there is room") {
+                    let list = attic.entry((hash >> 32) as u32).or_default();
+                    let mine = (&mut *local, &mut contention);
+                    let numbered = numbers.number_in_attic(list, mine, [key], |_| true, |_| Ok(()));
+                    return numbered.expect("there is room");
                 }
+            }
+        };
+        let results = in_parts(threads, |thread| {
+            let mut local = numbers.local();
+            let mut found = vec![0; all as usize];
+            let mut new = 0;
+            for at in 0..all {
+                let key = (at * 7 + thread as u64 * 1001 * (at % 3)) % all;
+                let (number, is_new) = match number_of(thread, &mut local, key) {
+                    Numbered::Known(number) => (number, 0),
+                    Numbered::New(number) => (number, 1),
+                    Numbered::Crowded(_) => unreachable!("there is room"),
+                };
+                found[key as usize] = number + 1;
+                new += is_new;
             }
             (found, new)
         });
-        let index = index.read(0);
         let mut keys: Vec<u64> = Vec::new();
-        for key in 0..KEYS {
+        for key in 0..all {
             let given: Vec<u32> =
                 results.iter().map(|(found, _)| found[key as usize]).filter(|n| *n != 0).collect();
             let Some(first) = given.first() else { continue };
             assert!(given.iter().all(|number| number == first), "key {key}: {given:?}");
             assert_eq!(numbers.key(first - 1), [key]);
-            let mine = (&mut numbers.local(), &mut Contention::default());
-            let again = numbers.number(&index, mine, (hash([key]), [key]), |_| true, |_| Ok(()));
-            assert_eq!(again, Ok(Numbered::Known(first - 1)));
+            let again = number_of(0, &mut numbers.local(), key);
+            assert_eq!(again, Numbered::Known(first - 1));
             keys.push(key);
         }
         assert_eq!(results.iter().map(|(_, new)| new).sum::<usize>(), keys.len());
+        assert!(numbers.table.bytes() < keys.len() * 16 + (1 << 20), "{}", numbers.table.bytes());
+        let most = numbers.table.moves.0.load(Ordering::Relaxed);
+        assert!(most <= 2 * WORDS, "{most} entries moved by one insertion");
+        numbers.table.attic_len()
+    }
+
+    #[test]
+    fn every_key_gets_one_number_while_segments_are_split() {
+        for threads in [1, 4] {
+            assert_eq!(every_key_gets_one_number(threads, 200_000, hash), 0);
+        }
+    }
+
+    /// Every eighth key has the same hash as thousands of others: they go to the attic, and the index does not grow for their sake.
+    #[test]
+    fn crowds_of_equal_hashes_go_to_the_attic() {
+        let crowd =
+            |[key]: [u64; 1]| if key % 8 == 0 { 0x1234_5678_9abc_def0 } else { hash([key]) };
+        for threads in [1, 3] {
+            let attic = every_key_gets_one_number(threads, 24_000, crowd);
+            assert!((2_000..12_000).contains(&attic), "{attic}");
+        }
     }
 }

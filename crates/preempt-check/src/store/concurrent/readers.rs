@@ -4,10 +4,13 @@
 //! each thread announces in a line of its own that it reads, and looks whether somebody wants to write. A writer
 //! says so, and waits until nobody reads. (Known as big-reader lock.)
 //!
+//! What a thread reads it has read when its turn is over: so it can be found out, without anybody waiting, that all who may have
+//! seen something have [gone on](ManyReaders::have_gone_on) since.
+//!
 //! Invariant: a thread that sees no writer after it has announced itself is seen by every later writer, since both
 //! sides write before they look, in one order for all (`SeqCst`).
 
-use crate::platform::sync::atomic::{AtomicBool, Ordering};
+use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::platform::sync::{Mutex, PoisonError};
 use std::cell::UnsafeCell;
 use std::ops::Deref;
@@ -17,8 +20,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct ManyReaders<T> {
     value: UnsafeCell<T>,
-    /// Per thread: whether it reads.
-    reading: Vec<Line>,
+    /// Per thread: how often it has begun or ended to read; odd while it reads.
+    turns: Vec<Line>,
     writing: AtomicBool,
     writers: Mutex<()>,
 }
@@ -26,7 +29,7 @@ pub(crate) struct ManyReaders<T> {
 /// A cache line, and the one that processors fetch with it.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Line(AtomicBool);
+struct Line(AtomicU64);
 
 // SAFETY: the value is shared between readers and changed by one writer alone; see the invariant of the module.
 unsafe impl<T: Send + Sync> Sync for ManyReaders<T> {}
@@ -36,7 +39,7 @@ impl<T> ManyReaders<T> {
     pub(crate) fn new(value: T, threads: usize) -> Self {
         ManyReaders {
             value: UnsafeCell::new(value),
-            reading: (0..threads.max(1)).map(|_| Line::default()).collect(),
+            turns: (0..threads.max(1)).map(|_| Line::default()).collect(),
             writing: AtomicBool::new(false),
             writers: Mutex::new(()),
         }
@@ -45,15 +48,17 @@ impl<T> ManyReaders<T> {
     /// The value, for thread `thread`, which must not have it already.
     #[inline]
     pub(crate) fn read(&self, thread: usize) -> Reading<'_, T> {
-        let mine = &self.reading[thread].0;
+        let mine = &self.turns[thread].0;
         let mut patience = Patience::default();
         loop {
-            let nested = mine.swap(true, Ordering::SeqCst);
-            assert!(!nested, "a thread reads once at a time");
+            // Nobody else writes here.
+            let turns = mine.load(Ordering::Relaxed);
+            assert!(turns.is_multiple_of(2), "a thread reads once at a time");
+            mine.swap(turns + 1, Ordering::SeqCst);
             if !self.writing.load(Ordering::SeqCst) {
                 return Reading { lock: self, thread };
             }
-            mine.store(false, Ordering::Release);
+            mine.store(turns + 2, Ordering::Release);
             while self.writing.load(Ordering::Acquire) {
                 patience.wait();
             }
@@ -65,14 +70,28 @@ impl<T> ManyReaders<T> {
         let _alone = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
         self.writing.store(true, Ordering::SeqCst);
         let _end = EndOfWriting(&self.writing);
-        for reader in &self.reading {
+        for reader in &self.turns {
             let mut patience = Patience::default();
-            while reader.0.load(Ordering::SeqCst) {
+            while !reader.0.load(Ordering::SeqCst).is_multiple_of(2) {
                 patience.wait();
             }
         }
         // SAFETY: no thread reads, and whoever wants to sees that somebody writes. Writers take turns.
         change(unsafe { &mut *self.value.get() })
+    }
+}
+
+impl<T> ManyReaders<T> {
+    /// Replaces `turns` by who reads now. Who begins to read later sees what was written before, in the one order for all.
+    pub(crate) fn snapshot(&self, turns: &mut Vec<u64>) {
+        turns.clear();
+        turns.extend(self.turns.iter().map(|line| line.0.load(Ordering::SeqCst)));
+    }
+
+    /// Whether all who were reading at a [snapshot](Self::snapshot) have ended that since.
+    pub(crate) fn have_gone_on(&self, turns: &[u64]) -> bool {
+        let now = self.turns.iter().map(|line| line.0.load(Ordering::SeqCst));
+        turns.iter().zip(now).all(|(then, now)| then.is_multiple_of(2) || *then != now)
     }
 }
 
@@ -105,7 +124,8 @@ impl<T> Deref for Reading<'_, T> {
 impl<T> Drop for Reading<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.lock.reading[self.thread].0.store(false, Ordering::Release);
+        let mine = &self.lock.turns[self.thread].0;
+        mine.store(mine.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 }
 
@@ -127,6 +147,22 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn readers_go_on() {
+        let lock = ManyReaders::new(0, 2);
+        let mut turns = Vec::new();
+        assert!(lock.have_gone_on(&turns));
+        let reading = lock.read(1);
+        lock.snapshot(&mut turns);
+        assert!(!lock.have_gone_on(&turns));
+        drop(lock.read(0));
+        assert!(!lock.have_gone_on(&turns));
+        drop(reading);
+        assert!(lock.have_gone_on(&turns));
+        let _again = lock.read(1);
+        assert!(lock.have_gone_on(&turns));
+    }
 
     #[test]
     fn readers_see_whole_changes() {

@@ -4,9 +4,9 @@
 //! never written to takes no memory.
 
 use super::super::pages;
-use crate::platform::MOST_SEGMENTS;
 use crate::platform::sync::OnceLock;
 use crate::platform::sync::atomic::AtomicU64;
+use crate::platform::{MOST_SEGMENTS, Words, words};
 
 pub(crate) use crate::platform::SEGMENT_BITS;
 
@@ -15,7 +15,7 @@ pub(crate) const SEGMENT: usize = 1 << SEGMENT_BITS;
 /// Words, all zero at first.
 #[derive(Debug)]
 pub(crate) struct Segments {
-    list: Vec<OnceLock<Vec<AtomicU64>>>,
+    list: Vec<OnceLock<Words>>,
 }
 
 impl Segments {
@@ -28,12 +28,12 @@ impl Segments {
     /// A segment, empty where nothing was ever taken from it.
     #[inline(always)]
     pub(crate) fn segment(&self, number: usize) -> &[AtomicU64] {
-        self.list.get(number).and_then(OnceLock::get).map_or(&[], Vec::as_slice)
+        self.list.get(number).and_then(OnceLock::get).map_or(&[], |words| &words[..])
     }
 
     /// A segment that will be written to; `None` beyond the last.
     pub(crate) fn take(&self, number: usize) -> Option<&[AtomicU64]> {
-        Some(self.list.get(number)?.get_or_init(|| atomic_words(SEGMENT)))
+        Some(self.list.get(number)?.get_or_init(|| words(atomic_words(SEGMENT))))
     }
 
     /// Asks the processor to fetch a word, if it is there.

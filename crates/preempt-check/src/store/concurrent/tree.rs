@@ -16,10 +16,11 @@ use super::super::quads::{Quad, Quads};
 use super::super::tree_shape::{LONG, word_count};
 use super::super::unfolded::Unfolded;
 use super::super::{Inserted, Pending, StateId, StoreFull};
-use super::numbers::{LocalNumbers, NumberIndex, Numbered, Numbers};
+use super::directory::{Crowded, Directory, Room};
+use super::numbers::{LocalNumbers, Numbered, Numbers};
 use super::readers::{ManyReaders, Reading};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
-use super::{ConcurrentStore, Notes, Place, Records, forget};
+use super::{ConcurrentStore, Place, Records, forget};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, PoisonError};
 use preempt_core::Contention;
@@ -41,32 +42,17 @@ pub(crate) struct SharedTree {
     kinds: AtomicUsize,
     longest: AtomicUsize,
     states: AtomicUsize,
-    index_bytes: AtomicUsize,
     limit: AtomicUsize,
-    threads: usize,
     /// A word beside each state, if a search [wants one](Records).
     records: Option<Segments>,
 }
 
+/// The directories of the three sets' indexes.
 #[derive(Debug)]
 struct Indexes {
-    roots: NumberIndex,
-    leaves: NumberIndex,
-    inner: NumberIndex,
-}
-
-impl Indexes {
-    fn bytes(&self) -> usize {
-        self.roots.bytes() + self.leaves.bytes() + self.inner.bytes()
-    }
-}
-
-/// One of the three sets.
-#[derive(Clone, Copy)]
-enum Set {
-    Roots,
-    Leaves,
-    Inner,
+    roots: Directory,
+    leaves: Directory,
+    inner: Directory,
 }
 
 /// What a thread needs for itself.
@@ -88,17 +74,15 @@ pub(crate) struct Local {
 impl SharedTree {
     /// A store of at most `limit` bytes for so many threads.
     pub(crate) fn new(limit: usize, threads: usize) -> Self {
-        let indexes = Indexes {
-            roots: NumberIndex::first(),
-            leaves: NumberIndex::first(),
-            inner: NumberIndex::first(),
-        };
+        let (roots, root_index) = Numbers::new(pair_hash);
+        let (leaves, leaf_index) = Numbers::new(Quads::hash);
+        let (inner, inner_index) = Numbers::new(pair_hash);
+        let indexes = Indexes { roots: root_index, leaves: leaf_index, inner: inner_index };
         SharedTree {
-            index_bytes: AtomicUsize::new(indexes.bytes()),
             indexes: ManyReaders::new(indexes, threads),
-            roots: Numbers::new(),
-            leaves: Numbers::new(),
-            inner: Numbers::new(),
+            roots,
+            leaves,
+            inner,
             parents: Segments::new(1 << 30),
             classes: Segments::new(1 << 29),
             lengths: Mutex::default(),
@@ -106,7 +90,6 @@ impl SharedTree {
             longest: AtomicUsize::new(0),
             states: AtomicUsize::new(0),
             limit: AtomicUsize::new(limit),
-            threads,
             records: None,
         }
     }
@@ -167,36 +150,16 @@ impl SharedTree {
         local.parent.unfold(StateId(place), root, length, self);
     }
 
-    /// Makes the index of a set larger, if it still is the one that was crowded.
-    fn grow(&self, set: Set, seen: usize) -> Result<(), StoreFull> {
-        self.indexes.write(|indexes| {
-            let index = match set {
-                Set::Roots => &mut indexes.roots,
-                Set::Leaves => &mut indexes.leaves,
-                Set::Inner => &mut indexes.inner,
-            };
-            if index.bytes() != seen {
-                return Ok(());
-            }
-            let (lines, bytes) = index.larger();
-            if self.bytes() + bytes > self.limit.load(Ordering::Relaxed) {
-                return Err(StoreFull);
-            }
-            *index = match set {
-                Set::Roots => self.roots.enlarged(index, lines, self.threads, pair_hash),
-                Set::Leaves => self.leaves.enlarged(index, lines, self.threads, Quads::hash),
-                Set::Inner => self.inner.enlarged(index, lines, self.threads, pair_hash),
-            };
-            self.index_bytes.store(indexes.bytes(), Ordering::Relaxed);
-            Ok(())
-        })
+    /// Whether so many bytes more may be used.
+    fn may_use(&self, bytes: usize) -> bool {
+        self.bytes() + bytes <= self.limit.load(Ordering::Relaxed)
     }
 
     /// Inserts a root of states of some class.
     #[inline(always)]
-    fn insert_root(
-        &self,
-        indexes: &mut Guard<'_>,
+    fn insert_root<'a>(
+        &'a self,
+        indexes: &mut Guard<'a>,
         (local, contention): (&mut LocalNumbers<1>, &mut Contention),
         (key, class): (u64, u16),
         parent: Place,
@@ -218,23 +181,30 @@ impl SharedTree {
                 }
                 Ok(())
             };
-            let numbered =
-                self.roots.number(index, (local, contention), (hash, [key]), accept, write)?;
-            return Ok(match numbered {
-                Numbered::Known(number) => Inserted { id: StateId(number), new: false },
-                Numbered::New(number) => Inserted { id: StateId(number), new: true },
-                Numbered::Crowded => {
-                    indexes.grow(Set::Roots, contention)?;
-                    continue;
-                }
-            });
+            let mine = (&mut *local, &mut *contention);
+            let mut numbered = self.roots.number(index, mine, (hash, [key]), accept, write)?;
+            if let Numbered::Crowded(crowded) = numbered {
+                let room = indexes.make_room(&self.roots, ROOTS, crowded, contention)?;
+                let Room::Attic(mut attic) = room else { continue };
+                let like = attic.entry((hash >> 32) as u32).or_default();
+                let mine = (&mut *local, &mut *contention);
+                let result = self.roots.number_in_attic(like, mine, [key], accept, write);
+                drop(attic);
+                indexes.read_again();
+                numbered = result?;
+            }
+            return match numbered {
+                Numbered::Known(number) => Ok(Inserted { id: StateId(number), new: false }),
+                Numbered::New(number) => Ok(Inserted { id: StateId(number), new: true }),
+                Numbered::Crowded(_) => continue,
+            };
         }
     }
 
     /// Inserts states of one length, level by level, so that the lookups of one level overlap.
-    fn insert_alike(
-        &self,
-        indexes: &mut Guard<'_>,
+    fn insert_alike<'a>(
+        &'a self,
+        indexes: &mut Guard<'a>,
         local: &mut Local,
         bytes: &[u8],
         batch: &mut [Pending],
@@ -254,7 +224,7 @@ impl SharedTree {
         for at in 0..batch.len() {
             let hash = pairs::hash(root_key(&words[at * stride..]));
             hashes[at] = hash;
-            indexes.get().roots.prefetch(hash);
+            Numbers::<1>::prefetch(&indexes.get().roots, hash);
         }
         for hash in &hashes[..batch.len()] {
             self.roots.prefetch_match(&indexes.get().roots, *hash);
@@ -268,9 +238,9 @@ impl SharedTree {
     }
 
     /// Inserts states whose roots are known.
-    fn insert_roots(
-        &self,
-        indexes: &mut Guard<'_>,
+    fn insert_roots<'a>(
+        &'a self,
+        indexes: &mut Guard<'a>,
         local: &mut Local,
         batch: &mut [Pending],
         parents: &[Place],
@@ -292,6 +262,12 @@ impl SharedTree {
     }
 }
 
+/// How the directory of a set is reached.
+type Access = (fn(&Indexes) -> &Directory, fn(&mut Indexes) -> &mut Directory);
+const ROOTS: Access = (|all| &all.roots, |all| &mut all.roots);
+const LEAVES: Access = (|all| &all.leaves, |all| &mut all.leaves);
+const INNER: Access = (|all| &all.inner, |all| &mut all.inner);
+
 /// The indexes, for one batch; let go of while one of them grows.
 struct Guard<'a> {
     tree: &'a SharedTree,
@@ -299,7 +275,7 @@ struct Guard<'a> {
     reading: Option<Reading<'a, Indexes>>,
 }
 
-impl Guard<'_> {
+impl<'a> Guard<'a> {
     #[inline(always)]
     fn get(&self) -> &Indexes {
         match &self.reading {
@@ -308,19 +284,60 @@ impl Guard<'_> {
         }
     }
 
+    /// Makes room for a key. If that is in the attic, the indexes must be [read again](Self::read_again) once it is left.
     #[cold]
-    fn grow(&mut self, set: Set, contention: &mut Contention) -> Result<(), StoreFull> {
-        let indexes = self.get();
-        let seen = match set {
-            Set::Roots => indexes.roots.bytes(),
-            Set::Leaves => indexes.leaves.bytes(),
-            Set::Inner => indexes.inner.bytes(),
-        };
-        contention.locks += 1;
+    fn make_room<const W: usize>(
+        &mut self,
+        set: &'a Numbers<W>,
+        (view, change): Access,
+        crowded: Crowded,
+        contention: &mut Contention,
+    ) -> Result<Room<'a>, StoreFull> {
         self.reading = None;
-        let grown = self.tree.grow(set, seen);
+        let (tree, readers) = (self.tree, (&self.tree.indexes, self.thread));
+        let may_use = |bytes| tree.may_use(bytes);
+        let room = set.table.make_room(readers, change, view, crowded, set, may_use, contention);
+        if !matches!(room, Ok(Room::Attic(_))) {
+            self.read_again();
+        }
+        room
+    }
+
+    fn read_again(&mut self) {
         self.reading = Some(self.tree.indexes.read(self.thread));
-        grown
+    }
+
+    /// The number of a part of states, which is added if it is not known.
+    #[inline(always)]
+    fn number<const W: usize>(
+        &mut self,
+        set: &'a Numbers<W>,
+        access: Access,
+        (local, contention): (&mut LocalNumbers<W>, &mut Contention),
+        (hash, key): (u64, [u64; W]),
+    ) -> Result<u32, StoreFull> {
+        if let Some(number) = set.recent(local, hash, key) {
+            return Ok(number);
+        }
+        loop {
+            let index = access.0(self.get());
+            let mine = (&mut *local, &mut *contention);
+            let mut numbered = set.number(index, mine, (hash, key), |_| true, |_| Ok(()))?;
+            if let Numbered::Crowded(crowded) = numbered {
+                let room = self.make_room(set, access, crowded, contention)?;
+                let Room::Attic(mut attic) = room else { continue };
+                let like = attic.entry((hash >> 32) as u32).or_default();
+                let mine = (&mut *local, &mut *contention);
+                let result = set.number_in_attic(like, mine, key, |_| true, |_| Ok(()));
+                drop(attic);
+                self.read_again();
+                numbered = result?;
+            }
+            if let Numbered::Known(number) | Numbered::New(number) = numbered {
+                set.remember(local, hash, key, number);
+                return Ok(number);
+            }
+        }
     }
 }
 
@@ -347,50 +364,24 @@ struct Adding<'a, 'b> {
 impl AddNodes for Adding<'_, '_> {
     #[inline(always)]
     fn number_quad(&mut self, hash: u64, quad: Quad) -> Result<u32, StoreFull> {
-        let set = &self.indexes.tree.leaves;
-        if let Some(number) = set.recent(self.leaves, hash, quad) {
-            return Ok(number);
-        }
-        loop {
-            let index = &self.indexes.get().leaves;
-            let mine = (&mut *self.leaves, &mut *self.contention);
-            match set.number(index, mine, (hash, quad), |_| true, |_| Ok(()))? {
-                Numbered::Known(number) | Numbered::New(number) => {
-                    set.remember(self.leaves, hash, quad, number);
-                    return Ok(number);
-                }
-                Numbered::Crowded => self.indexes.grow(Set::Leaves, self.contention)?,
-            }
-        }
+        let mine = (&mut *self.leaves, &mut *self.contention);
+        self.indexes.number(&self.indexes.tree.leaves, LEAVES, mine, (hash, quad))
     }
 
     #[inline(always)]
     fn number_pair(&mut self, hash: u64, pair: u64) -> Result<u32, StoreFull> {
-        let set = &self.indexes.tree.inner;
-        if let Some(number) = set.recent(self.inner, hash, [pair]) {
-            return Ok(number);
-        }
-        loop {
-            let index = &self.indexes.get().inner;
-            let mine = (&mut *self.inner, &mut *self.contention);
-            match set.number(index, mine, (hash, [pair]), |_| true, |_| Ok(()))? {
-                Numbered::Known(number) | Numbered::New(number) => {
-                    set.remember(self.inner, hash, [pair], number);
-                    return Ok(number);
-                }
-                Numbered::Crowded => self.indexes.grow(Set::Inner, self.contention)?,
-            }
-        }
+        let mine = (&mut *self.inner, &mut *self.contention);
+        self.indexes.number(&self.indexes.tree.inner, INNER, mine, (hash, [pair]))
     }
 
     #[inline(always)]
     fn prefetch_quad(&self, hash: u64) {
-        self.indexes.get().leaves.prefetch(hash);
+        Numbers::<2>::prefetch(&self.indexes.get().leaves, hash);
     }
 
     #[inline(always)]
     fn prefetch_pair(&self, hash: u64) {
-        self.indexes.get().inner.prefetch(hash);
+        Numbers::<1>::prefetch(&self.indexes.get().inner, hash);
     }
 }
 
@@ -430,7 +421,7 @@ impl ConcurrentStore for SharedTree {
         parent.find_roots(bytes, batch, &mut parts)?;
         for pending in batch {
             if pending.hash & 1 == 1 {
-                indexes.get().roots.prefetch(pairs::hash(pending.hash >> 1));
+                Numbers::<1>::prefetch(&indexes.get().roots, pairs::hash(pending.hash >> 1));
             }
         }
         Ok(())
@@ -495,31 +486,11 @@ impl ConcurrentStore for SharedTree {
     fn bytes(&self) -> usize {
         let class = if self.kinds.load(Ordering::Relaxed) > 1 { 2 } else { 0 };
         let beside = class + if self.records.is_some() { 8 } else { 4 };
-        self.roots.bytes()
-            + self.leaves.bytes()
-            + self.inner.bytes()
-            + self.roots.given() * beside
-            + self.index_bytes.load(Ordering::Relaxed)
+        self.roots.bytes() + self.leaves.bytes() + self.inner.bytes() + self.roots.given() * beside
     }
 
     fn contention(local: &Local) -> Contention {
         local.contention
-    }
-}
-
-/// In the record, if the tree was made with records.
-impl Notes for SharedTree {
-    #[inline(always)]
-    fn note(&self, place: Place) -> u32 {
-        self.record(place).load(Ordering::Acquire) as u32
-    }
-
-    fn add_note(&self, place: Place, bits: u32) -> u32 {
-        self.record(place).fetch_or(u64::from(bits), Ordering::AcqRel) as u32
-    }
-
-    fn remove_note(&self, place: Place, bits: u32) {
-        self.record(place).fetch_and(!u64::from(bits), Ordering::AcqRel);
     }
 }
 

@@ -10,7 +10,7 @@ const CALL_AT: usize = 1 << 12;
 /// and where there are fewer they leave.
 const LEAVE_AT: usize = 1 << 10;
 /// Packages per thread that are handed out at once.
-pub(super) const AHEAD: usize = 3;
+pub(super) const GROUP: usize = 4;
 
 /// When helpers are called, and how many.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(super) struct Helpers {
     pub(super) spare: Vec<Package>,
     /// What the largest package took, in bytes.
     pub(super) largest: usize,
+    /// What a thread needs to read the store, in bytes.
+    pub(super) reader: usize,
 }
 
 impl Helpers {
@@ -43,6 +45,7 @@ impl Helpers {
             counters: Vec::new(),
             spare: Vec::new(),
             largest: 0,
+            reader: 0,
         }
     }
 
@@ -54,7 +57,8 @@ impl Helpers {
 
     /// What packages take at most, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.largest * (self.count + 1) * AHEAD
+        // While the successors of one group are inserted, the next one is expanded.
+        (self.largest * 2 * GROUP + self.reader) * (self.count + 1)
     }
 
     /// What was counted outside of packages.

@@ -1,36 +1,51 @@
-//! Some waiting states, and what their expansion gives: all that goes to another thread and back.
+//! Some waiting states, and what their expansion gives: all that goes to other threads and back.
+//!
+//! A package is first numbers of states, then their bytes, then their successors, then hashes of these.
 //!
 //! Invariant: what a package gives follows from its states alone, so it does not matter who expands it, or when. Where it
 //! would (errors that may end the search), it says so, and the
 //! search expands these states itself.
 
-use super::events::Events;
+use super::super::events::Events;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::statistics::Counters;
-use crate::store::{Pending, StoreFull};
+use crate::store::{Pending, Reader, StateId, Store, StoreFull};
 use crate::{Counterexample, Options};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Step, Stop, System};
+use std::ops::Range;
 
+/// Successors that are inserted together.
+pub(super) const BATCH: usize = 96;
 /// States of a package, unless they are long.
 pub(super) const STATES: usize = 256;
-/// A package is full when its states take so many bytes.
+/// States of a package take about so many bytes at most.
 const BYTES: usize = 1 << 16;
+/// How many states ahead the bytes of one are fetched.
+const AHEAD: usize = 8;
+
+/// How many states a package has if they are at most so long.
+pub(super) fn size(longest: usize) -> usize {
+    (BYTES / longest.max(1)).clamp(1, STATES)
+}
 
 /// States to be expanded, and the result.
 #[derive(Default, Debug)]
 pub(super) struct Package {
-    /// The number of its first state.
-    pub(super) first: usize,
+    /// The numbers of its states.
+    pub(super) states: Range<usize>,
     /// The states and where they end,
     bytes: Vec<u8>,
     ends: Vec<usize>,
     /// and who sleeps in them, where anybody can.
     sleepers: Vec<SleepSet>,
-    /// Where their successors are, and who sleeps in these,
+    /// Where their successors are, after room for the beginning of a batch, and who sleeps in these,
     pub(super) successors: Vec<u8>,
     pub(super) arrivals: Vec<Pending>,
     pub(super) sleep_sets: Vec<SleepSet>,
+    /// which of the states have hashed ones, since when the store is what it was then,
+    pub(super) hashed: Vec<bool>,
+    pub(super) generation: u32,
     /// what was counted up to the end of each state,
     pub(super) counted: Vec<Counted>,
     /// and what else happened, with the number of the state.
@@ -50,27 +65,59 @@ pub(super) struct Counted {
 }
 
 impl Package {
-    /// Empties it for the states from this number on.
-    pub(super) fn begin(&mut self, first: usize) {
-        self.first = first;
+    /// Empties it for these states.
+    pub(super) fn begin(&mut self, states: Range<usize>) {
+        self.states = states;
         self.bytes.clear();
         self.ends.clear();
         self.sleepers.clear();
+        self.hashed.clear();
     }
 
-    pub(super) fn push(&mut self, state: &[u8], sleeper: Option<SleepSet>) {
+    pub(super) fn push_sleeper(&mut self, sleeper: SleepSet) {
+        self.sleepers.push(sleeper);
+    }
+
+    pub(super) fn push(&mut self, state: &[u8]) {
         self.bytes.extend_from_slice(state);
         self.ends.push(self.bytes.len());
-        self.sleepers.extend(sleeper);
+    }
+
+    /// Loads its states, unless they are there.
+    pub(super) fn load(&mut self, store: &impl Store, reader: &mut Reader, state: &mut Vec<u8>) {
+        for number in self.states.clone().skip(self.ends.len()) {
+            if number + AHEAD < self.states.end {
+                store.prefetch_id(StateId((number + AHEAD) as u32));
+            }
+            store.load_ahead(reader, StateId(number as u32), state);
+            self.push(state);
+        }
+    }
+
+    /// Hashes the successors.
+    pub(super) fn hash(&mut self, store: &impl Store, reader: &mut Reader) {
+        if self.needs_order {
+            return;
+        }
+        self.generation = store.generation();
+        if !store.hashes_near() {
+            let first = StateId(self.states.start as u32);
+            store.hash_ahead(reader, first, &self.successors, &mut self.arrivals[BATCH..]);
+            self.hashed.resize(self.len(), true);
+            return;
+        }
+        let mut start = BATCH;
+        for (number, counted) in self.states.clone().zip(&self.counted) {
+            let arrivals = &mut self.arrivals[start..counted.arrivals];
+            let parent = StateId(number as u32);
+            self.hashed.push(store.hash_ahead(reader, parent, &self.successors, arrivals));
+            start = counted.arrivals;
+        }
     }
 
     /// How many states it has.
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub(super) fn is_full(&self) -> bool {
-        self.len() >= STATES || self.bytes.len() >= BYTES
+        self.states.len()
     }
 
     fn state(&self, at: usize) -> &[u8] {
@@ -90,7 +137,7 @@ impl Package {
 /// Expands packages.
 pub(super) struct Expansion<'a, S: ?Sized> {
     system: &'a S,
-    events: Events<'a, S>,
+    events: Events<'a, S, usize>,
     expander: Expander,
     state: Vec<u8>,
     /// Whether an error may end the search.
@@ -99,10 +146,9 @@ pub(super) struct Expansion<'a, S: ?Sized> {
 
 impl<'a, S: System + ?Sized> Expansion<'a, S> {
     pub(super) fn new(system: &'a S, options: &Options) -> Self {
-        let counters = Counters::new(system, options);
         Expansion {
             system,
-            events: Events { system, counters, at: 0, first: None },
+            events: Events::new(system, options),
             expander: Expander::new().run_sequences(),
             state: Vec::new(),
             errors_end: options.max_errors != 0,
@@ -115,13 +161,14 @@ impl<'a, S: System + ?Sized> Expansion<'a, S> {
         std::mem::swap(&mut self.expander.arrivals, &mut package.arrivals);
         std::mem::swap(&mut self.expander.sleep_sets, &mut package.sleep_sets);
         self.expander.clear();
+        self.expander.leave_room(BATCH);
         package.counted.clear();
         (package.cut, package.error) = (None, None);
         let mut needs_order = false;
         for at in 0..package.len() {
             self.state.clear();
             self.state.extend_from_slice(package.state(at));
-            self.events.at = package.first + at;
+            self.events.at = package.states.start + at;
             let expanded = self.expand(package.sleepers.get(at).copied());
             let counters = &mut self.events.counters;
             let (matched, atomic_steps, errors) =

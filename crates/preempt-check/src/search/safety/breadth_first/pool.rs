@@ -1,15 +1,31 @@
-//! Packages on their way to the threads that expand them, and back in their order.
+//! Packages on their way to the threads that work on them, and back.
 //!
-//! Invariant: packages come back in the order in which they were handed out, each once.
+//! The thread of the search [hands out](Pool::hand_out) a group of packages, works on them itself while there is nothing
+//! else to do, and takes them back when all are done.
+//!
+//! Invariant: a group comes back as a whole, in the order in which it was handed out.
 
 use super::package::Package;
-use crate::platform::sync::atomic::{AtomicBool, Ordering};
+use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::platform::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What a thread that waits for a package looks up for.
+/// What a thread that waits for packages looks up for.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// How often a thread looks for something to do before it goes to sleep: groups follow each other quickly.
+const LOOKS: u32 = 1 << 11;
+
+/// What is to be done with a package.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Task {
+    /// Load its states from the store.
+    Load,
+    /// Hash its successors, as far as that can be done by reading the store.
+    Hash,
+    /// Expand its states.
+    Expand,
+}
 
 /// What the thread of the search shares with its helpers.
 #[derive(Default, Debug)]
@@ -17,31 +33,34 @@ pub(super) struct Pool {
     shelf: Mutex<Shelf>,
     /// Something is to be done, or nothing ever will be.
     work: Condvar,
-    /// The oldest package is back.
+    /// All packages are back.
     back: Condvar,
+    /// Changes when there is something to do, and when all packages are back.
+    news: AtomicU64,
     over: AtomicBool,
 }
 
 #[derive(Default, Debug)]
 struct Shelf {
-    /// Packages that nobody has begun with, with their places in the order.
-    todo: VecDeque<(u64, Package)>,
-    /// All that were handed out and are not taken back, in order; nothing while somebody has one.
-    handed_out: VecDeque<Option<Package>>,
-    /// The place of the first of these.
-    first: u64,
-    /// Helpers that wait for work.
-    waiting: usize,
+    /// Packages that nobody has begun with, with their places in the group.
+    todo: VecDeque<(usize, Task, Package)>,
+    /// The group; nothing where a package is not back.
+    group: Vec<Option<Package>>,
+    /// How many are not.
+    away: usize,
+    /// Helpers that sleep, and whether the thread of the search does.
+    sleeping: usize,
+    is_awaited: bool,
 }
 
 /// What the thread of the search is to do next.
 pub(super) enum Next {
-    /// Insert the successors of the oldest package.
-    Insert(Package),
-    /// Expand this one, then give it [back](Pool::give_back).
-    Expand(u64, Package),
-    /// Look at the limits: others are still busy with the oldest one.
+    /// This, and then give it [back](Pool::give_back).
+    Work(usize, Task, Package),
+    /// Look at the limits: others are still busy.
     Wait,
+    /// Take the group back.
+    Done,
 }
 
 impl Pool {
@@ -49,46 +68,66 @@ impl Pool {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many packages are handed out.
-    pub(super) fn len(&self) -> usize {
-        self.shelf().handed_out.len()
-    }
-
-    pub(super) fn hand_out(&self, package: Package) {
+    /// Hands out a group; the last one must have been taken back.
+    pub(super) fn hand_out(&self, group: impl Iterator<Item = (Task, Package)>) {
         let mut shelf = self.shelf();
-        let place = shelf.first + shelf.handed_out.len() as u64;
-        shelf.handed_out.push_back(None);
-        shelf.todo.push_back((place, package));
-        if shelf.waiting > 0 {
-            self.work.notify_one();
+        shelf.todo.clear();
+        shelf.todo.extend(group.enumerate().map(|(at, (task, package))| (at, task, package)));
+        shelf.away = shelf.todo.len();
+        shelf.group.clear();
+        let all = shelf.away;
+        shelf.group.resize_with(all, || None);
+        self.news.fetch_add(1, Ordering::Release);
+        if shelf.sleeping > 0 && all > 0 {
+            self.work.notify_all();
         }
     }
 
-    /// What is next for the thread of the search; there must be packages.
+    /// What is next for the thread of the search.
     pub(super) fn next(&self) -> Next {
         let mut shelf = self.shelf();
-        for is_first in [true, false] {
-            if let Some(Some(_)) = shelf.handed_out.front() {
-                shelf.first += 1;
-                return shelf.handed_out.pop_front().flatten().map_or(Next::Wait, Next::Insert);
-            }
-            if let Some((place, package)) = shelf.todo.pop_front() {
-                return Next::Expand(place, package);
-            }
-            if is_first {
+        if let Some((at, task, package)) = shelf.todo.pop_front() {
+            return Next::Work(at, task, package);
+        }
+        if shelf.away > 0 {
+            let seen = self.news.load(Ordering::Relaxed);
+            drop(shelf);
+            self.look_for_news(seen);
+            shelf = self.shelf();
+            if shelf.away > 0 {
+                shelf.is_awaited = true;
                 let waited = self.back.wait_timeout(shelf, PATIENCE);
                 shelf = waited.unwrap_or_else(PoisonError::into_inner).0;
+                shelf.is_awaited = false;
             }
         }
-        Next::Wait
+        if shelf.away > 0 { Next::Wait } else { Next::Done }
     }
 
-    pub(super) fn give_back(&self, place: u64, package: Package) {
+    /// The packages of a group that is done, in order.
+    pub(super) fn take_back(&self, group: &mut Vec<Package>) {
+        group.extend(self.shelf().group.drain(..).flatten());
+    }
+
+    pub(super) fn give_back(&self, at: usize, package: Package) {
         let mut shelf = self.shelf();
-        let at = (place - shelf.first) as usize;
-        shelf.handed_out[at] = Some(package);
-        if at == 0 {
-            self.back.notify_one();
+        shelf.group[at] = Some(package);
+        shelf.away -= 1;
+        if shelf.away == 0 {
+            self.news.fetch_add(1, Ordering::Release);
+            if shelf.is_awaited {
+                self.back.notify_one();
+            }
+        }
+    }
+
+    /// Waits a moment, unless something has happened since `seen`.
+    fn look_for_news(&self, seen: u64) {
+        for _ in 0..LOOKS {
+            if self.news.load(Ordering::Acquire) != seen || self.is_over() {
+                return;
+            }
+            crate::platform::hint::spin_loop();
         }
     }
 
@@ -104,19 +143,29 @@ impl Pool {
         self.work.notify_all();
     }
 
-    /// What a helper does: expands packages until there are no more.
-    pub(super) fn help(&self, mut expand: impl FnMut(&mut Package)) {
+    /// What a helper does: works on packages until there are no more.
+    pub(super) fn help(&self, mut work: impl FnMut(Task, &mut Package)) {
+        let mut looked = false;
         let mut shelf = self.shelf();
         while !self.is_over() {
-            let Some((place, mut package)) = shelf.todo.pop_front() else {
-                shelf.waiting += 1;
-                shelf = self.work.wait(shelf).unwrap_or_else(PoisonError::into_inner);
-                shelf.waiting -= 1;
+            let Some((at, task, mut package)) = shelf.todo.pop_front() else {
+                if looked {
+                    shelf.sleeping += 1;
+                    shelf = self.work.wait(shelf).unwrap_or_else(PoisonError::into_inner);
+                    shelf.sleeping -= 1;
+                } else {
+                    let seen = self.news.load(Ordering::Relaxed);
+                    drop(shelf);
+                    self.look_for_news(seen);
+                    shelf = self.shelf();
+                }
+                looked = !looked;
                 continue;
             };
             drop(shelf);
-            expand(&mut package);
-            self.give_back(place, package);
+            work(task, &mut package);
+            self.give_back(at, package);
+            looked = false;
             shelf = self.shelf();
         }
     }

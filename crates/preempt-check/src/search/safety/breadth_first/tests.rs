@@ -3,7 +3,7 @@
 
 use super::helpers::Helpers;
 use super::{breadth_first, breadth_first_with};
-use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
+use crate::store::{Access, Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{Budget, Finding, Options, Reduction};
 use preempt_core::{
     Describe, Enabled, Fault, FaultKind, Independence, Outcome, ProcessId, Step, Stop, System,
@@ -14,6 +14,8 @@ struct Graph {
     seed: u64,
     nodes: u32,
     steps: u64,
+    /// One state of so many is long: trees find its successors another way.
+    long: u64,
     /// One step of so many has a fault, one node of so many no step.
     faults: u64,
     ends: u64,
@@ -30,6 +32,7 @@ impl Graph {
             steps: of(2, &[2, 3, 5]),
             faults: of(3, &[u64::MAX, u64::MAX, 2_000, 300, 30]),
             ends: of(4, &[u64::MAX, 1_000, 50]),
+            long: of(5, &[u64::MAX, 1, 1, 2, 300]),
         }
     }
 
@@ -40,7 +43,8 @@ impl Graph {
     fn write(&self, node: u32, state: &mut Vec<u8>) {
         state.clear();
         state.extend(node.to_le_bytes());
-        state.resize(4 + (self.chance(node, 100) % 3 * 9) as usize, node as u8);
+        let more = if self.chance(node, 101).is_multiple_of(self.long) { 61 } else { 0 };
+        state.resize(4 + more + (self.chance(node, 100) % 3 * 9) as usize, node as u8);
     }
 }
 
@@ -152,7 +156,13 @@ fn helpers_change_nothing() {
         };
         compare(&|helpers| said(run(&graph, &mut Exact::new(usize::MAX), &options, helpers)));
         compare(&|helpers| said(run(&graph, &mut Tree::new(usize::MAX), &options, helpers)));
-        compare(&|helpers| said(run(&graph, &mut Adaptive::new(80_000), &options, helpers)));
+        for limit in [80_000, 200_000] {
+            compare(&|helpers| said(run(&graph, &mut Adaptive::new(limit), &options, helpers)));
+            let make = || Adaptive::with_access(limit, Access::Membership);
+            compare(&|helpers| said(run(&graph, &mut make(), &options, helpers)));
+        }
+        let cleary = || Adaptive::compressed(usize::MAX, Access::Membership);
+        compare(&|helpers| said(run(&graph, &mut cleary(), &options, helpers)));
         compare(&|helpers| said(run(&graph, &mut Exact::new(40_000), &options, helpers)));
         compare(&|helpers| said(run(&graph, &mut Compact::new(1 << 24, true), &options, helpers)));
         compare(&|helpers| said(run(&graph, &mut Bitstate::new(16, 3), &options, helpers)));

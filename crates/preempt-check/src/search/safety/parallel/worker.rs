@@ -1,16 +1,16 @@
 //! One thread of a parallel search: expands chunks of states and inserts their successors in batches.
 
+use super::super::events::Events;
 use super::leftover::{Attempt, Leftover};
 use super::queues::{Chunk, LOCKING, Waiting};
-use super::team::{Part, Site, Team};
+use super::team::{Part, Team};
+use crate::Budget;
 use crate::platform::sync::PoisonError;
-use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::platform::sync::atomic::{AtomicBool, Ordering};
 use crate::reduce::{EVERYTHING, Gain, Selector};
-use crate::search::shared::expansion::{Expander, Watch};
-use crate::search::shared::statistics::Counters;
+use crate::search::shared::expansion::Expander;
 use crate::store::concurrent::{ConcurrentStore, Place};
 use crate::store::{Pending, StateId, StoreFull};
-use crate::{Budget, Counterexample};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Contention, Step, System};
 
@@ -92,7 +92,7 @@ struct Worker<'a, S: System + ?Sized, T: ConcurrentStore> {
     team: &'a Team<'a, S, T>,
     number: usize,
     local: T::Local,
-    pub(super) events: Events<'a, S>,
+    pub(super) events: Events<'a, S, Place>,
     selector: Selector,
     pub(super) gain: Gain,
     expander: Expander,
@@ -119,11 +119,8 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             number,
             local,
             events: Events {
-                system: team.system,
-                errors: &team.errors,
-                counters: Counters::new(team.system, team.options),
-                at: 0,
-                first: None,
+                all_errors: Some(&team.errors),
+                ..Events::new(team.system, team.options)
             },
             selector: Selector::new(team.options),
             gain: Gain::new(team.options),
@@ -277,7 +274,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             self.expander.expand_awake(system, state, sleep_set, &mut self.events)?;
         self.events.counters.matched += slept as u64;
         if steps == 0 {
-            self.check_end();
+            self.events.check_end(&self.state);
         }
         self.collect(place, first)
     }
@@ -301,7 +298,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
         self.expander.enabled.clear();
         system.enabled(&mut self.state, &mut self.expander.enabled);
         if self.expander.enabled.is_empty() {
-            self.check_end();
+            self.events.check_end(&self.state);
             return Ok(());
         }
         self.tried.clear();
@@ -401,49 +398,6 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
         if self.spare.len() < SPARE {
             chunk.clear();
             self.spare.push(chunk);
-        }
-    }
-
-    fn check_end(&mut self) {
-        let counters = &self.events.counters;
-        if counters.reports_deadlocks() && !self.team.system.is_valid_end(&self.state) {
-            self.events.error(&[], || Counterexample::invalid_end(Vec::new()));
-        }
-    }
-}
-
-/// Counts what happens during expansions and remembers where the first error was.
-pub(super) struct Events<'a, S: ?Sized> {
-    system: &'a S,
-    /// The errors of all threads.
-    errors: &'a AtomicU64,
-    pub(super) counters: Counters,
-    /// The state that is being expanded.
-    at: Place,
-    first: Option<Site>,
-}
-
-impl<S: System + ?Sized> Events<'_, S> {
-    fn error(&mut self, path: &[Step], example: impl FnOnce() -> Counterexample) {
-        if self.first.is_none() {
-            self.first = Some((self.at, path.to_vec()));
-        }
-        self.counters.error(example);
-        self.errors.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-impl<S: System + ?Sized> Watch for Events<'_, S> {
-    #[inline(always)]
-    fn step(&mut self, step: Step, transient: bool) {
-        self.counters.take(self.system, step);
-        self.counters.atomic_steps += u64::from(transient);
-    }
-
-    fn fault(&mut self, path: &[Step], fault: u32) {
-        if self.counters.reports(self.system, fault) {
-            let system = self.system;
-            self.error(path, || Counterexample::from_fault(system, Vec::new(), fault));
         }
     }
 }

@@ -1,0 +1,127 @@
+//! The successors of states, as lists of places that several threads write and read.
+//!
+//! A list is a count and places, two of them in a word. Threads take words in blocks, so that no two write to the same one.
+//!
+//! Invariant: a list never changes. Who is told where one begins by way of an acquiring load sees all of it.
+
+use crate::platform::sync::atomic::{AtomicUsize, Ordering};
+use crate::store::StoreFull;
+use crate::store::concurrent::Place;
+use crate::store::concurrent::segments::{SEGMENT, SEGMENT_BITS, Segments};
+
+/// Words that a thread takes at once.
+const BLOCK: usize = 1 << 10;
+/// Words of all lists: a place in a list is said by 56 bits or fewer, and no machine has that much memory.
+const WORDS: usize = 1 << 36;
+
+/// Lists of places.
+pub(super) struct SuccessorLists {
+    words: Segments,
+    taken: AtomicUsize,
+}
+
+/// Words that a thread may write to.
+#[derive(Default, Debug)]
+pub(super) struct Block {
+    next: usize,
+    end: usize,
+}
+
+/// Where a list begins, and how long it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    at: usize,
+    pub(super) len: usize,
+}
+
+impl SuccessorLists {
+    pub(super) fn new() -> Self {
+        SuccessorLists { words: Segments::new(WORDS), taken: AtomicUsize::new(0) }
+    }
+
+    /// Memory in use, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.taken.load(Ordering::Relaxed) * size_of::<u64>()
+    }
+
+    /// Writes a list; gives the word at which it begins.
+    pub(super) fn add(
+        &self,
+        block: &mut Block,
+        places: impl ExactSizeIterator<Item = Place>,
+    ) -> Result<usize, StoreFull> {
+        let words = 1 + places.len() / 2;
+        if block.next + words > block.end {
+            let size = words.next_multiple_of(BLOCK);
+            block.next = self.taken.fetch_add(size, Ordering::Relaxed);
+            block.end = block.next + size;
+        }
+        let start = block.next;
+        block.next += words;
+        let mut word = places.len() as u64;
+        let mut at = start;
+        let mut is_half = true;
+        for place in places {
+            if is_half {
+                self.write(at, word | u64::from(place) << 32)?;
+                (at, word) = (at + 1, 0);
+            } else {
+                word = u64::from(place);
+            }
+            is_half = !is_half;
+        }
+        if is_half {
+            self.write(at, word)?;
+        }
+        Ok(start)
+    }
+
+    fn write(&self, at: usize, word: u64) -> Result<(), StoreFull> {
+        let segment = self.words.take(at >> SEGMENT_BITS).ok_or(StoreFull)?;
+        segment[at & (SEGMENT - 1)].store(word, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn word(&self, at: usize) -> u64 {
+        let word = self.words.segment(at >> SEGMENT_BITS).get(at & (SEGMENT - 1));
+        word.map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+
+    /// The list that begins here.
+    pub(super) fn list(&self, at: usize) -> List {
+        List { at, len: self.word(at) as u32 as usize }
+    }
+
+    /// A place of a list.
+    #[inline]
+    pub(super) fn get(&self, list: List, number: usize) -> Place {
+        let half = number + 1;
+        (self.word(list.at + half / 2) >> (32 * (half % 2))) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_all_lengths_are_what_was_written() {
+        let lists = SuccessorLists::new();
+        let mut blocks = [Block::default(), Block::default()];
+        let place = |list: usize, at: usize| (list * 7919 + at * 31) as u32 | 1 << 31;
+        let lengths = || (0..200).chain([2_000, 5_001, 3, 0]);
+        let starts: Vec<usize> = lengths()
+            .enumerate()
+            .map(|(list, len)| {
+                let places = (0..len).map(|at| place(list, at));
+                lists.add(&mut blocks[list % 2], places).expect("there is room")
+            })
+            .collect();
+        for (list, len) in lengths().enumerate() {
+            let found = lists.list(starts[list]);
+            assert_eq!(found.len, len);
+            assert!((0..len).all(|at| lists.get(found, at) == place(list, at)));
+        }
+        assert!(lists.bytes() >= 8 * 7_000 / 2);
+    }
+}
