@@ -46,7 +46,8 @@ fn test(root: &Path) -> Result<()> {
         .args(["doc", "--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings")
         .current_dir(root))?;
-    cargo(root, &["test", "--workspace"])
+    // One failure does not hide the others.
+    cargo(root, &["test", "--workspace", "--no-fail-fast"])
 }
 
 fn bless(root: &Path) -> Result<()> {

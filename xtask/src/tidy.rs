@@ -106,7 +106,7 @@ const FOR_OLD_COMPILERS: &[&str] = &[
 pub(crate) fn complaints(root: &Path) -> Result<Vec<String>> {
     let mut complaints = Vec::new();
     let mut with_paper = BTreeSet::new();
-    for folder in ["crates", "xtask", "lab", "benches"] {
+    for folder in ["crates", "xtask", "controlled", "lab", "benches"] {
         for file in rust_files(&root.join(folder))? {
             let name = relative(root, &file);
             let text = fs::read_to_string(&file).with_context(|| name.clone())?;
@@ -205,7 +205,8 @@ fn check_circles(root: &Path, complaints: &mut Vec<String>) -> Result<()> {
 
 /// Sets of files that import each other in a circle.
 fn find_circles(root: &Path) -> Result<Vec<Vec<String>>> {
-    let mut folders: Vec<PathBuf> = vec![root.join("xtask"), root.join("lab")];
+    let mut folders: Vec<PathBuf> =
+        vec![root.join("xtask"), root.join("controlled"), root.join("lab")];
     for parent in ["crates", "benches"] {
         for entry in fs::read_dir(root.join(parent))? {
             folders.push(entry?.path());

@@ -4,10 +4,10 @@
 //! flag, and a progress report about ten times a second. Reaching a limit is an answer
 //! ([`Stop`]), never an error.
 
+use crate::platform::time::{Duration, Instant};
 use preempt_core::Stop;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 /// How far a search has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

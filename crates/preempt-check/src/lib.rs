@@ -9,6 +9,7 @@ mod budget;
 mod check;
 mod coverage;
 mod options;
+mod platform;
 mod preemptions;
 pub mod property;
 mod reduce;

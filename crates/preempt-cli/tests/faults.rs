@@ -9,7 +9,7 @@ const FAILED: Option<i32> = Some(2);
 const INCONCLUSIVE: Option<i32> = Some(3);
 
 /// Far more states than any test here waits for.
-const LARGE: [&str; 3] = ["-DN=12", "--por", "off"];
+const LARGE: [&str; 3] = ["-DN=16", "--por", "off"];
 
 fn large() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/philosophers_ordered.pml")

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 fn preempt() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_preempt"));
@@ -207,6 +207,15 @@ fn a_full_disk_is_an_answer() {
     assert_eq!(json(&resumed)["states"], 34_000);
 }
 
+/// Waits until there is something to go on from, however slow the machine is.
+fn wait_for_checkpoint(folder: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !folder.join("manifest").exists() {
+        assert!(Instant::now() < deadline, "there is no checkpoint");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Kills a search again and again, at other moments each time, and lets it go on.
 fn kill_and_resume(name: &str, options: &[&str], kills: u64, keys: &[&str]) {
     let expected = check(name, options);
@@ -231,7 +240,8 @@ fn kill_and_resume(name: &str, options: &[&str], kills: u64, keys: &[&str]) {
             }
         }
         let mut child = command.stdout(Stdio::null()).spawn().expect("it runs");
-        std::thread::sleep(Duration::from_millis(300 + kill * 7919 % 900));
+        wait_for_checkpoint(&saved);
+        std::thread::sleep(Duration::from_millis(kill * 7919 % 900));
         child.kill().expect("it can be killed");
         let _ = child.wait();
     }
@@ -276,7 +286,8 @@ fn a_killed_search_goes_on_with_other_processes() {
                 }
             }
             let mut child = command.stdout(Stdio::null()).spawn().expect("it runs");
-            std::thread::sleep(Duration::from_millis(700 + kill * 7919 % 900));
+            wait_for_checkpoint(&saved);
+            std::thread::sleep(Duration::from_millis(kill * 7919 % 900));
             child.kill().expect("it can be killed");
             let _ = child.wait();
         }

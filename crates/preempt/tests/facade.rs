@@ -303,6 +303,28 @@ fn thread_locals_belong_to_threads() {
     });
 }
 
+/// Named threads of a scope, in and out of control.
+#[test]
+fn scopes_build_threads() {
+    let body = || {
+        let number = AtomicUsize::new(1);
+        thread::scope(|scope| {
+            let builder = thread::Builder::new().name("adder".into());
+            let adder = builder
+                .spawn_scoped(scope, || {
+                    assert_eq!(thread::current().name(), Some("adder"));
+                    number.fetch_add(1, SeqCst)
+                })
+                .expect("it starts");
+            assert_eq!(adder.thread().name(), Some("adder"));
+            assert_eq!(adder.join().expect("it ends"), 1);
+        });
+        assert_eq!(number.load(SeqCst), 2);
+    };
+    body();
+    assert!(Check::new().run(body).passed());
+}
+
 #[test]
 fn scopes_borrow() {
     let seen = outcomes(|| {

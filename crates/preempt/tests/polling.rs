@@ -266,3 +266,86 @@ fn polling_with_a_token_of_ones_own_ends() {
         assert!(report.executions < 200, "{strategy:?}: {report}");
     }
 }
+
+const NAP: Duration = Duration::from_millis(1);
+
+/// Sleeping is yielding: such loops used to go on for as long as there was time.
+#[test]
+fn loops_that_wait_by_sleeping_end() {
+    holds("a flag", || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || theirs.store(true, SeqCst));
+        while !flag.load(SeqCst) {
+            thread::sleep(NAP);
+        }
+        other.join().unwrap();
+    });
+    holds("a flag and what a mutex protects", || {
+        let shared = Arc::new((AtomicUsize::new(0), Mutex::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            *theirs.1.lock().unwrap() += 1;
+            theirs.0.fetch_add(1, SeqCst);
+        });
+        shared.0.fetch_add(1, SeqCst);
+        while shared.0.load(SeqCst) != 2 {
+            assert!(*shared.1.lock().unwrap() < 2);
+            thread::sleep(NAP);
+        }
+        other.join().unwrap();
+    });
+    livelock("a flag that nobody sets", || {
+        let flag = AtomicBool::new(false);
+        while !flag.load(SeqCst) {
+            thread::sleep(NAP);
+        }
+    });
+}
+
+/// Whoever believes that a nap is long enough for others is wrong, and so is who gives up after a few.
+#[test]
+fn naps_are_never_long_enough() {
+    fn late(naps: usize) {
+        let flag = Arc::new(AtomicBool::new(false));
+        let theirs = flag.clone();
+        let other = thread::spawn(move || theirs.store(true, SeqCst));
+        for _ in 0..naps {
+            if flag.load(SeqCst) {
+                break;
+            }
+            thread::sleep(NAP);
+        }
+        assert!(flag.load(SeqCst), "late");
+        other.join().unwrap();
+    }
+    for naps in [1, 3] {
+        for strategy in EXHAUSTIVE {
+            let report = check(strategy).run(|| late(naps));
+            assert_eq!(report.failure().map(|f| f.kind), Some(FailureKind::Panic), "{report}");
+        }
+    }
+}
+
+/// Every few rounds the loop does more than it usually does.
+#[test]
+fn a_loop_with_some_long_rounds_waits() {
+    let body = || {
+        let shared = Arc::new((AtomicBool::new(false), Mutex::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            *theirs.1.lock().unwrap() += 1;
+            theirs.0.store(true, SeqCst);
+        });
+        let mut rounds = 0;
+        while !shared.0.load(SeqCst) {
+            rounds += 1;
+            for _ in 0..if rounds % 4 == 0 { 100 } else { 1 } {
+                assert!(*shared.1.lock().unwrap() < 2);
+            }
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    };
+    holds_within(1, "long rounds", body);
+}

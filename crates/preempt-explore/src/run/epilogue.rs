@@ -18,8 +18,8 @@ use super::{Command, Ending, Run};
 use crate::state::GIVES_UP;
 use crate::{Action, Move, Status, ThreadId};
 
-/// Longest round of a loop that is tried out.
-const LONGEST_ROUND: u32 = 64;
+/// Longest round of a loop that is tried out. Loops that look at limits or report now and then have long ones.
+const LONGEST_ROUND: u32 = 1 << 12;
 
 /// How many blocked threads are released after a deadlock before the rest is abandoned.
 const MOST_RELEASES: usize = 256;

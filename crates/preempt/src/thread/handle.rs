@@ -110,19 +110,29 @@ impl Builder {
         let inner = match rt::current() {
             Some(runtime) => return Ok(self.spawn_controlled(runtime, function)),
             None => {
-                let mut builder = std::thread::Builder::new();
-                if let Some(name) = self.name {
-                    builder = builder.name(name);
-                }
-                if let Some(stack) = self.stack {
-                    builder = builder.stack_size(stack);
-                }
-                let handle = builder.spawn(function)?;
-                let thread = Thread(Handle::Std(handle.thread().clone()));
+                let handle = self.outside().spawn(function)?;
+                let thread = Thread::outside(handle.thread());
                 Inner::Std { handle, thread }
             }
         };
         Ok(JoinHandle(inner))
+    }
+
+    /// The name and the size of the stack of a thread under control.
+    pub(super) fn settings(self) -> (Option<String>, usize) {
+        (self.name, self.stack.unwrap_or(0))
+    }
+
+    /// The same thread to be, out of control.
+    pub(super) fn outside(self) -> std::thread::Builder {
+        let mut builder = std::thread::Builder::new();
+        if let Some(name) = self.name {
+            builder = builder.name(name);
+        }
+        if let Some(stack) = self.stack {
+            builder = builder.stack_size(stack);
+        }
+        builder
     }
 
     /// Starts the thread under control. It runs on the operating system thread that calls, so its
@@ -137,10 +147,9 @@ impl Builder {
         F: FnOnce() -> T + 'static,
         T: 'static,
     {
-        let settings = (self.name, self.stack.unwrap_or(0));
         // SAFETY: the closure borrows nothing.
-        let (id, packet) = unsafe { spawn_controlled(runtime, settings, function) };
-        JoinHandle(Inner::Controlled { id, packet, thread: Thread(Handle::controlled(id)) })
+        let (id, packet) = unsafe { spawn_controlled(runtime, self.settings(), function) };
+        JoinHandle(Inner::Controlled { id, packet, thread: Thread::controlled(id) })
     }
 }
 
@@ -231,6 +240,14 @@ impl Handle {
 pub struct Thread(Handle);
 
 impl Thread {
+    pub(super) fn controlled(id: preempt_explore::ThreadId) -> Self {
+        Thread(Handle::controlled(id))
+    }
+
+    pub(super) fn outside(thread: &std::thread::Thread) -> Self {
+        Thread(Handle::Std(thread.clone()))
+    }
+
     /// Makes a token available to the thread, which ends its current or next park.
     #[track_caller]
     pub fn unpark(&self) {

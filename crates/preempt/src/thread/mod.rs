@@ -10,7 +10,7 @@ pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use std::thread::{Result, available_parallelism, panicking};
 
 use crate::rt;
-use preempt_explore::{Action, ObjectId, Operation};
+use preempt_explore::{Action, Operation};
 use std::panic::Location;
 use std::time::Duration;
 
@@ -24,14 +24,14 @@ pub fn yield_now() {
     }
 }
 
-/// Lets virtual time pass, and other threads run.
+/// Lets virtual time pass, and other threads run. As after [`yield_now`], a loop that waits for others by sleeping goes on
+/// when something it has read changes, and one that looks at the clock when time has passed.
 #[track_caller]
 pub fn sleep(time: Duration) {
     match rt::current() {
         Some(runtime) => {
             rt::pass(time);
-            // Time passing is a change: a sleeping thread always goes on.
-            rt::operation(runtime, Action::Yield, ObjectId::NONE, 1, 0, Location::caller());
+            rt::yield_now(runtime, Location::caller());
         }
         None => std::thread::sleep(time),
     }

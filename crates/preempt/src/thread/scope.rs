@@ -1,8 +1,11 @@
 //! Scoped threads: they may borrow, because the scope waits for them.
 
-use super::handle::{Packet, caught, has_ended, join_controlled, no_result, spawn_controlled};
+use super::handle::{
+    Builder, Packet, Thread, caught, has_ended, join_controlled, no_result, spawn_controlled,
+};
 use crate::rt;
 use std::cell::RefCell;
+use std::io;
 use std::marker::PhantomData;
 use std::panic::{Location, resume_unwind};
 use std::sync::Arc;
@@ -56,8 +59,8 @@ where
 }
 
 enum Inner<'scope, T> {
-    Controlled(preempt_explore::ThreadId, Arc<Packet<T>>),
-    Std(std::thread::ScopedJoinHandle<'scope, T>),
+    Controlled(preempt_explore::ThreadId, Arc<Packet<T>>, Thread),
+    Std(std::thread::ScopedJoinHandle<'scope, T>, Thread),
 }
 
 /// Permission to wait for a scoped thread.
@@ -71,18 +74,52 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
+        self.spawn_as(Builder::new(), function).expect("failed to spawn thread")
+    }
+
+    #[track_caller]
+    pub(super) fn spawn_as<F, T>(
+        &'scope self,
+        builder: Builder,
+        function: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
         let inner = match (self.outside, rt::current()) {
             (None, Some(runtime)) => {
                 // SAFETY: `scope` joins every thread in the list before it returns or unwinds,
                 // and if the execution ends early neither it nor the thread runs again.
-                let (id, packet) = unsafe { spawn_controlled(runtime, (None, 0), function) };
+                let (id, packet) =
+                    unsafe { spawn_controlled(runtime, builder.settings(), function) };
                 self.threads.borrow_mut().push(id);
-                Inner::Controlled(id, packet)
+                Inner::Controlled(id, packet, Thread::controlled(id))
             }
-            (Some(outside), _) => Inner::Std(outside.spawn(function)),
+            (Some(outside), _) => {
+                let handle = builder.outside().spawn_scoped(outside, function)?;
+                let thread = Thread::outside(handle.thread());
+                Inner::Std(handle, thread)
+            }
             (None, None) => unreachable!("a scope under control is left under control"),
         };
-        ScopedJoinHandle(inner, PhantomData)
+        Ok(ScopedJoinHandle(inner, PhantomData))
+    }
+}
+
+impl Builder {
+    /// Starts the thread in a scope.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, F, T>(
+        self,
+        scope: &'scope Scope<'scope, '_>,
+        function: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        scope.spawn_as(self, function)
     }
 }
 
@@ -91,11 +128,18 @@ impl<T> ScopedJoinHandle<'_, T> {
     #[track_caller]
     pub fn join(self) -> super::Result<T> {
         match self.0 {
-            Inner::Std(handle) => handle.join(),
-            Inner::Controlled(id, packet) => {
+            Inner::Std(handle, _) => handle.join(),
+            Inner::Controlled(id, packet, _) => {
                 join_controlled(id, Location::caller());
                 packet.take().ok_or_else(no_result)
             }
+        }
+    }
+
+    /// The thread.
+    pub fn thread(&self) -> &Thread {
+        match &self.0 {
+            Inner::Std(_, thread) | Inner::Controlled(_, _, thread) => thread,
         }
     }
 
@@ -103,8 +147,8 @@ impl<T> ScopedJoinHandle<'_, T> {
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         match &self.0 {
-            Inner::Std(handle) => handle.is_finished(),
-            Inner::Controlled(id, _) => has_ended(*id, Location::caller()),
+            Inner::Std(handle, _) => handle.is_finished(),
+            Inner::Controlled(id, ..) => has_ended(*id, Location::caller()),
         }
     }
 }

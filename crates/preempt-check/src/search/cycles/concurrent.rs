@@ -18,6 +18,8 @@ use super::expansion_log::{Events, Taken};
 use super::nested::NestedOptions;
 use super::place_set::PlaceSet;
 use super::successor_path::{Frame, Path};
+use crate::platform::sync::atomic::{AtomicBool, Ordering};
+use crate::platform::sync::{Mutex, PoisonError};
 use crate::search::shared::compressed::compressed_if_full;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
@@ -31,8 +33,6 @@ use preempt_core::{
     ViolationKind,
 };
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 const BLUE: u32 = 1;
 const RED: u32 = 2;
@@ -380,9 +380,9 @@ impl<'a, S: System + ?Sized, T: Notes> Worker<'a, S, T> {
                 }
                 rounds += 1;
                 match rounds {
-                    0..100 => std::hint::spin_loop(),
-                    100..1000 => std::thread::yield_now(),
-                    _ => std::thread::sleep(std::time::Duration::from_micros(50)),
+                    0..100 => crate::platform::hint::spin_loop(),
+                    100..1000 => crate::platform::thread::yield_now(),
+                    _ => crate::platform::thread::sleep(std::time::Duration::from_micros(50)),
                 }
                 if let Some(budget) = budget
                     && rounds.is_multiple_of(1000)

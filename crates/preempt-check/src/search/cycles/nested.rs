@@ -469,7 +469,6 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
                 // Cut off by the depth limit, the first search may not have stored it.
                 Arrival::Unknown(_) => continue,
             };
-            self.finding.statistics.matched += 1;
             match self.colours[id.index()] & COLOUR {
                 CYAN => {
                     let steps: Vec<Step> = self.red_path.taken().collect();

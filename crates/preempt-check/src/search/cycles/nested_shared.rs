@@ -256,7 +256,6 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
             };
             // The first search has been everywhere behind the seed.
             let Some((node, marks)) = self.graph.find(state, automaton) else { continue };
-            self.finding.statistics.matched += 1;
             match marks & COLOUR {
                 CYAN => return self.report(node),
                 BLUE => {

@@ -13,6 +13,7 @@ use super::conclusion::Conclusion;
 use super::lossy_visited::LossyVisited;
 use super::outgoing::Outgoing;
 use super::retrace::{Mover, retrace};
+use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::search::bounded::least_preemptions::Visit;
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
@@ -20,7 +21,6 @@ use crate::search::shared::trace::LOST;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Step, Stop, System};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Explores bucket by bucket, as far as `options.preemptions` says.
 pub(crate) fn iterative_lossy<S: System + ?Sized, L: LossyVisited>(

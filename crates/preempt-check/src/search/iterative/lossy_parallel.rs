@@ -18,6 +18,8 @@ use super::conclusion::Conclusion;
 use super::lossy::{Among, CHUNK, Chunk, Lossy, Met, counterexample, steps_to};
 use super::lossy_visited::{LossyVisited, Remembers};
 use super::shared_log::lock;
+use crate::platform::sync::Mutex;
+use crate::platform::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::search::bounded::least_preemptions::Visit;
 use crate::search::shared::end::End;
 use crate::search::shared::trace::LOST;
@@ -26,8 +28,6 @@ use crate::store::{StoreFull, hash};
 use crate::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, ProcessId, Stop, System};
 use std::collections::VecDeque;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Into so many stores states are dealt out.
@@ -304,7 +304,7 @@ impl<L: LossyVisited + Send> Team<'_, L> {
             if let Err(end) = self.watch(budget) {
                 self.end(end);
             }
-            std::thread::sleep(NAP);
+            crate::platform::thread::sleep(NAP);
         }
         true
     }

@@ -13,13 +13,13 @@ use super::buckets::{Bucketed, Kept, Met};
 use super::conclusion::Conclusion;
 use super::shared_log::lock;
 use super::shared_visited::{Handle, SharedVisited};
+use crate::platform::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use crate::platform::sync::{Barrier, Mutex};
 use crate::search::shared::end::End;
 use crate::search::shared::workers::{run_together, with_as_many_as_possible};
 use crate::store::concurrent::Records;
 use crate::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, Contention, System};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 /// Explores bucket by bucket with `options.threads` workers over the store that `make` makes for so many.
@@ -199,9 +199,9 @@ impl<'a, T: Records> Team<'a, T> {
             self.watch(worker, budget, reported)?;
             patience += 1;
             match patience {
-                0..200 => std::hint::spin_loop(),
-                200..400 => std::thread::yield_now(),
-                _ => std::thread::sleep(Duration::from_micros(50)),
+                0..200 => crate::platform::hint::spin_loop(),
+                200..400 => crate::platform::thread::yield_now(),
+                _ => crate::platform::thread::sleep(Duration::from_micros(50)),
             }
             if self.finished.load(Ordering::SeqCst) > bucket {
                 return Ok(());

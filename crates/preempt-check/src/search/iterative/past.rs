@@ -37,7 +37,7 @@ pub(crate) trait Past: VisitedSet {
         let first = self.entry(visit);
         let record = self.record(first.state);
         let is_mover = |by: u8| self.has_mover(first.state, record, ProcessId(by.into()));
-        if by == UNKNOWN_PROCESS || first.mover == by.into() || !is_mover(by) {
+        if by == UNKNOWN_PROCESS || first.mover == u16::from(by) || !is_mover(by) {
             return visit;
         }
         self.find(first.state, by.into()).unwrap_or(visit)

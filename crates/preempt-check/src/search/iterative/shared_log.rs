@@ -7,13 +7,13 @@
 //! lock, or when all threads are done.
 
 use super::visit_log::{Entry, MERGED, NO_PARENT};
+use crate::platform::sync::atomic::{AtomicUsize, Ordering};
+use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
 use crate::store::StateId;
 use crate::store::concurrent::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use preempt_core::Contention;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Visits whose numbers a thread takes at once.
 const BLOCK: u32 = 1 << 10;

@@ -10,6 +10,8 @@ use super::past::Past;
 use super::shared_log::{Cursor, SharedLog, lock};
 use super::visit_log::Entry;
 use super::visited_set::VisitedSet;
+use crate::platform::sync::Mutex;
+use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::search::bounded::least_preemptions::{StateRecord, Visit, fits_record};
 use crate::search::shared::end::End;
 use crate::store::concurrent::{Place, Records};
@@ -17,8 +19,6 @@ use crate::store::{Pending, StateId, StoreFull};
 use preempt_core::{Contention, ProcessId, Stop};
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What all threads share.
 pub(super) struct SharedVisited<T> {
@@ -53,7 +53,7 @@ impl<T: Records> SharedVisited<T> {
                 return act(&mut wide);
             }
             drop(wide);
-            std::thread::yield_now();
+            crate::platform::thread::yield_now();
         }
     }
 

@@ -4,7 +4,7 @@
 //! dealt work to. If there are not enough, the search is set up again for fewer.
 
 use crate::Finding;
-use std::sync::{Condvar, Mutex, PoisonError};
+use crate::platform::sync::{Condvar, Mutex, PoisonError};
 
 /// The operating system gave fewer threads than were asked for: this many, the present one included.
 pub(crate) struct Fewer(pub(crate) usize);
@@ -15,13 +15,13 @@ pub(crate) fn run_together<R: Send>(
     others: Vec<impl FnOnce() -> R + Send>,
 ) -> Result<Vec<R>, Fewer> {
     let gate = Gate::default();
-    std::thread::scope(|scope| {
+    crate::platform::thread::scope(|scope| {
         let wanted = others.len();
         let mut helpers = Vec::new();
         for other in others {
             let gate = &gate;
             let work = move || gate.is_open().then(other);
-            match std::thread::Builder::new().spawn_scoped(scope, work) {
+            match crate::platform::thread::Builder::new().spawn_scoped(scope, work) {
                 Ok(helper) => helpers.push(helper),
                 Err(_) => break,
             }

@@ -13,9 +13,9 @@ use super::super::{Inserted, Pending, StateId, StoreFull, hash, pages};
 use super::links::{Links, LocalLinks};
 use super::segments::atomic_words;
 use super::{ConcurrentStore, Place, forget};
+use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::platform::sync::{Mutex, PoisonError};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Words of a line.
 const LINE: usize = 8;

@@ -8,8 +8,8 @@ use super::directory::{Crowded, Directory, Room};
 use super::index::{FURTHEST, Index, SEALED};
 use super::links::{Links, LocalLinks};
 use super::{ConcurrentStore, Place, forget};
+use crate::platform::sync::atomic::Ordering;
 use preempt_core::Contention;
-use std::sync::atomic::Ordering;
 
 /// A lossy store of 64-bit hashes for several threads.
 #[derive(Debug)]

@@ -27,17 +27,15 @@
 use super::super::StoreFull;
 use super::readers::ManyReaders;
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use crate::platform::FIRST_DEPTH;
+use crate::platform::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
 use preempt_core::Contention;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Words of a segment, the first line of which is its header.
-pub(super) const WORDS: usize = 1 << 11;
+pub(super) use crate::platform::TABLE_WORDS as WORDS;
 pub(super) const HEADER: usize = 8;
 const BYTES: usize = WORDS * 8;
-/// Segments at first, and locks for splits: by the first bits of a hash.
-const FIRST_DEPTH: u32 = 4;
 /// A segment may be so many bits deeper than one of the average size.
 const DEEPER: u32 = 6;
 const DEEPEST: u32 = 30;

@@ -13,8 +13,8 @@ use super::directory::{Crowded, Directory, Room};
 use super::index::{FURTHEST, Index, SEALED};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use super::{ConcurrentStore, Notes, Place, Records, forget};
+use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// All the words that places can tell apart, but for one segment: a place + 1 is a place.
 const WORDS: usize = (1 << 32) - SEGMENT;

@@ -9,11 +9,10 @@ use super::super::StoreFull;
 use super::super::pages;
 use super::directory::{Crowded, Directory, HEADER, Layout, Room, Segment, Table, WORDS};
 use super::readers::{ManyReaders, Reading};
+pub(super) use crate::platform::FURTHEST_SLOT as FURTHEST;
+use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// How far an entry may lie from its home: a segment is split when two thirds of its slots are used, on average.
-pub(super) const FURTHEST: usize = 32;
 /// Slots that can be a home.
 const HOMES: usize = WORDS - HEADER - FURTHEST;
 /// What takes the place of free slots when a segment is split. No entry may have this value.

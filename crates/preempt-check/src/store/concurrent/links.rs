@@ -6,11 +6,10 @@
 use super::super::StoreFull;
 use super::Place;
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use crate::platform::LINK_BLOCK as BLOCK;
+use crate::platform::sync::atomic::{AtomicUsize, Ordering};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Links of a thread at once.
-const BLOCK: usize = 1 << 9;
 /// Places are 32 bits, and one of them stands for none.
 const LINKS: usize = (1 << 32) - SEGMENT;
 

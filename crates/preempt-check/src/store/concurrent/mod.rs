@@ -19,13 +19,13 @@ pub(crate) mod growth;
 mod index;
 mod links;
 mod numbers;
-mod readers;
+pub(crate) mod readers;
 pub(crate) mod segments;
 pub(crate) mod tree;
 
 use super::{Pending, StoreFull};
+use crate::platform::sync::atomic::AtomicU64;
 use preempt_core::Contention;
-use std::sync::atomic::AtomicU64;
 
 /// Where a store keeps a state, or what it knows of one.
 pub(crate) type Place = u32;

@@ -15,31 +15,28 @@ use super::super::StoreFull;
 use super::super::lined::{LINE, lanes_equal};
 use super::super::packed::bits_of;
 use super::super::pages;
-use super::blocks::{BLOCK, Blocks, Widths};
+use super::blocks::{Blocks, Widths};
 use super::directory::{Crowded, Directory, HEADER, Layout, Segment, Table, WORDS};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::platform::{
+    FURTHEST_LINE as FURTHEST, LEAST_BITS, NUMBER_BLOCK as BLOCK, RECENT_KEYS as RECENT,
+};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Words of a line.
 const LINE_WORDS: usize = LINE / 2;
 /// Lines of a segment, the first of which is its header.
 const LINES: usize = WORDS / LINE_WORDS;
-/// How many lines behind its own a key may be: a segment is split when five sixths of its places are used, on average.
-const FURTHEST: usize = 8;
 /// Lines that can be a key's own.
 const HOMES: usize = LINES - 1 - FURTHEST;
 /// What takes the place of free entries when a segment is split: no entry has a number that large.
 const SEALED: u32 = u32::MAX;
-/// Entries have at least so many bits for numbers, and a bit of a tag.
-const LEAST_BITS: u32 = 16;
 const MOST_BITS: u32 = 31;
 /// Words of an index for as many entries as there are numbers.
 const MOST: usize = 1 << 32;
 /// Numbers stay below this: an entry has 32 bits, and a bit of it is left to the tag.
 const NUMBERS: usize = (1 << 31) - (1 << 7);
-/// Keys that a thread remembers.
-const RECENT: usize = 1 << 12;
 
 /// A set of keys of `W` words each.
 #[derive(Debug)]

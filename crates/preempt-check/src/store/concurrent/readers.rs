@@ -10,10 +10,10 @@
 //! Invariant: a thread that sees no writer after it has announced itself is seen by every later writer, since both
 //! sides write before they look, in one order for all (`SeqCst`).
 
+use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::platform::sync::{Mutex, PoisonError};
 use std::cell::UnsafeCell;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A value for many readers.
@@ -137,9 +137,9 @@ impl Patience {
     fn wait(&mut self) {
         self.0 = self.0.saturating_add(1);
         match self.0 {
-            0..64 => std::hint::spin_loop(),
-            64..256 => std::thread::yield_now(),
-            _ => std::thread::sleep(Duration::from_micros(50)),
+            0..64 => crate::platform::hint::spin_loop(),
+            64..256 => crate::platform::thread::yield_now(),
+            _ => crate::platform::thread::sleep(Duration::from_micros(50)),
         }
     }
 }

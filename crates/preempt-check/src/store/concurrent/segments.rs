@@ -4,35 +4,36 @@
 //! never written to takes no memory.
 
 use super::super::pages;
-use std::sync::OnceLock;
-use std::sync::atomic::AtomicU64;
+use crate::platform::sync::OnceLock;
+use crate::platform::sync::atomic::AtomicU64;
+use crate::platform::{MOST_SEGMENTS, Words, words};
 
-/// Segments are as large as no allocator keeps memory back for: they come from the system, zeroed.
-pub(crate) const SEGMENT_BITS: u32 = 22;
+pub(crate) use crate::platform::SEGMENT_BITS;
+
 pub(crate) const SEGMENT: usize = 1 << SEGMENT_BITS;
 
 /// Words, all zero at first.
 #[derive(Debug)]
 pub(crate) struct Segments {
-    list: Vec<OnceLock<Vec<AtomicU64>>>,
+    list: Vec<OnceLock<Words>>,
 }
 
 impl Segments {
     /// At most so many words.
     pub(crate) fn new(words: usize) -> Self {
-        let count = words.div_ceil(SEGMENT);
+        let count = words.div_ceil(SEGMENT).min(MOST_SEGMENTS);
         Segments { list: (0..count).map(|_| OnceLock::new()).collect() }
     }
 
     /// A segment, empty where nothing was ever taken from it.
     #[inline(always)]
     pub(crate) fn segment(&self, number: usize) -> &[AtomicU64] {
-        self.list.get(number).and_then(OnceLock::get).map_or(&[], Vec::as_slice)
+        self.list.get(number).and_then(OnceLock::get).map_or(&[], |words| &words[..])
     }
 
     /// A segment that will be written to; `None` beyond the last.
     pub(crate) fn take(&self, number: usize) -> Option<&[AtomicU64]> {
-        Some(self.list.get(number)?.get_or_init(|| atomic_words(SEGMENT)))
+        Some(self.list.get(number)?.get_or_init(|| words(atomic_words(SEGMENT))))
     }
 
     /// Asks the processor to fetch a word, if it is there.
@@ -44,7 +45,8 @@ impl Segments {
 
 /// Zeroes.
 pub(crate) fn atomic_words(count: usize) -> Vec<AtomicU64> {
-    if align_of::<AtomicU64>() != align_of::<u64>() {
+    let alike = size_of::<AtomicU64>() == 8 && align_of::<AtomicU64>() == align_of::<u64>();
+    if !alike {
         return (0..count).map(|_| AtomicU64::new(0)).collect();
     }
     let mut words = std::mem::ManuallyDrop::new(pages::zeroed::<u64>(count));

@@ -21,9 +21,9 @@ use super::numbers::{LocalNumbers, Numbered, Numbers};
 use super::readers::{ManyReaders, Reading};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use super::{ConcurrentStore, Notes, Place, Records, forget};
+use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::platform::sync::{Mutex, PoisonError};
 use preempt_core::Contention;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// An exact store for several threads with equal parts of states shared.
 #[derive(Debug)]

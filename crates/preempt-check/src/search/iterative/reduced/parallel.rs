@@ -13,6 +13,8 @@ use super::explorer::{At, Explorer, Visits};
 use super::shard::{Became, Reached, Shard, Visit};
 use super::violations::{Met, Violations, visits_to};
 use super::{Reduced, last_bound};
+use crate::platform::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
 use crate::reduce::{Learned, Signalled};
 use crate::search::iterative::conclusion::Conclusion;
 use crate::search::shared::end::End;
@@ -21,8 +23,6 @@ use crate::store::{Store, hash};
 use crate::{Budget, Finding, Options, Preemptions, Progress};
 use preempt_core::{BoundRow, Outcome, Step, System};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// More than there are threads, so that these seldom wait for each other.
@@ -360,7 +360,7 @@ impl<'a, 's, S: System + ?Sized, T: Store> Worker<'a, 's, S, T> {
                 return false;
             }
             self.watch(budget);
-            std::thread::sleep(NAP);
+            crate::platform::thread::sleep(NAP);
         }
         true
     }

@@ -3,9 +3,9 @@
 //! Invariant: packages come back in the order in which they were handed out, each once.
 
 use super::package::Package;
+use crate::platform::sync::atomic::{AtomicBool, Ordering};
+use crate::platform::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What a thread that waits for a package looks up for.

@@ -46,7 +46,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
     ) -> Result<bool, StoreFull> {
         let pool = Pool::default();
         let system = self.system;
-        let result = std::thread::scope(|scope| {
+        let result = crate::platform::thread::scope(|scope| {
             let end = EndForAll(&pool);
             let mut helpers = Vec::new();
             for _ in 0..self.helpers.count {
@@ -57,7 +57,7 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, S, T> {
                     pool.help(|package| expansion.run(package, || pool.is_over()));
                     expansion.finish()
                 };
-                match std::thread::Builder::new().spawn_scoped(scope, help) {
+                match crate::platform::thread::Builder::new().spawn_scoped(scope, help) {
                     Ok(helper) => helpers.push(helper),
                     // The system gives no more threads: the others do.
                     Err(_) => break,

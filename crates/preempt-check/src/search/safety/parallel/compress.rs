@@ -7,6 +7,8 @@
 //! Invariant: whatever the outcome, a place of the exact store says the place of the predecessor, or for all states the
 //! place in the tree.
 
+use crate::platform::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::platform::sync::{Mutex, PoisonError};
 use crate::store::concurrent::exact::{Local, SharedExact};
 use crate::store::concurrent::growth::in_parts;
 use crate::store::concurrent::tree::SharedTree;
@@ -14,8 +16,6 @@ use crate::store::concurrent::{ConcurrentStore, Place};
 use crate::store::{Pending, StoreFull};
 use crate::{Budget, Progress};
 use preempt_core::Stop;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// States that are inserted together.
 const BATCH: usize = 256;

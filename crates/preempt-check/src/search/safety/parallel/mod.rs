@@ -17,6 +17,7 @@ mod queues;
 mod team;
 mod worker;
 
+use crate::platform::sync::atomic::Ordering;
 use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace::LOST;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
@@ -25,7 +26,6 @@ use crate::store::concurrent::Place;
 use crate::store::concurrent::exact::SharedExact;
 use crate::{Budget, Finding, Options};
 use preempt_core::{Contention, Stop, System};
-use std::sync::atomic::Ordering;
 use team::{Part, Site, Team};
 use worker::work;
 

@@ -2,12 +2,12 @@
 //!
 //! Invariant: a queue that says it is empty has nothing that its owner put there before it last looked.
 
+use crate::platform::sync::atomic::{AtomicUsize, Ordering};
+use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
 use crate::store::concurrent::Place;
 use preempt_core::Contention;
 use preempt_core::engine::SleepSet;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A state that is not expanded yet, and who sleeps in it.
 #[derive(Clone, Copy, Debug)]

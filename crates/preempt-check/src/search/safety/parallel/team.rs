@@ -2,6 +2,8 @@
 
 use super::leftover::Leftover;
 use super::queues::{Chunk, Queues};
+use crate::platform::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::platform::sync::{Mutex, PoisonError};
 use crate::reduce::{LOOK, is_too_little, may_be_dropped};
 use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace;
@@ -10,8 +12,6 @@ use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::{ConcurrentStore, Place};
 use crate::{Counterexample, Options, Progress};
 use preempt_core::{Contention, Outcome, Step, Stop, System};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Where an error was: the expanded state, and the steps from there.
 pub(super) type Site = (Place, Vec<Step>);

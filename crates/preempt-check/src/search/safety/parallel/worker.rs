@@ -3,6 +3,8 @@
 use super::leftover::{Attempt, Leftover};
 use super::queues::{Chunk, LOCKING, Waiting};
 use super::team::{Part, Site, Team};
+use crate::platform::sync::PoisonError;
+use crate::platform::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::reduce::{EVERYTHING, Gain, Selector};
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::statistics::Counters;
@@ -11,8 +13,6 @@ use crate::store::{Pending, StateId, StoreFull};
 use crate::{Budget, Counterexample};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Contention, Step, System};
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// States per chunk of work.
 const CHUNK: usize = 256;
@@ -70,9 +70,9 @@ pub(super) fn work<S: System + ?Sized, T: ConcurrentStore>(
         patience += 1;
         // Levels are short at the beginning and the end of a search: do not sleep at once.
         match patience {
-            0..200 => std::hint::spin_loop(),
-            200..400 => std::thread::yield_now(),
-            _ => std::thread::sleep(std::time::Duration::from_micros(100)),
+            0..200 => crate::platform::hint::spin_loop(),
+            200..400 => crate::platform::thread::yield_now(),
+            _ => crate::platform::thread::sleep(std::time::Duration::from_micros(100)),
         }
         team.idle.fetch_sub(1, Ordering::SeqCst);
     }

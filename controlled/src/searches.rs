@@ -1,0 +1,137 @@
+//! The searches by several threads.
+
+use crate::{Answer, Options, Preemptions, Reduction, Storage};
+use preempt::Check;
+use preempt_core::{
+    Describe, Enabled, Independence, Outcome, ProcessId, Step, Stop, System, Verdict,
+};
+use std::time::Duration;
+
+/// Processes that count to their limits.
+struct Counters {
+    limits: [u8; 2],
+    /// Where an assertion fails.
+    bad: Option<[u8; 2]>,
+}
+
+impl System for Counters {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        state.resize(2, 0);
+        Outcome::Done
+    }
+
+    fn process_count(&self, _state: &[u8]) -> usize {
+        2
+    }
+
+    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+        for (process, limit) in self.limits.iter().enumerate() {
+            if state[process] + 1 < *limit {
+                enabled.push(Step::new(ProcessId(process as u16), 0));
+            }
+        }
+    }
+
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        state[step.process.index()] += 1;
+        let is_bad = self.bad.is_some_and(|bad| state == &bad);
+        if is_bad { Outcome::Violated(1) } else { Outcome::Done }
+    }
+
+    fn is_valid_end(&self, _state: &[u8]) -> bool {
+        true
+    }
+}
+
+impl Independence for Counters {}
+
+impl Describe for Counters {}
+
+fn options(storage: Storage) -> Options {
+    Options {
+        threads: 2,
+        storage,
+        first: true,
+        reduction: Reduction::None,
+        memory: Some(1 << 26),
+        ..Options::default()
+    }
+}
+
+/// Searches in every order of two threads that differs, and looks at what comes out.
+fn in_all_orders(
+    name: &str,
+    bad: Option<[u8; 2]>,
+    options: &Options,
+    look: impl Fn(&Answer) + Sync,
+) {
+    let system = Counters { limits: [2, 2], bad };
+    let check = Check::new().preemptions(1).stale(1).time(Duration::from_secs(120)).name(name);
+    check.test(|| look(&crate::Check::new(&system).options(options.clone()).run()));
+}
+
+fn is_whole(answer: &Answer) {
+    assert_eq!(answer.claim.statistics.states, 4);
+    assert_eq!(answer.claim.statistics.transitions, 5);
+}
+
+/// Every state is counted once, and every step.
+pub fn all_states_are_found() {
+    in_all_orders("all_states_are_found", None, &options(Storage::Tree), |answer| {
+        assert_eq!(answer.verdict(), Verdict::Holds);
+        is_whole(answer);
+    });
+}
+
+/// The same where hashes stand for states.
+pub fn all_hashes_are_found() {
+    in_all_orders("all_hashes_are_found", None, &options(Storage::Compact), |answer| {
+        assert_eq!(answer.verdict(), Verdict::Inconclusive(Stop::LossyStore));
+        is_whole(answer);
+    });
+}
+
+/// Reduction, whose threads decide together what need not be expanded.
+pub fn a_reduced_search_ends() {
+    let options = Options { reduction: Reduction::Full, ..options(Storage::Tree) };
+    in_all_orders("a_reduced_search_ends", None, &options, |answer| {
+        assert_eq!(answer.verdict(), Verdict::Holds);
+    });
+}
+
+/// A violation ends the work of all, and the way to it is found back.
+pub fn a_violation_is_found() {
+    in_all_orders("a_violation_is_found", Some([1, 1]), &options(Storage::Tree), |answer| {
+        assert_eq!(answer.verdict(), Verdict::Violated);
+        assert_eq!(answer.steps().map(<[Step]>::len), Some(2));
+    });
+}
+
+/// Buckets of preemptions end when no thread has anything left in them.
+pub fn all_states_of_a_bound_are_found() {
+    let preemptions = Preemptions::AtMost(0);
+    let options = Options { preemptions, ..options(Storage::Tree) };
+    in_all_orders("all_states_of_a_bound_are_found", None, &options, |answer| {
+        assert_eq!(answer.verdict(), Verdict::Holds);
+        is_whole(answer);
+    });
+}
+
+/// The same where hashes stand for states.
+pub fn all_hashes_of_a_bound_are_found() {
+    let preemptions = Preemptions::AtMost(0);
+    let options = Options { preemptions, ..options(Storage::Compact) };
+    in_all_orders("all_hashes_of_a_bound_are_found", None, &options, |answer| {
+        assert_eq!(answer.verdict(), Verdict::Inconclusive(Stop::LossyStore));
+        assert_eq!(answer.claim.statistics.states, 4);
+    });
+}
+
+/// One bound after the other, up to the one with a violation.
+pub fn every_bound_is_searched() {
+    let preemptions = Preemptions::Iterate { last: None, extra: 0 };
+    let options = Options { preemptions, ..options(Storage::Tree) };
+    in_all_orders("every_bound_is_searched", Some([1, 1]), &options, |answer| {
+        assert_eq!(answer.verdict(), Verdict::Violated);
+    });
+}
