@@ -10,9 +10,8 @@ use super::super::StoreFull;
 use super::super::packed::{bits_of, mask};
 use super::super::pages;
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use crate::platform::NUMBER_BLOCK as BLOCK;
 use crate::platform::sync::atomic::{AtomicUsize, Ordering};
-
-pub(super) use crate::platform::NUMBER_BLOCK as BLOCK;
 
 /// The pairs.
 #[derive(Debug)]
@@ -63,7 +62,7 @@ impl Blocks {
     /// Begins a block for pairs of these widths.
     pub(super) fn begin(&self, block: usize, widths: Widths) -> Result<(), StoreFull> {
         // One word more, so that a pair can always be read from two.
-        let needed = (widths.left + widths.right) as usize + 1;
+        let needed = (BLOCK * (widths.left + widths.right) as usize).div_ceil(64) + 1;
         let start = loop {
             let start = self.used.fetch_add(needed, Ordering::Relaxed);
             if start >> SEGMENT_BITS == (start + needed - 1) >> SEGMENT_BITS {
@@ -81,8 +80,9 @@ impl Blocks {
     #[inline(always)]
     fn place(&self, number: u32) -> (usize, u32, u32, u32) {
         let block = number as usize / BLOCK;
-        let about = &self.blocks.segment(block >> SEGMENT_BITS)[block & (SEGMENT - 1)];
-        let about = about.load(Ordering::Relaxed);
+        let about = self.blocks.segment(block >> SEGMENT_BITS).get(block & (SEGMENT - 1));
+        // Who only fetches a pair ahead may see its number before what is known of its block.
+        let about = about.map_or(0, |about| about.load(Ordering::Relaxed));
         let (left, right) = ((about >> 8) as u32 & 0xff, about as u32 & 0xff);
         let bit = number as usize % BLOCK * (left + right) as usize;
         ((about >> 16) as usize + bit / 64, bit as u32 % 64, left + right, right)

@@ -74,6 +74,9 @@ pub(super) enum Room<'a> {
     Attic(MutexGuard<'a, Attic>),
 }
 
+/// Where the directory is in what many threads read: to look at it, and to change it.
+pub(super) type Access<T> = (fn(&T) -> &Directory, fn(&mut T) -> &mut Directory);
+
 /// What belongs to closed segments, by the upper half of its hash.
 pub(super) type Attic = HashMap<u32, Vec<u64>>;
 
@@ -228,8 +231,7 @@ impl Table {
     pub(super) fn make_room<'a, T>(
         &'a self,
         (readers, thread): (&ManyReaders<T>, usize),
-        directory: impl Fn(&mut T) -> &mut Directory,
-        view: impl Fn(&T) -> &Directory,
+        (view, change): Access<T>,
         crowded: Crowded,
         layout: &impl Layout,
         may_use: impl Fn(usize) -> bool,
@@ -264,7 +266,7 @@ impl Table {
                     return Err(StoreFull);
                 }
                 readers.write(|all| {
-                    let directory = directory(all);
+                    let directory = change(all);
                     if directory.depth == depth {
                         directory.double();
                         self.directory_bytes.store(directory.bytes(), Ordering::Relaxed);

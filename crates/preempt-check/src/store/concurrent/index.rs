@@ -82,7 +82,7 @@ impl Index {
         contention: &mut Contention,
     ) -> Result<Room<'_>, StoreFull> {
         let readers = (&self.directory, thread);
-        self.table.make_room(readers, |all| all, |all| all, crowded, &Words, may_use, contention)
+        self.table.make_room(readers, (|all| all, |all| all), crowded, &Words, may_use, contention)
     }
 }
 

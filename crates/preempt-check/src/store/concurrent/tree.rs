@@ -263,7 +263,7 @@ impl SharedTree {
 }
 
 /// How the directory of a set is reached.
-type Access = (fn(&Indexes) -> &Directory, fn(&mut Indexes) -> &mut Directory);
+type Access = super::directory::Access<Indexes>;
 const ROOTS: Access = (|all| &all.roots, |all| &mut all.roots);
 const LEAVES: Access = (|all| &all.leaves, |all| &mut all.leaves);
 const INNER: Access = (|all| &all.inner, |all| &mut all.inner);
@@ -289,14 +289,14 @@ impl<'a> Guard<'a> {
     fn make_room<const W: usize>(
         &mut self,
         set: &'a Numbers<W>,
-        (view, change): Access,
+        access: Access,
         crowded: Crowded,
         contention: &mut Contention,
     ) -> Result<Room<'a>, StoreFull> {
         self.reading = None;
         let (tree, readers) = (self.tree, (&self.tree.indexes, self.thread));
         let may_use = |bytes| tree.may_use(bytes);
-        let room = set.table.make_room(readers, change, view, crowded, set, may_use, contention);
+        let room = set.table.make_room(readers, access, crowded, set, may_use, contention);
         if !matches!(room, Ok(Room::Attic(_))) {
             self.read_again();
         }
