@@ -238,7 +238,8 @@ impl Saver for Once {
 #[test]
 fn a_search_goes_on_with_other_owners() {
     let mut resumed = 0;
-    for seed in 0..cases(30) {
+    // In the last one the first owner has counts, but no states.
+    for seed in (0..cases(30)).chain([368]) {
         let system = random_system(seed);
         for preemptions in [Preemptions::Any, Preemptions::AtMost(2)] {
             let options = options(preemptions, 0);

@@ -438,7 +438,9 @@ impl Partition for Buckets<'_> {
         });
         let site = self.earlier.clone().or(own);
         let mut rows = self.rows.clone();
-        if !self.store.is_empty() {
+        // After a search went on with other owners one may have counts and rows of all, but no state: what it has in this
+        // bucket is not what all had in the last one.
+        if !self.store.is_empty() || !rows.is_empty() || self.transitions > 0 {
             rows.push(self.row());
         }
         Share {
