@@ -246,6 +246,7 @@ fn kill_and_resume(name: &str, options: &[&str], kills: u64, keys: &[&str]) {
         let _ = child.wait();
     }
     assert!(resumed > 0 || kills < 2, "there was a checkpoint");
+    forget_the_end(&saved);
     let last = preempt().arg("resume").arg(&saved).output().expect("it runs");
     let report = json(&last);
     for key in keys {
@@ -292,12 +293,14 @@ fn a_killed_search_goes_on_with_other_processes() {
             let _ = child.wait();
         }
         assert!(resumed > 0 || kills < 2, "there was a checkpoint");
+        forget_the_end(&saved);
         let last = preempt().arg("resume").arg(&saved).args(["--processes", "3"]).output();
         let report = json(&last.expect("it runs"));
         for key in keys {
             assert_eq!(report[key], expected[key], "{key} after {kills} kills: {report}");
         }
         // A single process goes on as well.
+        forget_the_end(&saved);
         let last = preempt().arg("resume").arg(&saved).args(["--processes", "1"]).output();
         assert_eq!(json(&last.expect("it runs"))["states"], expected["states"]);
     }
