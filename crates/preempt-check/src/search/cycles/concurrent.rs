@@ -1,7 +1,7 @@
 //! Cycles through accepting states, by one nested depth-first search of a graph that several threads expand.
 //!
 //! In a product with a property, expansion is nearly all of the work, and depth-first search needs its order only for the
-//! rest. So one thread searches, and all others [expand](super::shared_graph) states that were found; where the search comes
+//! rest. So one thread searches, and all others expand states (`shared_graph.rs`) that were found; where the search comes
 //! to an expanded state, it follows a list of numbers. States on the path of the first search are *cyan*, those it has left
 //! *blue*, those of second searches *red*. (Courcoubetis, Vardi, Wolper and Yannakakis, with the colours of Schwoon and Esparza.)
 //!
