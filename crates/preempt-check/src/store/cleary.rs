@@ -249,10 +249,6 @@ impl Cleary {
             let _ = self.begin(shape, buckets + (buckets / 4).max(FIRST_BUCKETS), room);
         }
         self.move_bucket(room)?;
-        if self.is_widening() {
-            // Two whole tables: not for long.
-            self.move_bucket(room)?;
-        }
         loop {
             let Some((table, home)) = self.place(root) else { return Err(StoreFull) };
             match self.put(table, home) {
@@ -260,11 +256,6 @@ impl Cleary {
                 None => self.rebuild(room)?,
             }
         }
-    }
-
-    /// Whether keys are moved to a table in which they all have other places.
-    fn is_widening(&self) -> bool {
-        matches!(&self.tables[..], [old, new, ..] if old.shape != new.shape)
     }
 
     /// Inserts a root that is too wide for all tables.

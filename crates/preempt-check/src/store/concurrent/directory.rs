@@ -63,6 +63,15 @@ pub(super) struct Crowded {
     address: usize,
     /// The upper half of the hash that did not fit.
     hash: u32,
+    /// Whether the key cannot be in the segment any more: there is no free place for it.
+    is_final: bool,
+}
+
+impl Crowded {
+    /// There is a free place, which another thread may use for the same key.
+    pub(super) fn with_room(self) -> Self {
+        Crowded { is_final: false, ..self }
+    }
 }
 
 /// Where there is room for a hash that did not fit.
@@ -168,7 +177,7 @@ impl Segment<'_> {
 
     /// For [`Table::make_room`].
     pub(super) fn crowded(&self, hash: u64) -> Crowded {
-        Crowded { address: self.address(), hash: (hash >> 32) as u32 }
+        Crowded { address: self.address(), hash: (hash >> 32) as u32, is_final: true }
     }
 
     /// How many bits its hashes have in common.
@@ -245,19 +254,19 @@ impl Table {
             let reading = readers.read(thread);
             let current = view(&reading);
             let segment = current.segment(hash);
-            if segment.is_closed() {
-                drop(reading);
-                return Ok(Room::Attic(self.attic()));
-            }
             if segment.address() != crowded.address {
                 return Ok(Room::Elsewhere);
+            }
+            if segment.is_closed() {
+                drop(reading);
+                return Ok(self.behind(crowded));
             }
             let depth = segment.depth();
             let average = self.live.load(Ordering::Relaxed).ilog2();
             if depth >= (average + DEEPER).min(DEEPEST) {
                 segment.close(layout);
                 drop(reading);
-                return Ok(Room::Attic(self.attic()));
+                return Ok(self.behind(crowded));
             }
             if depth == current.depth {
                 let more = current.bytes();
@@ -280,6 +289,11 @@ impl Table {
             contention.shared_bytes += 16;
             return Ok(Room::Elsewhere);
         }
+    }
+
+    /// Where to look for a hash whose segment is closed: there once more, if it may have been added meanwhile.
+    fn behind(&self, crowded: Crowded) -> Room<'_> {
+        if crowded.is_final { Room::Attic(self.attic()) } else { Room::Elsewhere }
     }
 
     fn attic(&self) -> MutexGuard<'_, Attic> {

@@ -206,7 +206,7 @@ impl<const W: usize> Numbers<W> {
                 None => {
                     let number = self.take_number(local, contention, key)? as u32;
                     if !lines.takes(number) {
-                        return Ok(Numbered::Crowded(lines.segment.crowded(hash)));
+                        return Ok(Numbered::Crowded(lines.segment.crowded(hash).with_room()));
                     }
                     self.write_key(number, key)?;
                     write(number)?;
