@@ -70,10 +70,7 @@ impl<'a> Buckets<'a> {
         owner: Owner,
         budget: &mut Budget<'_>,
     ) -> Self {
-        let (deal, stop) = match Deal::new(system, owner, budget) {
-            Ok(deal) => (deal, None),
-            Err(stop) => (Deal::whole(owner), Some(stop)),
-        };
+        let (deal, stop) = Deal::new(system, owner, budget);
         let limit = options.preemptions.limit().unwrap_or(LARGEST_BOUND);
         let mut part = Buckets {
             system,

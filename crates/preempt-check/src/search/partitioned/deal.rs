@@ -47,23 +47,21 @@ const SLOTS: usize = 1 << 11;
 const SENDING: f64 = 1.8;
 
 impl Deal {
-    /// Everybody gets the same for the same system and number of owners. `Err` if there is no time for it: then there must be
-    /// no search, as others may have got something else.
+    /// Everybody gets the same for the same system and number of owners, unless there is no time for it: then there must be no
+    /// search, as others may have got something else.
     pub(super) fn new(
         system: &dyn System,
         owner: Owner,
         budget: &mut Budget<'_>,
-    ) -> Result<Self, Stop> {
-        let whole = Self::whole(owner);
-        if owner.of == 1 || owner.of > MOST_OWNERS || is_small(system, budget)? {
-            return Ok(whole);
+    ) -> (Self, Option<Stop>) {
+        match deciding_bytes(system, owner, budget) {
+            Ok(deciding) => (Deal { owner, deciding }, None),
+            Err(stop) => (Self::whole(owner), Some(stop)),
         }
-        let Some(sample) = Sample::new(system, budget)? else { return Ok(whole) };
-        Ok(Deal { deciding: sample.choose(owner.of), ..whole })
     }
 
     /// All bytes decide.
-    pub(super) fn whole(owner: Owner) -> Self {
+    fn whole(owner: Owner) -> Self {
         Deal { owner, deciding: Vec::new() }
     }
 
@@ -117,6 +115,19 @@ fn owner_of(mixed: u64, of: usize) -> usize {
 /// `Err` if the search has to stop. There are few steps, and each may take long: it is asked for each of them.
 fn poll(budget: &mut Budget<'_>) -> Result<(), Stop> {
     budget.check(Progress::default()).map_or(Ok(()), Err)
+}
+
+/// The bytes that decide who owns a state; none if all do.
+fn deciding_bytes(
+    system: &dyn System,
+    owner: Owner,
+    budget: &mut Budget<'_>,
+) -> Result<Vec<u32>, Stop> {
+    if owner.of == 1 || owner.of > MOST_OWNERS || is_small(system, budget)? {
+        return Ok(Vec::new());
+    }
+    let sample = Sample::new(system, budget)?;
+    Ok(sample.map_or_else(Vec::new, |sample| sample.choose(owner.of)))
 }
 
 /// Whether the first states are all there are.
@@ -309,14 +320,16 @@ mod tests {
     impl Describe for Counters {}
 
     fn deal(system: &Counters, owner: Owner) -> Deal {
-        Deal::new(system, owner, &mut Budget::unlimited()).expect("there is time")
+        let (deal, stop) = Deal::new(system, owner, &mut Budget::unlimited());
+        assert_eq!(stop, None, "there is time");
+        deal
     }
 
     /// The walks are part of the search.
     #[test]
     fn walks_end_with_the_time() {
         let mut budget = Budget::unlimited().time(Duration::ZERO);
-        let stop = Deal::new(&Counters(6), Owner { me: 0, of: 2 }, &mut budget).err();
+        let (_, stop) = Deal::new(&Counters(6), Owner { me: 0, of: 2 }, &mut budget);
         assert_eq!(stop, Some(Stop::Time));
     }
 

@@ -91,10 +91,7 @@ impl<'a> Levels<'a> {
         owner: Owner,
         budget: &mut Budget<'_>,
     ) -> Self {
-        let (deal, stop) = match Deal::new(system, owner, budget) {
-            Ok(deal) => (deal, None),
-            Err(stop) => (Deal::whole(owner), Some(stop)),
-        };
+        let (deal, stop) = Deal::new(system, owner, budget);
         let mut part = Levels {
             system,
             deal,
