@@ -203,9 +203,10 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
         (done, result)
     }
 
-    /// Replaces `self.state` by a state of a chunk.
+    /// Replaces `self.state` by a state of a chunk, for what follows to be about it.
     #[inline(always)]
     pub(super) fn load(&mut self, chunk: &Chunk, at: usize) {
+        self.events.at = chunk.waiting[at].place;
         if let Some(ahead) = chunk.waiting.get(at + AHEAD) {
             self.team.store.prefetch(ahead.place);
         }
