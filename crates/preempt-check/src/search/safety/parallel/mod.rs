@@ -13,6 +13,7 @@
 //! on where it was.
 
 mod compress;
+mod found;
 mod leftover;
 mod queues;
 mod reduced;

@@ -108,7 +108,9 @@ impl Queues {
         Queues { list: (0..threads).map(|_| Queue::default()).collect(), by_level }
     }
 
-    pub(super) fn put(&self, owner: usize, chunk: Chunk) {
+    pub(super) fn put(&self, owner: usize, chunk: Chunk, contention: &mut Contention) {
+        contention.locks += 1;
+        contention.shared_bytes += LOCKING;
         let queue = &self.list[owner];
         let mut chunks = queue.lock();
         queue.states.fetch_add(chunk.len(), Ordering::Relaxed);
@@ -174,4 +176,4 @@ impl Queues {
 }
 
 /// What is written to take a lock, to let go of it, and to say what the queue holds.
-pub(super) const LOCKING: u64 = 44;
+const LOCKING: u64 = 44;

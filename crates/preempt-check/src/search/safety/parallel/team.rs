@@ -92,7 +92,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Team<'a, S, T> {
         let mut chunk = Chunk::default();
         let bytes = (!self.store.keeps_states()).then_some(state.as_slice());
         chunk.push(root, Default::default(), bytes);
-        self.queues.put(0, chunk);
+        self.queues.put(0, chunk, &mut Contention::default());
         Some((root, local))
     }
 

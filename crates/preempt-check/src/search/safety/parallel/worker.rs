@@ -1,31 +1,26 @@
 //! One thread of a parallel search: expands chunks of states and inserts their successors in batches.
 
 use super::super::events::Events;
+use super::found::Found;
 use super::leftover::Leftover;
-use super::queues::{Chunk, LOCKING, Waiting};
+use super::queues::{Chunk, Waiting};
 use super::reduced::Try;
 use super::team::{Part, Team};
-use crate::Budget;
 use crate::platform::sync::PoisonError;
 use crate::platform::sync::atomic::{AtomicBool, Ordering};
 use crate::reduce::{Gain, Selector};
 use crate::search::shared::expansion::Expander;
 use crate::store::concurrent::{ConcurrentStore, Place};
 use crate::store::{Pending, StateId, StoreFull};
+use crate::{Budget, Reduction};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Contention, Step, System};
 
-/// States per chunk of work.
-const CHUNK: usize = 256;
-/// The same where chunks are taken level by level: they should be parts of levels.
-const LEVEL_CHUNK: usize = 64;
 /// How many states ahead the bytes of one are fetched.
 const AHEAD: usize = 8;
 /// Successors per batch of insertions: more than one thread alone would take, since each batch begins with
 /// something that all threads share. On a model of 6.5 million states two threads so took a fifth less.
 pub(super) const BATCH: usize = 256;
-/// Chunks whose memory a thread keeps.
-const SPARE: usize = 64;
 
 /// Works until nothing is left for anybody, or something ends the search. The first thread also watches the budget.
 pub(super) fn work<S: System + ?Sized, T: ConcurrentStore>(
@@ -103,10 +98,7 @@ pub(super) struct Worker<'a, S: System + ?Sized, T: ConcurrentStore> {
     parents: Vec<Place>,
     /// How many arrivals are inserted.
     inserted: usize,
-    /// New states that are not queued yet.
-    found: Chunk,
-    /// Chunks whose memory is free.
-    spare: Vec<Chunk>,
+    found: Found,
     pub(super) state: Vec<u8>,
     /// With reduction: the states of the batch whose selections may not be enough,
     pub(super) tries: Vec<Try>,
@@ -132,8 +124,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             expander: Expander::new().run_sequences(),
             parents: Vec::new(),
             inserted: 0,
-            found: Chunk::default(),
-            spare: Vec::new(),
+            found: Found::new(team.options.reduction != Reduction::None),
             state: Vec::new(),
             tries: Vec::new(),
             states: Vec::new(),
@@ -159,7 +150,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
 
     /// Expands the states of a chunk and queues all that is new.
     pub(super) fn process(&mut self, chunk: Chunk) -> Result<(), StoreFull> {
-        self.found.level = chunk.level + 1;
+        self.found.follow(chunk.level);
         let (done, result) = match self.selector.reduces() {
             false => self.expand_all(&chunk),
             true => self.expand_selected(&chunk),
@@ -168,10 +159,8 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             self.leave(chunk.rest(done));
             return result;
         }
-        if self.found.len() > 0 {
-            self.queue_found();
-        }
-        self.keep(chunk);
+        self.queue_found();
+        self.found.keep(chunk);
         Ok(())
     }
 
@@ -223,7 +212,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
     pub(super) fn resume(&mut self, leftover: Leftover) -> Result<(), StoreFull> {
         let Leftover { bytes, arrivals, attempts, rest } = leftover;
         if rest.len() > 0 {
-            self.team.queues.put(self.number, rest);
+            self.team.queues.put(self.number, rest, &mut self.contention);
         }
         self.restart();
         self.expander.successors.data = bytes;
@@ -256,9 +245,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             let sleep_set = self.expander.sleep_sets.get(at).copied().unwrap_or_default();
             leftover.arrivals.push((pending, parent, sleep_set));
         }
-        if self.found.len() > 0 {
-            self.queue_found();
-        }
+        self.queue_found();
         self.team.leftovers.lock().unwrap_or_else(PoisonError::into_inner).push(leftover);
     }
 
@@ -317,7 +304,10 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
                 if can_wait {
                     self.team.unexpanded.add(place);
                 }
-                self.found.push(place, sleep_set, (!keeps_states).then_some(state));
+                let state = (!keeps_states).then_some(state);
+                if let Some(full) = self.found.push(place, sleep_set, state) {
+                    self.team.queues.put(self.number, full, &mut self.contention);
+                }
             } else if result.is_ok() || arrival.inserted.id != StateId::UNKNOWN {
                 self.events.counters.matched += 1;
             }
@@ -325,29 +315,12 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
         if result.is_ok() {
             self.inserted += arrivals.len();
         }
-        let enough = if self.selector.reduces() { LEVEL_CHUNK } else { CHUNK };
-        if self.found.len() >= enough {
-            self.queue_found();
-        }
         result
     }
 
     fn queue_found(&mut self) {
-        let mut free = self.spare.pop().unwrap_or_default();
-        free.level = self.found.level;
-        let found = std::mem::replace(&mut self.found, free);
-        if found.len() > 0 {
-            self.contention.locks += 1;
-            self.contention.shared_bytes += LOCKING;
-            self.team.queues.put(self.number, found);
-        }
-    }
-
-    /// Keeps the memory of a chunk for another one.
-    fn keep(&mut self, mut chunk: Chunk) {
-        if self.spare.len() < SPARE {
-            chunk.clear();
-            self.spare.push(chunk);
+        if let Some(chunk) = self.found.take() {
+            self.team.queues.put(self.number, chunk, &mut self.contention);
         }
     }
 }
