@@ -192,9 +192,8 @@ impl<'a> Buckets<'a> {
         };
         self.store.load(id, &mut self.state);
         let record = self.least.get(id);
-        // Of the others it is known what becomes of them, unless the mover cannot go on.
-        let is_settled = record.is_expanded() && (record.is_free() || record.is_deferred());
-        if let Some(mover) = last.filter(|_| is_settled) {
+        // An earlier visit has seen to the others, unless the mover cannot go on.
+        if let Some(mover) = last.filter(|_| record.is_expanded()) {
             let found = self.moves.find_of(self.system, &mut self.state, mover);
             if self.is_found(found) {
                 return self.take(at, time, outbox, |_, process| process == mover);
