@@ -13,7 +13,7 @@ use super::batch::{BatchReader, Batches, Outbox, read_batch};
 use super::deal::Deal;
 use super::moves::{Moves, Taken};
 use super::retrace::{Goal, Way, steps_to};
-use super::visit_log::{Merged, Visit, VisitLog};
+use super::visit_log::{Merged, Visit, VisitLog, mark, mover};
 use super::wire::Damaged;
 use super::{Owner, Partition, Share, Site, Time};
 use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
@@ -324,17 +324,6 @@ impl First {
         self.0.get_or_insert_with(|| (at, path.to_vec(), fault));
         counters.error(|| Counterexample::invalid_end(Vec::new()));
     }
-}
-
-/// A last mover as a number.
-pub(super) fn mark(mover: Option<ProcessId>) -> u16 {
-    mover.map_or(0, |mover| mover.0 + 1)
-}
-
-/// The last mover of a number.
-pub(super) fn mover(mark: u64) -> Result<Option<ProcessId>, Damaged> {
-    let mark = u16::try_from(mark).map_err(|_| Damaged)?;
-    Ok(mark.checked_sub(1).map(ProcessId))
 }
 
 /// What is saved of a visit beside its mover.

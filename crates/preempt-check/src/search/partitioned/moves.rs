@@ -159,6 +159,12 @@ impl Moves {
         self.has(process) && others.all(|other| self.has(other))
     }
 
+    /// Whether a process has steps that is neither this one nor the property.
+    pub(super) fn has_others(&self, process: ProcessId) -> bool {
+        let is_other = |one: ProcessId| one != process && one != ProcessId::PROPERTY;
+        self.found.events.iter().any(|(one, _)| is_other(*one))
+    }
+
     /// Takes the steps of some processes.
     #[inline]
     pub(super) fn take(
