@@ -431,16 +431,21 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
             next += 1;
         }
         // What the next batch will look at is fetched while this one is stored.
+        self.fetch(next..range.end);
+        self.store_batch()?;
+        self.act()?;
+        Ok(next)
+    }
+
+    /// Asks the processor to fetch the states of as many of these visits as a batch will look at, if it is like the last one.
+    pub(super) fn fetch(&self, visits: Range<u32>) {
         let expected = (self.looked_at + 4).clamp(16, V::BATCH) as u32;
-        for visit in next..next.saturating_add(expected).min(range.end) {
+        for visit in visits.start..visits.start.saturating_add(expected).min(visits.end) {
             let entry = self.visited.entry(visit);
             if !entry.is(MERGED) {
                 self.visited.prefetch(entry.state);
             }
         }
-        self.store_batch()?;
-        self.act()?;
-        Ok(next)
     }
 
     /// Runs, at one preemption more, those who had to wait, until a batch is full; says how many of the
