@@ -53,6 +53,9 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
     search.finish(rows, bound, end, budget)
 }
 
+/// How many visits ahead of the one that a bucket begins with records are fetched.
+const AHEAD: usize = 16;
+
 /// The last bucket that may be searched.
 pub(crate) fn last_bound(options: &Options) -> u32 {
     options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND)
@@ -374,7 +377,10 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         let mut next = std::mem::take(&mut self.next);
         self.bucket += 1;
         self.transitions = self.transitions.wrapping_add_signed(next.transitions);
-        for &entry in &next.visits {
+        for (at, &entry) in next.visits.iter().enumerate() {
+            if let Some(later) = next.visits.get(at + AHEAD) {
+                self.visited.prefetch_record(later.state);
+            }
             if self.visited.record(entry.state).low() == self.bucket {
                 self.enter(entry)?;
             }

@@ -9,8 +9,8 @@
 use super::visit_log::{Entry, MERGED, NO_PARENT};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
-use crate::store::StateId;
 use crate::store::concurrent::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use crate::store::{StateId, pages};
 use preempt_core::Contention;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -93,6 +93,8 @@ impl SharedLog {
     fn write(&self, visit: u32, entry: Entry) {
         let link = u64::from(entry.state.0) | u64::from(entry.parent) << 32;
         self.link(visit).store(link, Ordering::Relaxed);
+        // Whatever is exchanged next waits until this is written, so memory for what follows must be at hand.
+        pages::fetch_to_write(std::ptr::from_ref(self.link(visit)).wrapping_add(WRITE_AHEAD));
         let flags = u32::from(entry.flags | WRITTEN);
         let movers = u32::from(entry.mover) | u32::from(entry.by) << 16 | flags << 24;
         let (word, shift) = self.movers(visit);
@@ -157,6 +159,8 @@ impl SharedLog {
     }
 }
 
+/// How many visits ahead of the one that is written memory is fetched for those to come.
+const WRITE_AHEAD: usize = 32;
 /// Tells a visit from memory that was never written to. No flag of visits has this value.
 const WRITTEN: u8 = 1 << 7;
 
