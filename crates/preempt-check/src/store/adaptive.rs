@@ -191,14 +191,6 @@ impl Store for Adaptive {
         }
     }
 
-    fn find_ahead(&self, reader: &mut Reader, bytes: &[u8], batch: &mut [Pending]) {
-        match &self.inner {
-            Inner::Exact(store) => store.find_ahead(reader, bytes, batch),
-            Inner::Tree(store) => store.find_ahead(reader, bytes, batch),
-            Inner::Cleary(store) => store.find_ahead(reader, bytes, batch),
-        }
-    }
-
     #[inline]
     fn prefetch_ahead(&self, batch: &[Pending]) {
         match &self.inner {

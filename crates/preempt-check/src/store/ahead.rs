@@ -9,7 +9,6 @@
 use super::nodes::{AddNodes, push_words, root_key};
 use super::parts::Parts;
 use super::quads::Quad;
-use super::sorted::Sorted;
 use super::tree_shape::word_count;
 use super::unfolded::Unfolded;
 use super::{Pending, StateId, StoreFull, nodes};
@@ -18,8 +17,8 @@ use super::{Pending, StateId, StoreFull, nodes};
 const UNKNOWN: u32 = (1 << 31) - 1;
 /// Parts that a thread remembers, of each kind.
 const RECENT: usize = 1 << 12;
-/// States that, or whose parts, are looked up together.
-pub(super) const TOGETHER: usize = 96;
+/// States whose parts are looked up together.
+const TOGETHER: usize = 96;
 
 /// What a thread keeps that reads a store which others read as well.
 #[derive(Default, Debug)]
@@ -30,7 +29,6 @@ pub struct Reader {
     pairs: Recent<u64>,
     words: Vec<u32>,
     hashes: Vec<u64>,
-    pub(super) sorted: Sorted,
 }
 
 impl Reader {

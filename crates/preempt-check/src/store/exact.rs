@@ -5,7 +5,6 @@
 //!
 //! Invariant: there is one entry in the index for each state, with the upper half of its hash as the tag.
 
-use super::ahead::TOGETHER;
 use super::arena::Arena;
 use super::hash::Quick;
 use super::ordered::{Ordered, PACE};
@@ -360,22 +359,6 @@ impl Store for Exact {
     ) -> bool {
         self.hash.hash_all(bytes, batch, |_| {});
         true
-    }
-
-    fn find_ahead(&self, reader: &mut Reader, bytes: &[u8], batch: &mut [Pending]) {
-        for some in batch.chunks_mut(TOGETHER) {
-            some.iter().for_each(|pending| self.prefetch(pending.hash));
-            self.sort(some, &mut reader.sorted);
-            for &number in &reader.sorted.known {
-                let pending = &mut some[number as usize];
-                let slots = self.index.slots(pending.hash >> 32).0;
-                let entry = slots[reader.sorted.candidates[number as usize]];
-                let (id, found) = self.arena.at((entry as u32).wrapping_sub(1));
-                if equal(found, &bytes[pending.start..pending.end]) {
-                    pending.inserted = Inserted { id: StateId(id), new: false };
-                }
-            }
-        }
     }
 
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {

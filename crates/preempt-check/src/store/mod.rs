@@ -96,12 +96,6 @@ impl Pending {
     pub fn new(hash: u64, start: usize, end: usize) -> Self {
         Pending { hash, start, end, inserted: Inserted { id: StateId::UNKNOWN, new: false } }
     }
-
-    /// Whether it is known where the state is.
-    #[inline(always)]
-    pub(crate) fn is_found(&self) -> bool {
-        self.inserted.id != StateId::UNKNOWN
-    }
 }
 
 /// A set of states.
@@ -153,15 +147,8 @@ pub trait Store: Send + Sync {
     /// Asks the processor to fetch what the insertion of states will read first that were [hashed](Store::hash_ahead) by others.
     #[inline]
     fn prefetch_ahead(&self, batch: &[Pending]) {
-        for pending in batch.iter().filter(|pending| !pending.is_found()) {
-            self.prefetch(pending.hash);
-        }
+        batch.iter().for_each(|pending| self.prefetch(pending.hash));
     }
-
-    /// Notes, by any thread while nobody changes the store, where states are that were [hashed](Store::hash_ahead), as
-    /// [`Pending::inserted`]. It stays unknown where a state is not stored, or not found that easily.
-    #[inline]
-    fn find_ahead(&self, _reader: &mut Reader, _bytes: &[u8], _batch: &mut [Pending]) {}
 
     /// Changes when hashes that were [computed](Store::hash_ahead) before cannot be used any more.
     #[inline]

@@ -14,7 +14,6 @@
 //! Invariant: with the length of a state its shape is known, so the root number determines the
 //! bytes. Roots of different lengths are kept apart by a class.
 
-use super::ahead::TOGETHER;
 use super::nodes::{self, push_words, root_key};
 use super::packed::bits_of;
 use super::parts::Parts;
@@ -235,23 +234,6 @@ impl<R: Roots> Store for Tree<R> {
         root.is_some_and(|root| reader.find_near(parent, root, &self.parts, (bytes, batch)))
     }
 
-    fn find_ahead(&self, _reader: &mut Reader, _bytes: &[u8], batch: &mut [Pending]) {
-        for some in batch.chunks_mut(TOGETHER) {
-            self.prefetch_ahead(some);
-            for pending in some.iter().filter(|pending| pending.hash & 1 == 1) {
-                self.roots.prefetch_next(pending.hash >> 1);
-            }
-            for pending in some.iter_mut().filter(|pending| pending.hash & 1 == 1) {
-                let length = pending.end - pending.start;
-                let class = self.lengths.iter().position(|known| *known == length);
-                if let Some(id) = class.and_then(|class| self.roots.find(pending.hash >> 1, class))
-                {
-                    pending.inserted = Inserted { id, new: false };
-                }
-            }
-        }
-    }
-
     #[inline]
     fn generation(&self) -> u32 {
         u32::from(self.hashes_near())
@@ -259,7 +241,7 @@ impl<R: Roots> Store for Tree<R> {
 
     #[inline]
     fn prefetch_ahead(&self, batch: &[Pending]) {
-        for pending in batch.iter().filter(|pending| pending.hash & 1 == 1 && !pending.is_found()) {
+        for pending in batch.iter().filter(|pending| pending.hash & 1 == 1) {
             let length = pending.end - pending.start;
             let class = self.lengths.iter().position(|known| *known == length);
             self.roots.prefetch(pending.hash >> 1, class.unwrap_or(0));

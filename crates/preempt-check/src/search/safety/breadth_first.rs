@@ -26,7 +26,7 @@ use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::frontier::{Frontier, Links, Sleepers};
 use crate::search::shared::halves::by_halves;
 use crate::search::shared::trace;
-use crate::store::{Pending, StateId, Store, StoreFull};
+use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Finding, Options, Progress, Reduction};
 use helpers::Helpers;
 use package::BATCH;
@@ -74,7 +74,6 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
         helpers,
         selector: Selector::new(options),
         expander: Expander::new().run_sequences(),
-        unknown: Vec::new(),
         state: Vec::new(),
         erroneous: Vec::new(),
         tries: Vec::new(),
@@ -105,8 +104,6 @@ struct BreadthFirst<'a, 'b, S: System + ?Sized, T> {
     helpers: Helpers,
     selector: Selector,
     expander: Expander,
-    /// The arrivals of a batch that helpers have not found.
-    unknown: Vec<Pending>,
     state: Vec<u8>,
     /// The state from which the first error was met.
     erroneous: Vec<u8>,
@@ -347,23 +344,11 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
         self.hash(some)
     }
 
-    /// Inserts some arrivals, which were collected, but for those that helpers have found.
+    /// Inserts some arrivals, which were collected.
     fn insert(&mut self, some: Range<usize>) -> Result<(), StoreFull> {
         let before = self.store.len();
         let arrivals = &mut self.expander.arrivals[some.clone()];
-        let bytes = &self.expander.successors.data;
-        // A tree numbers parts in the order of runs of states with the same length: these must stay what they are.
-        let length = arrivals.first().map(|first| first.end - first.start);
-        let alike = |arrival: &Pending| Some(arrival.end - arrival.start) == length;
-        if arrivals.iter().any(Pending::is_found) && arrivals.iter().all(alike) {
-            self.unknown.clear();
-            self.unknown.extend(arrivals.iter().filter(|arrival| !arrival.is_found()));
-            self.store.insert_batch(bytes, &mut self.unknown)?;
-            let unknown = arrivals.iter_mut().filter(|arrival| !arrival.is_found());
-            unknown.zip(&self.unknown).for_each(|(arrival, inserted)| *arrival = *inserted);
-        } else {
-            self.store.insert_batch(bytes, arrivals)?;
-        }
+        self.store.insert_batch(&self.expander.successors.data, arrivals)?;
         let new = self.store.len() - before;
         self.events.counters.matched += (arrivals.len() - new) as u64;
         let sleep_sets = self.expander.sleep_sets.get(some.clone()).unwrap_or_default();

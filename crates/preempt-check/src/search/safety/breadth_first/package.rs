@@ -94,7 +94,7 @@ impl Package {
         }
     }
 
-    /// Hashes the successors, and finds those that are stored already.
+    /// Hashes the successors.
     pub(super) fn hash(&mut self, store: &impl Store, reader: &mut Reader) {
         if self.needs_order {
             return;
@@ -104,21 +104,15 @@ impl Package {
             let first = StateId(self.states.start as u32);
             store.hash_ahead(reader, first, &self.successors, &mut self.arrivals[BATCH..]);
             self.hashed.resize(self.len(), true);
-            store.find_ahead(reader, &self.successors, &mut self.arrivals[BATCH..]);
             return;
         }
         let mut start = BATCH;
         for (number, counted) in self.states.clone().zip(&self.counted) {
             let arrivals = &mut self.arrivals[start..counted.arrivals];
             let parent = StateId(number as u32);
-            let is_hashed = store.hash_ahead(reader, parent, &self.successors, arrivals);
-            if !is_hashed {
-                arrivals.iter_mut().for_each(|arrival| arrival.hash = 0);
-            }
-            self.hashed.push(is_hashed);
+            self.hashed.push(store.hash_ahead(reader, parent, &self.successors, arrivals));
             start = counted.arrivals;
         }
-        store.find_ahead(reader, &self.successors, &mut self.arrivals[BATCH..]);
     }
 
     /// How many states it has.

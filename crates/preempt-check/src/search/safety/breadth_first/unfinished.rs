@@ -23,7 +23,7 @@ impl Unfinished {
         for arrival in &expander.arrivals[some.clone()] {
             let start = self.bytes.len();
             self.bytes.extend_from_slice(&expander.successors.data[arrival.start..arrival.end]);
-            self.arrivals.push(Pending { start, end: self.bytes.len(), ..*arrival });
+            self.arrivals.push(Pending::new(arrival.hash, start, self.bytes.len()));
         }
         self.sleep_sets.clear();
         self.sleep_sets.extend_from_slice(expander.sleep_sets.get(some).unwrap_or_default());
@@ -35,7 +35,7 @@ impl Unfinished {
         let behind = expander.successors.data.len();
         expander.successors.data.extend_from_slice(&self.bytes);
         for (place, kept) in expander.arrivals[first..].iter_mut().zip(self.arrivals.drain(..)) {
-            *place = Pending { start: kept.start + behind, end: kept.end + behind, ..kept };
+            *place = Pending::new(kept.hash, kept.start + behind, kept.end + behind);
         }
         if !self.sleep_sets.is_empty() {
             let size = expander.sleep_sets.len().max(at);
