@@ -237,3 +237,53 @@ impl Cursor {
         log.take(self.thread, contention)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(thread: u32, number: u32) -> Entry {
+        Entry {
+            state: StateId(number.wrapping_mul(0x9e37_79b1)),
+            parent: number ^ thread << 31,
+            mover: (number % 7 + 7 * thread) as u16,
+            by: number as u8,
+            flags: number as u8 & 15 & !MERGED,
+        }
+    }
+
+    /// Whatever two threads log in turns can be read, is handed on once, and takes twelve bytes.
+    #[test]
+    fn visits_of_two_threads() {
+        let log = SharedLog::new(2);
+        let mut contention = Contention::default();
+        let mut cursors = [Cursor::new(0), Cursor::new(1)];
+        let mut places = Vec::new();
+        for number in 0..5_001 {
+            for (thread, cursor) in (0..).zip(&mut cursors) {
+                let entry = entry(thread, number);
+                cursor.push(&log, entry, &mut contention).expect("there are numbers");
+                places.push((cursor.next - 1, entry));
+            }
+        }
+        let fields = |entry: Entry| (entry.state, entry.parent, entry.mover, entry.by, entry.flags);
+        for (place, expected) in &places {
+            assert_eq!(fields(log.entry(*place)), fields(*expected), "visit {place}");
+        }
+        for (place, expected) in places.iter().step_by(997) {
+            assert_eq!(log.find(expected.state, expected.mover), Some(*place));
+            assert_eq!(log.find(expected.state, expected.mover + 14), None);
+        }
+        assert_eq!(log.find(StateId(0), 0), Some(places[0].0), "unwritten visits are not found");
+        assert_eq!(log.bytes(), 2 * 5 * 1024 * 12);
+        let mut taken: Vec<u32> = Vec::new();
+        for cursor in &mut cursors {
+            while let Some(range) = cursor.take(&log, &mut contention) {
+                taken.extend(range);
+            }
+        }
+        taken.sort_unstable();
+        places.sort_unstable_by_key(|(place, _)| *place);
+        assert_eq!(taken, places.iter().map(|(place, _)| *place).collect::<Vec<_>>());
+    }
+}

@@ -237,13 +237,29 @@ mod tests {
         (1..=count).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n << 40).collect()
     }
 
+    /// Each of the slots for an entry is tried once, all of a line before the next one.
+    #[test]
+    fn a_line_is_searched_before_the_next() {
+        for home in (HEADER..HEADER + HOMES).chain([home(0), home(u32::MAX)]) {
+            let slots: Vec<usize> = (0..=FURTHEST).map(|distance| behind(home, distance)).collect();
+            assert_eq!(slots[0], home);
+            for (further, line) in slots.chunks(LINE).enumerate() {
+                let expected = (home / LINE + further) * LINE;
+                let mut line = line.to_vec();
+                line.sort_unstable();
+                assert_eq!(line, (expected..expected + LINE).collect::<Vec<_>>());
+            }
+            assert!(slots.iter().all(|slot| *slot < WORDS));
+        }
+    }
+
     #[test]
     fn every_entry_is_new_once_while_segments_are_split() {
         let entries = scattered(300_000);
         for threads in [1, 4] {
             let index = all_are_new_once(&entries, threads);
             let per_entry = index.bytes() as f64 / entries.len() as f64;
-            assert!((10.0..30.0).contains(&per_entry), "{per_entry} bytes per entry");
+            assert!((10.0..24.0).contains(&per_entry), "{per_entry} bytes per entry");
             let (most, all) = &index.table.moves;
             let (most, all) = (most.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
             assert!(most <= WORDS, "{most} entries moved by one insertion");
