@@ -17,6 +17,7 @@ mod platform {
     pub(crate) const MOST_SEGMENTS: usize = 16;
     pub(crate) const TABLE_WORDS: usize = 16;
     pub(crate) const FIRST_DEPTH: u32 = 1;
+    pub(crate) const SLOTS_OF_A_LINE: usize = 4;
     pub(crate) const FURTHEST_SLOT: usize = 3;
     pub(crate) const FURTHEST_LINE: usize = 0;
     pub(crate) const LEAST_BITS: u32 = 3;

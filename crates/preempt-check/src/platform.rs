@@ -14,8 +14,10 @@ pub(crate) const MOST_SEGMENTS: usize = 1 << 30;
 pub(crate) const TABLE_WORDS: usize = 1 << 11;
 /// Segments of a new table, and locks for splits: by the first bits of a hash.
 pub(crate) const FIRST_DEPTH: u32 = 4;
-/// How far an entry may lie from its home: a segment is split when two thirds of its slots are used, on average.
-pub(crate) const FURTHEST_SLOT: usize = 32;
+/// Slots of a cache line.
+pub(crate) const SLOTS_OF_A_LINE: usize = 8;
+/// How far an entry may lie from its home: a segment is split when five sixths of its slots are used, on average.
+pub(crate) const FURTHEST_SLOT: usize = 63;
 /// How many lines behind its own a key may be: a segment is split when five sixths of its places are used, on average.
 pub(crate) const FURTHEST_LINE: usize = 8;
 /// Entries of a line have at least so many bits for numbers, and a bit of a tag.

@@ -53,6 +53,9 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
     search.finish(rows, bound, end, budget)
 }
 
+/// How many visits ahead of the one that a bucket begins with records are fetched.
+const AHEAD: usize = 16;
+
 /// The last bucket that may be searched.
 pub(crate) fn last_bound(options: &Options) -> u32 {
     options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND)
@@ -374,7 +377,10 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         let mut next = std::mem::take(&mut self.next);
         self.bucket += 1;
         self.transitions = self.transitions.wrapping_add_signed(next.transitions);
-        for &entry in &next.visits {
+        for (at, &entry) in next.visits.iter().enumerate() {
+            if let Some(later) = next.visits.get(at + AHEAD) {
+                self.visited.prefetch_record(later.state);
+            }
             if self.visited.record(entry.state).low() == self.bucket {
                 self.enter(entry)?;
             }
@@ -431,16 +437,21 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
             next += 1;
         }
         // What the next batch will look at is fetched while this one is stored.
+        self.fetch(next..range.end);
+        self.store_batch()?;
+        self.act()?;
+        Ok(next)
+    }
+
+    /// Asks the processor to fetch the states of as many of these visits as a batch will look at, if it is like the last one.
+    pub(super) fn fetch(&self, visits: Range<u32>) {
         let expected = (self.looked_at + 4).clamp(16, V::BATCH) as u32;
-        for visit in next..next.saturating_add(expected).min(range.end) {
+        for visit in visits.start..visits.start.saturating_add(expected).min(visits.end) {
             let entry = self.visited.entry(visit);
             if !entry.is(MERGED) {
                 self.visited.prefetch(entry.state);
             }
         }
-        self.store_batch()?;
-        self.act()?;
-        Ok(next)
     }
 
     /// Runs, at one preemption more, those who had to wait, until a batch is full; says how many of the

@@ -211,6 +211,7 @@ impl<'a, T: Records> Team<'a, T> {
             self.watch(worker, budget, watched)?;
         }
         let mut range = range.unwrap_or_default();
+        worker.fetch(range.clone());
         while range.start < range.end && !self.counts.has_ended() {
             range.start = worker.run_batch(range.clone())?;
             worker.visited.share();

@@ -1,16 +1,16 @@
 //! The log of visits that several threads write, at the same time the queue of what is to be expanded.
 //!
 //! A thread takes numbers in blocks and fills them in order. Visits of one block that nobody expands yet are handed on as a
-//! range of numbers. Two words hold a visit.
+//! range of numbers. A word and a half hold a visit.
 //!
 //! Invariant: a number is used by the thread that took its block, and read by others only after they were handed it through a
 //! lock, or when all threads are done.
 
 use super::visit_log::{Entry, MERGED, NO_PARENT};
-use crate::platform::sync::atomic::{AtomicUsize, Ordering};
+use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
-use crate::store::StateId;
 use crate::store::concurrent::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use crate::store::{StateId, pages};
 use preempt_core::Contention;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -28,7 +28,10 @@ pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The log.
 pub(super) struct SharedLog {
-    words: Segments,
+    /// Per visit a word: its state, and the visit it came from.
+    links: Segments,
+    /// Per visit half a word: who moved, flags, and that the visit was written.
+    movers: Segments,
     /// Blocks handed out.
     blocks: AtomicUsize,
     queues: Vec<Queue>,
@@ -47,7 +50,8 @@ struct Queue {
 impl SharedLog {
     pub(super) fn new(threads: usize) -> Self {
         SharedLog {
-            words: Segments::new(2 << 32),
+            links: Segments::new(1 << 32),
+            movers: Segments::new(1 << 31),
             blocks: AtomicUsize::new(0),
             queues: (0..threads).map(|_| Queue::default()).collect(),
             idle: AtomicUsize::new(0),
@@ -56,40 +60,57 @@ impl SharedLog {
 
     /// Memory in use, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.blocks.load(Ordering::Relaxed) * BLOCK as usize * 16
+        self.blocks.load(Ordering::Relaxed) * BLOCK as usize * 12
+    }
+
+    #[inline(always)]
+    fn link(&self, visit: u32) -> &AtomicU64 {
+        word(&self.links, visit)
+    }
+
+    /// The word with the movers of a visit, and where in it they are.
+    #[inline(always)]
+    fn movers(&self, visit: u32) -> (&AtomicU64, u32) {
+        (word(&self.movers, visit / 2), visit % 2 * 32)
     }
 
     #[inline(always)]
     pub(super) fn entry(&self, visit: u32) -> Entry {
-        let at = visit as usize * 2;
-        let words = &self.words.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)..][..2];
-        let (first, second) = (words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed));
+        let (link, (movers, shift)) = (self.link(visit), self.movers(visit));
+        let link = link.load(Ordering::Relaxed);
+        let movers = (movers.load(Ordering::Relaxed) >> shift) as u32;
         Entry {
-            state: StateId(first as u32),
-            parent: (first >> 32) as u32,
-            mover: second as u16,
-            by: (second >> 16) as u8,
-            flags: (second >> 24) as u8,
+            state: StateId(link as u32),
+            parent: (link >> 32) as u32,
+            mover: movers as u16,
+            by: (movers >> 16) as u8,
+            flags: (movers >> 24) as u8 & !WRITTEN,
         }
     }
 
+    /// Writes a visit, behind those of the same block that were written before.
     #[inline(always)]
     fn write(&self, visit: u32, entry: Entry) {
-        let at = visit as usize * 2;
-        let words = &self.words.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)..][..2];
-        words[0].store(u64::from(entry.state.0) | u64::from(entry.parent) << 32, Ordering::Relaxed);
-        let beside = u64::from(entry.by) << 16 | u64::from(entry.flags) << 24;
-        words[1].store(u64::from(entry.mover) | beside | WRITTEN, Ordering::Relaxed);
+        let link = u64::from(entry.state.0) | u64::from(entry.parent) << 32;
+        self.link(visit).store(link, Ordering::Relaxed);
+        // Whatever is exchanged next waits until this is written, so memory for what follows must be at hand.
+        pages::fetch_to_write(std::ptr::from_ref(self.link(visit)).wrapping_add(WRITE_AHEAD));
+        let flags = u32::from(entry.flags | WRITTEN);
+        let movers = u32::from(entry.mover) | u32::from(entry.by) << 16 | flags << 24;
+        let (word, shift) = self.movers(visit);
+        // Both halves are of one block, so nobody else writes to the word.
+        let other = if shift == 0 { 0 } else { word.load(Ordering::Relaxed) };
+        word.store(other | u64::from(movers) << shift, Ordering::Relaxed);
     }
 
     /// The visit to a state with this last mover; when all threads are done.
     pub(super) fn find(&self, id: StateId, mover: u16) -> Option<u32> {
         let end = self.blocks.load(Ordering::Relaxed) as u32 * BLOCK;
         (0..end).find(|visit| {
-            let at = *visit as usize * 2;
-            let words = &self.words.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)..][..2];
-            words[0].load(Ordering::Relaxed) as u32 == id.0
-                && words[1].load(Ordering::Relaxed) & WRITTEN != 0
+            let (movers, shift) = self.movers(*visit);
+            let is_written = (movers.load(Ordering::Relaxed) >> shift >> 24) as u8 & WRITTEN != 0;
+            self.link(*visit).load(Ordering::Relaxed) as u32 == id.0
+                && is_written
                 && self.entry(*visit).mover == mover
         })
     }
@@ -100,7 +121,8 @@ impl SharedLog {
         let block = self.blocks.fetch_add(1, Ordering::Relaxed);
         let first = u32::try_from(block * BLOCK as usize).ok()?;
         first.checked_add(BLOCK).filter(|end| *end < NO_PARENT)?;
-        self.words.take((first as usize * 2) >> SEGMENT_BITS)?;
+        self.links.take(first as usize >> SEGMENT_BITS)?;
+        self.movers.take(first as usize / 2 >> SEGMENT_BITS)?;
         Some(first)
     }
 
@@ -137,8 +159,15 @@ impl SharedLog {
     }
 }
 
-/// Tells a visit from memory that was never written to.
-const WRITTEN: u64 = 1 << 63;
+/// How many visits ahead of the one that is written memory is fetched for those to come.
+const WRITE_AHEAD: usize = 32;
+/// Tells a visit from memory that was never written to. No flag of visits has this value.
+const WRITTEN: u8 = 1 << 7;
+
+#[inline(always)]
+fn word(segments: &Segments, at: u32) -> &AtomicU64 {
+    &segments.segment(at as usize >> SEGMENT_BITS)[at as usize & (SEGMENT - 1)]
+}
 
 /// Where a thread writes.
 pub(super) struct Cursor {
@@ -206,5 +235,55 @@ impl Cursor {
             return Some(range);
         }
         log.take(self.thread, contention)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(thread: u32, number: u32) -> Entry {
+        Entry {
+            state: StateId(number.wrapping_mul(0x9e37_79b1)),
+            parent: number ^ thread << 31,
+            mover: (number % 7 + 7 * thread) as u16,
+            by: number as u8,
+            flags: number as u8 & 15 & !MERGED,
+        }
+    }
+
+    /// Whatever two threads log in turns can be read, is handed on once, and takes twelve bytes.
+    #[test]
+    fn visits_of_two_threads() {
+        let log = SharedLog::new(2);
+        let mut contention = Contention::default();
+        let mut cursors = [Cursor::new(0), Cursor::new(1)];
+        let mut places = Vec::new();
+        for number in 0..5_001 {
+            for (thread, cursor) in (0..).zip(&mut cursors) {
+                let entry = entry(thread, number);
+                cursor.push(&log, entry, &mut contention).expect("there are numbers");
+                places.push((cursor.next - 1, entry));
+            }
+        }
+        let fields = |entry: Entry| (entry.state, entry.parent, entry.mover, entry.by, entry.flags);
+        for (place, expected) in &places {
+            assert_eq!(fields(log.entry(*place)), fields(*expected), "visit {place}");
+        }
+        for (place, expected) in places.iter().step_by(997) {
+            assert_eq!(log.find(expected.state, expected.mover), Some(*place));
+            assert_eq!(log.find(expected.state, expected.mover + 14), None);
+        }
+        assert_eq!(log.find(StateId(0), 0), Some(places[0].0), "unwritten visits are not found");
+        assert_eq!(log.bytes(), 2 * 5 * 1024 * 12);
+        let mut taken: Vec<u32> = Vec::new();
+        for cursor in &mut cursors {
+            while let Some(range) = cursor.take(&log, &mut contention) {
+                taken.extend(range);
+            }
+        }
+        taken.sort_unstable();
+        places.sort_unstable_by_key(|(place, _)| *place);
+        assert_eq!(taken, places.iter().map(|(place, _)| *place).collect::<Vec<_>>());
     }
 }

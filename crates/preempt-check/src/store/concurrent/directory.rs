@@ -10,7 +10,7 @@
 //! for a value that no entry has: then nobody can add anything, everybody can still find what is there, and the
 //! entries are copied to two new segments, which the directory then leads to. Who meets a sealed place without having found its
 //! key waits for the lock of whoever is splitting, and looks again. When a segment is crowded is not counted, as a count would be
-//! written to by all: it is when an entry would come to lie too far from its home. That happens at about two thirds of the
+//! written to by all: it is when an entry would come to lie too far from its home. That happens at about five sixths of the
 //! places, earlier or later, so that not all segments are split at the same time.
 //!
 //! **Memory.** A segment that was split is used again as soon as all threads have begun another batch since, as they may have met

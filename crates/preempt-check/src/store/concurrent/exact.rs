@@ -15,6 +15,7 @@ use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use super::{ConcurrentStore, Place, Records, forget};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use preempt_core::Contention;
+use std::hint::select_unpredictable;
 
 /// All the words that places can tell apart, but for one segment: a place + 1 is a place.
 const WORDS: usize = (1 << 32) - SEGMENT;
@@ -22,6 +23,10 @@ const WORDS: usize = (1 << 32) - SEGMENT;
 const GRANT: usize = 1 << 14;
 /// How many words ahead of a state that is written memory is fetched for those to come.
 const WRITE_AHEAD: usize = 64;
+/// Words of a cache line.
+const LINE: usize = 8;
+/// Of a longer state only so many lines are fetched ahead, and the last.
+const MOST_LINES: usize = 8;
 
 /// An exact store for several threads.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub(crate) struct SharedExact {
     limit: usize,
     /// Words before the bytes of a state: its length and parent, and perhaps a [record](Records).
     header: usize,
+    /// The words of the longest state.
+    longest: AtomicUsize,
     hash: Quick,
 }
 
@@ -47,6 +54,8 @@ pub(crate) struct Local {
     used: usize,
     /// How much of it is accounted for.
     granted: usize,
+    /// The words of the longest state that it has written.
+    longest: usize,
     /// Segments and how many words of them were used.
     filled: Vec<(usize, usize)>,
     sorted: Sorted,
@@ -70,6 +79,7 @@ impl SharedExact {
             segment_bytes: AtomicUsize::new(0),
             limit,
             header: 1,
+            longest: AtomicUsize::new(0),
             hash: Quick::new(),
         }
     }
@@ -84,7 +94,8 @@ impl SharedExact {
         self.limit = bytes;
     }
 
-    /// Sorts a batch that was hashed, and fetches the states to compare with.
+    /// Sorts a batch that was hashed, and fetches the states to compare with, whose places are the candidates.
+    #[inline(always)]
     fn sort(&self, directory: &Directory, batch: &[Pending], sorted: &mut Sorted) {
         sorted.sort(batch, |pending| {
             let tag = pending.hash >> 32;
@@ -93,36 +104,29 @@ impl SharedExact {
             let is_other = |entry: u64| (entry != 0) & (entry >> 32 != tag);
             // Where a state is found, here or one further, no processor can guess: so no branch.
             let mut at = usize::from(is_other(entry(0)));
-            while is_other(entry(at)) && at < FURTHEST {
+            let mut found = entry(at);
+            while is_other(found) && at < FURTHEST {
                 at += 1;
+                found = entry(at);
             }
-            let entry = entry(at);
-            if entry != 0 {
-                self.prefetch((entry as u32).wrapping_sub(1));
-            } else {
-                pages::fetch_to_write(slots.slot(at));
-            }
-            // Another thread may have filled the slot between two looks at it, or split the segment: with whatever tag, the
-            // comparison that follows finds out.
-            (at, entry != 0)
+            // Another thread may fill the slot now, or split the segment: who inserts the state will see.
+            let is_known = (found != 0) & (found >> 32 == tag) & (found != SEALED);
+            // Where there is nothing to compare with, what is fetched are the words behind the first place.
+            let place = select_unpredictable(is_known, found as u32, 1).wrapping_sub(1);
+            self.fetch(place, self.words_for(pending.end - pending.start));
+            (place as usize, is_known)
         });
     }
 
-    /// Where this state lies if it is the one in a slot so far from its home.
+    /// Asks the processor to fetch so many words of a state.
     #[inline(always)]
-    fn find_at(
-        &self,
-        directory: &Directory,
-        hash: u64,
-        distance: usize,
-        state: &[u8],
-    ) -> Option<Place> {
-        let entry = directory.slots(hash).slot(distance).load(Ordering::Acquire);
-        if entry == 0 || entry == SEALED {
-            return None;
+    fn fetch(&self, place: Place, words: usize) {
+        let first = self.segments.segment(segment_of(place)).as_ptr().wrapping_add(word_of(place));
+        pages::fetch(first);
+        pages::fetch(first.wrapping_add(words - 1));
+        for line in 1..=(words / LINE).min(MOST_LINES) {
+            pages::fetch(first.wrapping_add(line * LINE));
         }
-        let place = (entry as u32).wrapping_sub(1);
-        equal(self.get(place), state).then_some(place)
     }
 
     /// Inserts a state that was reached from the state at `parent`, if it is not in the index.
@@ -198,15 +202,20 @@ impl SharedExact {
     /// Writes a state behind the last one of the thread, without keeping it yet.
     fn write(&self, local: &mut Local, state: &[u8], parent: Place) -> Result<Place, StoreFull> {
         let words = self.words_for(state.len());
-        if words > SEGMENT {
+        if words > SEGMENT - LINE {
             return Err(StoreFull);
         }
         if local.segment == usize::MAX || local.used + words > SEGMENT {
             local.close();
             local.contention.shared_bytes += 8;
             let segment = self.taken.fetch_add(1, Ordering::Relaxed);
-            self.segments.take(segment).ok_or(StoreFull)?;
-            (local.segment, local.used, local.granted) = (segment, 0, 0);
+            let first = first_word(self.segments.take(segment).ok_or(StoreFull)?);
+            (local.segment, local.used, local.granted) = (segment, first, first);
+        }
+        if words > local.longest {
+            local.longest = words;
+            local.contention.shared_bytes += 8;
+            self.longest.fetch_max(words, Ordering::Relaxed);
         }
         if local.used + words > local.granted {
             let more = words.max(GRANT);
@@ -266,7 +275,7 @@ impl SharedExact {
     /// The places of all states of a segment that a thread [has filled](Local::filled).
     pub(crate) fn places(&self, (segment, used): (usize, usize)) -> impl Iterator<Item = Place> {
         let words = self.segments.segment(segment);
-        let mut at = 0;
+        let mut at = first_word(words);
         std::iter::from_fn(move || {
             let place = (segment << SEGMENT_BITS | at) as Place;
             (at < used).then(|| {
@@ -301,6 +310,7 @@ impl ConcurrentStore for SharedExact {
             segment: usize::MAX,
             used: 0,
             granted: 0,
+            longest: 0,
             filled: Vec::new(),
             sorted: Sorted::default(),
             contention: Contention::default(),
@@ -330,13 +340,10 @@ impl ConcurrentStore for SharedExact {
                 let Sorted { candidates, known, new } = &mut sorted;
                 for number in known.drain(..) {
                     let pending = &mut batch[number as usize];
-                    let (hash, at) = (pending.hash, candidates[number as usize]);
-                    let state = &bytes[pending.start..pending.end];
-                    match self.find_at(&directory, hash, at, state) {
-                        Some(place) => {
-                            pending.inserted = Inserted { id: StateId(place), new: false };
-                        }
-                        None => new.push(number),
+                    let place = candidates[number as usize] as Place;
+                    match equal(self.get(place), &bytes[pending.start..pending.end]) {
+                        true => pending.inserted = Inserted { id: StateId(place), new: false },
+                        false => new.push(number),
                     }
                 }
                 for &number in &new[next..] {
@@ -388,10 +395,7 @@ impl ConcurrentStore for SharedExact {
 
     #[inline(always)]
     fn prefetch(&self, place: Place) {
-        let segment = self.segments.segment(segment_of(place));
-        let address = segment.as_ptr().wrapping_add(word_of(place));
-        pages::fetch(address);
-        pages::fetch(address.wrapping_add(8));
+        self.fetch(place, self.longest.load(Ordering::Relaxed).max(1));
     }
 
     fn parent(&self, place: Place) -> Place {
@@ -421,6 +425,11 @@ impl Records for SharedExact {
     fn prefetch_record(&self, place: Place) {
         self.segments.prefetch(place as usize + 1);
     }
+}
+
+/// The first word of a segment that is used: states begin with cache lines where they can.
+fn first_word(segment: &[AtomicU64]) -> usize {
+    segment.as_ptr().align_offset(64).min(LINE)
 }
 
 #[inline(always)]

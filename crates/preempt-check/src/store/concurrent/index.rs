@@ -1,7 +1,9 @@
 //! A table of atomic words that are found by their upper half, the *tag*: the index of stores with one entry per state.
 //!
 //! It consists of the segments of an [extendible table](super::directory). An entry lies in its home, which is computed from its
-//! tag alone, or in one of the next slots, in no order. So a segment is split without a look at what its entries mean.
+//! tag alone, or in one of the slots behind it, in no order. So a segment is split without a look at what its entries mean.
+//! Behind the last slot of a cache line comes its first: all slots of a line are tried before the next line is, so that nearly
+//! every look costs one cache miss.
 //!
 //! Invariant: between the home of a tag and an entry with it there is no free slot, and never more than [`FURTHEST`] others.
 
@@ -13,8 +15,11 @@ pub(super) use crate::platform::FURTHEST_SLOT as FURTHEST;
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use preempt_core::Contention;
 
-/// Slots that can be a home.
-const HOMES: usize = WORDS - HEADER - FURTHEST;
+/// Slots of a cache line.
+const LINE: usize = crate::platform::SLOTS_OF_A_LINE;
+/// Slots that can be a home: behind the last of them there are as many lines as an entry may need.
+const HOMES: usize = WORDS - HEADER - (FURTHEST + 1 - LINE);
+const _: () = assert!((FURTHEST + 1).is_multiple_of(LINE) && HEADER.is_multiple_of(LINE));
 /// What takes the place of free slots when a segment is split. No entry may have this value.
 pub(super) const SEALED: u64 = u64::MAX;
 /// Words for as many entries as there are places.
@@ -98,7 +103,7 @@ impl<'a> Slots<'a> {
     /// The slot so far behind the home, at most [`FURTHEST`].
     #[inline(always)]
     pub(super) fn slot(self, distance: usize) -> &'a AtomicU64 {
-        &self.segment.words[self.home + distance]
+        &self.segment.words[behind(self.home, distance)]
     }
 
     #[inline(always)]
@@ -110,6 +115,14 @@ impl<'a> Slots<'a> {
     pub(super) fn crowded(self, hash: u64) -> Crowded {
         self.segment.crowded(hash)
     }
+}
+
+/// The slot so far behind another.
+#[inline(always)]
+fn behind(home: usize, distance: usize) -> usize {
+    let line = (home & !(LINE - 1)) + (distance & !(LINE - 1));
+    // A segment has a power of two of words, and none behind the last is ever asked for.
+    (line + ((home + distance) & (LINE - 1))) & (WORDS - 1)
 }
 
 /// The first slot for an entry with this tag. All bits count, as segments have the first ones in common.
@@ -126,8 +139,10 @@ impl Layout for Words {
 
     fn seal(&self, segment: Segment<'_>) {
         for slot in &segment.words[HEADER..] {
-            // Should it not be free any more, it has its final value.
-            let _ = slot.compare_exchange(0, SEALED, Ordering::AcqRel, Ordering::Acquire);
+            if slot.load(Ordering::Relaxed) == 0 {
+                // Should it not be free any more, it has its final value.
+                let _ = slot.compare_exchange(0, SEALED, Ordering::AcqRel, Ordering::Acquire);
+            }
         }
     }
 
@@ -146,7 +161,7 @@ impl Layout for Words {
             let tag = (entry >> 32) as u32;
             let (half, home) = (choose(tag), home(tag));
             // Nobody else knows the halves yet.
-            let mut slots = halves[half].words[home..=home + FURTHEST].iter();
+            let mut slots = (0..=FURTHEST).map(|at| &halves[half].words[behind(home, at)]);
             match slots.find(|slot| slot.load(Ordering::Relaxed) == 0) {
                 Some(slot) => slot.store(entry, Ordering::Relaxed),
                 None => left_over(half, tag, entry),
@@ -222,13 +237,29 @@ mod tests {
         (1..=count).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n << 40).collect()
     }
 
+    /// Each of the slots for an entry is tried once, all of a line before the next one.
+    #[test]
+    fn a_line_is_searched_before_the_next() {
+        for home in (HEADER..HEADER + HOMES).chain([home(0), home(u32::MAX)]) {
+            let slots: Vec<usize> = (0..=FURTHEST).map(|distance| behind(home, distance)).collect();
+            assert_eq!(slots[0], home);
+            for (further, line) in slots.chunks(LINE).enumerate() {
+                let expected = (home / LINE + further) * LINE;
+                let mut line = line.to_vec();
+                line.sort_unstable();
+                assert_eq!(line, (expected..expected + LINE).collect::<Vec<_>>());
+            }
+            assert!(slots.iter().all(|slot| *slot < WORDS));
+        }
+    }
+
     #[test]
     fn every_entry_is_new_once_while_segments_are_split() {
         let entries = scattered(300_000);
         for threads in [1, 4] {
             let index = all_are_new_once(&entries, threads);
             let per_entry = index.bytes() as f64 / entries.len() as f64;
-            assert!((10.0..30.0).contains(&per_entry), "{per_entry} bytes per entry");
+            assert!((10.0..24.0).contains(&per_entry), "{per_entry} bytes per entry");
             let (most, all) = &index.table.moves;
             let (most, all) = (most.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
             assert!(most <= WORDS, "{most} entries moved by one insertion");
