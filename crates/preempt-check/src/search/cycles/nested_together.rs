@@ -7,10 +7,11 @@
 //! Invariant: the search is that of one thread, whatever the others do: so are states, transitions, verdict and
 //! counterexample.
 
-use super::concurrent_graph::{ConcurrentGraph, Expanding, Searched};
+use super::concurrent_graph::{ConcurrentGraph, Expanding};
 use super::letters::Letters;
 use super::nested::NestedOptions;
 use super::nested_shared::{Reading, nested_shared, search};
+use super::searched_graph::Searched;
 use super::system_graph::Tally;
 use crate::property::{Property, Stutter};
 use crate::search::shared::workers::{run_together, with_as_many_as_possible};
@@ -37,6 +38,7 @@ pub fn nested_together<S: System + ?Sized>(
         let others = (1..threads).map(|number| {
             let graph = &graph;
             move || {
+                let _end = graph.end_by_panic();
                 let mut expanding = Expanding::new(graph, number)?;
                 expanding.help();
                 Some((None, expanding.tally()))

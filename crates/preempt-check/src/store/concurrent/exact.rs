@@ -34,7 +34,7 @@ pub(crate) struct SharedExact {
     /// rest of a segment is address space that was never touched.
     segment_bytes: AtomicUsize,
     limit: usize,
-    /// Words before the bytes of a state: its length and parent, and perhaps a [record](Records) and more.
+    /// Words before the bytes of a state: its length and parent, and perhaps a [record](Records).
     header: usize,
     hash: Quick,
 }
@@ -76,18 +76,7 @@ impl SharedExact {
 
     /// The same with a record beside each state.
     pub(crate) fn with_records(limit: usize, threads: usize) -> Self {
-        SharedExact::with_words(limit, threads, 1)
-    }
-
-    /// The same with so many words beside each state, zero at first; the first of them is its [record](Records).
-    pub(crate) fn with_words(limit: usize, threads: usize, words: usize) -> Self {
-        SharedExact { header: 1 + words, ..SharedExact::new(limit, threads) }
-    }
-
-    /// A word beside the state at a place.
-    #[inline(always)]
-    pub(crate) fn word(&self, place: Place, number: usize) -> &AtomicU64 {
-        &self.segments.segment(segment_of(place))[word_of(place) + 1 + number]
+        SharedExact { header: 2, ..SharedExact::new(limit, threads) }
     }
 
     /// Sets how much memory the store may use from now on.
@@ -233,8 +222,8 @@ impl SharedExact {
         pages::fetch_to_write(segment.as_ptr().wrapping_add(local.used + WRITE_AHEAD));
         let header = (state.len() as u64) << 32 | u64::from(parent);
         segment[local.used].store(header, Ordering::Relaxed);
-        for word in &segment[local.used + 1..local.used + self.header] {
-            word.store(0, Ordering::Relaxed);
+        if self.header > 1 {
+            segment[local.used + 1].store(0, Ordering::Relaxed);
         }
         let words = &segment[local.used + self.header..local.used + words];
         // SAFETY: the state fits into these words. They belong to this thread until it publishes them,
@@ -256,8 +245,7 @@ impl SharedExact {
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), length) }
     }
 
-    /// Says something else about the state at `place` than its parent's place; when all threads are done, or if only one does
-    /// that and nobody else looks.
+    /// Says something else about the state at `place` than its parent's place; when all threads are done.
     pub(crate) fn set_note(&self, place: Place, note: u32) {
         let header = &self.segments.segment(segment_of(place))[word_of(place)];
         header
@@ -426,7 +414,7 @@ impl ConcurrentStore for SharedExact {
 impl Records for SharedExact {
     #[inline(always)]
     fn record(&self, place: Place) -> &AtomicU64 {
-        self.word(place, 0)
+        &self.segments.segment(segment_of(place))[word_of(place) + 1]
     }
 
     #[inline(always)]
