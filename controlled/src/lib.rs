@@ -23,6 +23,7 @@ mod platform {
     pub(crate) const RECENT_KEYS: usize = 4;
     pub(crate) const LINK_BLOCK: usize = 4;
     pub(crate) const NUMBER_BLOCK: usize = 4;
+    pub(crate) const LEVEL_CHUNK: usize = 1;
 
     /// Words that begin with a line wherever they are: which words make a segment must not depend on an address.
     #[derive(Debug)]

@@ -99,6 +99,54 @@ pub fn a_reduced_search_ends() {
     });
 }
 
+/// A process that goes round and round between two states once it has come to either, on its own, and another one whose only step
+/// is a mistake.
+struct Rounds;
+
+impl System for Rounds {
+    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
+        state.resize(2, 0);
+        Outcome::Done
+    }
+
+    fn process_count(&self, _state: &[u8]) -> usize {
+        2
+    }
+
+    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
+        for to in [1, 2].into_iter().filter(|to| *to != state[0]) {
+            enabled.push(Step::new(ProcessId(0), to.into()));
+        }
+        enabled.push(Step::new(ProcessId(1), 0));
+    }
+
+    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
+        if step.process == ProcessId(1) {
+            return Outcome::Violated(1);
+        }
+        state[0] = step.transition as u8;
+        Outcome::Done
+    }
+}
+
+impl Independence for Rounds {
+    fn is_ample(&self, _state: &[u8], process: ProcessId, _observed: bool) -> bool {
+        process == ProcessId(0)
+    }
+}
+
+impl Describe for Rounds {}
+
+/// Two threads expand the two states of a cycle at the same time: one of them takes the step that the cycle leaves for later.
+pub fn no_step_waits_for_ever() {
+    let options = Options { reduction: Reduction::Spin, ..options(Storage::Tree) };
+    let check = Check::new().preemptions(1).stale(1).time(Duration::from_secs(120));
+    check.name("no_step_waits_for_ever").test(|| {
+        let answer = crate::Check::new(&Rounds).options(options.clone()).run();
+        assert_eq!(answer.verdict(), Verdict::Violated);
+    });
+}
+
 /// A violation ends the work of all, and the way to it is found back.
 pub fn a_violation_is_found() {
     in_all_orders("a_violation_is_found", Some([1, 1]), &options(Storage::Tree), |answer| {

@@ -20,6 +20,7 @@ tests! {
     searches::all_states_are_found
     searches::all_hashes_are_found
     searches::a_reduced_search_ends
+    searches::no_step_waits_for_ever
     searches::a_violation_is_found
     searches::all_states_of_a_bound_are_found
     searches::all_hashes_of_a_bound_are_found

@@ -26,6 +26,8 @@ pub(crate) const RECENT_KEYS: usize = 1 << 12;
 pub(crate) const LINK_BLOCK: usize = 1 << 9;
 /// Numbers that a thread takes at once: a block of keys.
 pub(crate) const NUMBER_BLOCK: usize = 64;
+/// States of a chunk of work where these are taken level by level: it should be a small part of a level.
+pub(crate) const LEVEL_CHUNK: usize = 64;
 
 /// The words of a segment.
 pub(crate) type Words = Vec<sync::atomic::AtomicU64>;

@@ -180,7 +180,7 @@ fn process(locations: Vec<Vec<Move>>) -> Vec<Location> {
 }
 
 fn system(shared: &[u8], processes: Vec<Vec<Location>>) -> Guarded {
-    Guarded { shared: shared.to_vec(), processes, pretend_local: Vec::new() }
+    Guarded { shared: shared.to_vec(), processes, ..Guarded::default() }
 }
 
 const G: usize = 0;

@@ -147,6 +147,26 @@ fn examples_are_counted_alike_with_all_stores_and_threads() {
     assert!(compared > 30, "only {compared} combinations compared");
 }
 
+/// Threads that explore level by level, more or less, leave out nearly what breadth-first search leaves out.
+#[test]
+fn reduction_by_several_threads_leaves_out_what_one_leaves_out() {
+    let model = examples::ours().join("peterson_n.pml");
+    let states = |more: &[&str]| -> u64 {
+        let options = [&["-D", "N=4", "--no-claim"], more].concat();
+        whole(&model, &options, "Peterson")["states"].as_u64().expect("a number of states")
+    };
+    let all = states(&["--por", "off", "--threads", "1"]);
+    let breadth_first = states(&["--search", "bfs", "--threads", "1"]);
+    assert!(all > 2 * breadth_first);
+    for store in ["exact", "tree"] {
+        for threads in ["2", "4"] {
+            let reduced = states(&["--store", store, "--threads", threads]);
+            let left_out = all.saturating_sub(reduced);
+            assert!(10 * left_out > 8 * (all - breadth_first), "{reduced}, {store}, {threads}");
+        }
+    }
+}
+
 #[test]
 fn bounds_have_the_same_rows_with_all_stores_and_threads() {
     // One thread goes depth-first over stores that may miss states, and counts other transitions.

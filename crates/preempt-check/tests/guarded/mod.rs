@@ -53,6 +53,8 @@ pub(crate) struct Guarded {
     pub(crate) processes: Vec<Vec<Location>>,
     /// Steps of these processes are said to be safe even if they are not local, wherever `true`.
     pub(crate) pretend_local: Vec<(usize, usize)>,
+    /// Searches treat it as they do machine code: they ask for the steps of some processes alone.
+    pub(crate) compiled: bool,
 }
 
 impl Guarded {
@@ -143,6 +145,10 @@ impl System for Guarded {
         }
     }
 
+    fn is_compiled(&self) -> bool {
+        self.compiled
+    }
+
     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
         let mut fails = self.do_move(state, step.process.index(), step.transition);
         if let Some(partner) = step.partner {
@@ -212,7 +218,8 @@ pub(crate) fn random_system(seed: u64) -> Guarded {
         })
         .collect();
     let shared = (0..bits).map(|_| random.below(2) as u8).collect();
-    Guarded { shared, processes, pretend_local: Vec::new() }
+    let compiled = seed / 4 % 2 == 1;
+    Guarded { shared, processes, pretend_local: Vec::new(), compiled }
 }
 
 fn random_moves(

@@ -13,12 +13,13 @@ use super::batch::{BatchReader, Batches, Outbox, read_batch};
 use super::deal::Deal;
 use super::moves::{Moves, Taken};
 use super::retrace::{Goal, Way, steps_to};
+use super::visit_log::{Merged, Visit, VisitLog};
 use super::wire::Damaged;
 use super::{Owner, Partition, Share, Site, Time};
-use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit};
+use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::statistics::Counters;
-use crate::store::{Adaptive, Pending, StateId, Store, hash_for_all};
+use crate::store::{Adaptive, Pending, Store, StoreFull, hash_for_all};
 use crate::{Budget, Counterexample, Options, Progress};
 use preempt_core::{BoundRow, Outcome, ProcessId, Step, Stop, System};
 
@@ -27,19 +28,14 @@ const PORTION: usize = 2048;
 /// How many visits ahead the state of one is fetched.
 const FETCHED: usize = 8;
 
-/// A visit: the state, and who moved last.
-type Entry = (StateId, Option<ProcessId>);
-
 /// One owner's states, bucket by bucket.
 pub struct Buckets<'a> {
     system: &'a dyn System,
     deal: Deal,
     store: Adaptive,
     least: LeastPreemptions,
-    log: Vec<Entry>,
+    log: VisitLog,
     arrived: Arrived,
-    /// When the visits of the log were made: times, and the first visit of each.
-    bounds: Vec<(Time, usize)>,
     /// The next visit to expand.
     cursor: usize,
     /// Visits after which somebody waits for the next bucket,
@@ -77,9 +73,8 @@ impl<'a> Buckets<'a> {
             deal,
             store: Adaptive::new(budget.memory_limit()),
             least: LeastPreemptions::default(),
-            log: Vec::new(),
+            log: VisitLog::default(),
             arrived: Arrived::default(),
-            bounds: Vec::new(),
             cursor: 0,
             deferred: Vec::new(),
             waiting: Vec::new(),
@@ -142,9 +137,10 @@ impl<'a> Buckets<'a> {
             state.hash = self.store.hash(&bytes[state.start..state.end]);
             self.store.prefetch(state.hash);
         }
+        let known = self.store.len();
         let result = self.store.insert_batch(bytes, states);
         for (state, mover) in states.iter().zip(movers).take_while(|_| result.is_ok()) {
-            self.note(time, state, *mover);
+            self.note(time, state, *mover, known);
         }
         if result.is_err() {
             self.fail(Stop::Memory);
@@ -153,49 +149,59 @@ impl<'a> Buckets<'a> {
         self.arrived = arrived;
     }
 
-    /// Notes a visit, unless an earlier one covers it.
+    /// Notes a visit, unless an earlier one covers it, with the number of states that were known before it.
     fn note(
         &mut self,
         time: Time,
         Pending { inserted, start, end, .. }: &Pending,
         mover: Option<ProcessId>,
+        known: usize,
     ) {
-        if self.least.visit(inserted.id, time.bucket, mover) == Visit::Covered {
+        if self.least.visit(inserted.id, time.bucket, mover) == Judged::Covered {
             return;
         }
         self.revisits += u64::from(!inserted.new);
         if self.log.len() >= u32::MAX as usize {
             return self.fail(Stop::Memory);
         }
-        if self.bounds.last().is_none_or(|(last, _)| *last < time) {
-            self.bounds.push((time, self.log.len()));
-        }
-        self.log.push((inserted.id, mover));
+        self.log.push(time, Visit { state: inserted.id, mover }, known);
         let longest = &mut self.counters.state_bytes;
         *longest = (*longest).max(end - start);
     }
 
-    fn time_of(&self, visit: usize) -> Time {
-        let at = self.bounds.partition_point(|(_, first)| *first <= visit);
-        self.bounds[at.saturating_sub(1)].0
+    /// Finds what can happen in `self.state`; says whether that was possible.
+    fn look(&mut self) -> bool {
+        let found = self.moves.find(self.system, &mut self.state);
+        self.is_found(found.map(|()| true))
     }
 
-    /// Finds what can happen in a state; says whether that was possible.
-    fn look(&mut self, state: StateId) -> bool {
-        self.store.load(state, &mut self.state);
-        let found = self.moves.find(self.system, &mut self.state);
-        if found.is_err() {
+    /// What a look has found; the search ends where there was no room for it.
+    fn is_found(&mut self, found: Result<bool, StoreFull>) -> bool {
+        found.unwrap_or_else(|StoreFull| {
             self.fail(Stop::Memory);
-        }
-        found.is_ok()
+            false
+        })
     }
 
     fn expand_visit(&mut self, at: u32, time: Time, outbox: &mut Outbox<'_>) {
-        let (id, last) = self.log[at as usize];
-        if !self.look(id) {
+        let Visit { state: id, mover: last } = self.log.get(at);
+        let together = match self.log.take_movers(at) {
+            Merged::Elsewhere => return,
+            Merged::Alone => 0,
+            Merged::Here(movers) => movers,
+        };
+        self.store.load(id, &mut self.state);
+        let record = self.least.get(id);
+        // An earlier visit has seen to the others, unless the mover cannot go on.
+        if let Some(mover) = last.filter(|_| record.is_expanded()) {
+            let found = self.moves.find_of(self.system, &mut self.state, mover);
+            if self.is_found(found) {
+                return self.take(at, time, outbox, |_, process| process == mover);
+            }
+        }
+        if self.stopped || !self.look() {
             return;
         }
-        let record = self.least.get(id);
         if !record.is_expanded() {
             self.least.set_expanded(id);
             if self.moves.is_empty()
@@ -204,15 +210,20 @@ impl<'a> Buckets<'a> {
                 self.first.report(&mut self.counters, at, &[], None);
             }
         }
-        let Some(mover) = last.filter(|&mover| self.moves.has(mover)) else {
-            if last.is_none() || !record.is_free() {
+        let is_mover = |process: ProcessId| {
+            Some(process) == last || process.0 < 64 && together >> process.0 & 1 != 0
+        };
+        let Some(mover) = last.filter(|&mover| self.moves.has_all(mover, together)) else {
+            let everybody = last.is_none() || !record.is_free();
+            if everybody {
                 self.least.set_free(id);
-                self.take(at, time, outbox, |least, process| !least.has_mover(id, process));
             }
-            return;
+            return self.take(at, time, outbox, |least, process| {
+                is_mover(process) || everybody && !least.has_mover(id, process)
+            });
         };
         self.take(at, time, outbox, |_, process| {
-            process == mover || process == ProcessId::PROPERTY
+            is_mover(process) || process == ProcessId::PROPERTY
         });
         if self.moves.has_others(mover) && !record.is_free() && self.least.defer(id) {
             self.deferred.push(at);
@@ -221,12 +232,19 @@ impl<'a> Buckets<'a> {
 
     /// Whether somebody who waited after a visit still does.
     fn has_waiting(&self, at: u32) -> bool {
-        !self.least.get(self.log[at as usize].0).is_free()
+        !self.least.get(self.log.get(at).state).is_free()
     }
 
     fn expand_deferred(&mut self, at: u32, time: Time, outbox: &mut Outbox<'_>) {
-        let (id, _) = self.log[at as usize];
-        if self.least.get(id).is_free() || !self.look(id) {
+        let id = self.log.get(at).state;
+        let record = self.least.get(id);
+        if record.is_free() {
+            return;
+        }
+        self.store.load(id, &mut self.state);
+        let found = self.moves.find_without(self.system, &mut self.state, record.small_movers());
+        // Should there be none, then perhaps one that is enabled because nobody else can move.
+        if !self.is_found(found) && (self.stopped || !self.look()) {
             return;
         }
         self.least.set_free(id);
@@ -243,7 +261,7 @@ impl<'a> Buckets<'a> {
         outbox: &mut Outbox<'_>,
         is_taken: impl Fn(&LeastPreemptions, ProcessId) -> bool,
     ) {
-        let before = self.log[at as usize].1;
+        let before = self.log.get(at).mover;
         let (system, deal, least) = (self.system, &self.deal, &self.least);
         let (counters, first) = (&mut self.counters, &mut self.first);
         let (transitions, arrived) = (&mut self.transitions, &mut self.arrived);
@@ -349,12 +367,12 @@ impl Partition for Buckets<'_> {
         if !self.waiting.is_empty() {
             return Some(Time { bucket: self.bucket, round: 0 });
         }
-        let next = (self.cursor < self.log.len()).then(|| self.time_of(self.cursor));
+        let next = (self.cursor < self.log.len()).then(|| self.log.time_of(self.cursor));
         // Those who wait belong to the last bucket in which something was expanded here.
         let woken = self
             .deferred
             .first()
-            .map(|at| Time { bucket: self.time_of(*at as usize).bucket + 1, round: 0 });
+            .map(|at| Time { bucket: self.log.time_of(*at as usize).bucket + 1, round: 0 });
         let woken = woken.filter(|time| time.bucket <= self.last_bucket);
         next.into_iter().chain(woken).min()
     }
@@ -372,19 +390,23 @@ impl Partition for Buckets<'_> {
             self.waiting = waiting;
         }
         self.enter(time.bucket);
-        let end = self.bounds.iter().rfind(|(one, _)| *one <= time).map_or(0, |(one, _)| {
-            let at = self.bounds.partition_point(|(other, _)| other <= one);
-            self.bounds.get(at).map_or(self.log.len(), |(_, first)| *first)
-        });
+        let end = self.log.end_of(time);
+        // The steps of a property belong to each of the visits.
+        if self.waiting.is_empty() && self.system.is_compiled() {
+            self.log.merge(self.cursor..end);
+        }
         for _ in 0..PORTION {
             if self.counters.is_enough() || self.stopped {
                 break;
             }
             if let Some(at) = self.waiting.pop() {
+                if let Some(ahead) = self.waiting.len().checked_sub(FETCHED) {
+                    self.store.prefetch_id(self.log.get(self.waiting[ahead]).state);
+                }
                 self.expand_deferred(at, time, outbox);
             } else if self.cursor < end {
-                if let Some((ahead, _)) = self.log.get(self.cursor + FETCHED) {
-                    self.store.prefetch_id(*ahead);
+                if let Some(ahead) = self.log.state(self.cursor + FETCHED) {
+                    self.store.prefetch_id(ahead);
                 }
                 self.expand_visit(self.cursor as u32, time, outbox);
                 self.cursor += 1;
@@ -416,7 +438,7 @@ impl Partition for Buckets<'_> {
             queue: (self.log.len() - self.cursor) as u64,
             memory: self.store.bytes()
                 + self.least.bytes()
-                + self.log.capacity() * size_of::<Entry>()
+                + self.log.bytes()
                 + self.arrived.bytes.capacity()
                 + self.moves.bytes()
                 + (self.deferred.capacity() + self.waiting.capacity()) * 4,
@@ -427,10 +449,10 @@ impl Partition for Buckets<'_> {
     fn share(&self) -> Share {
         let counters = &self.counters;
         let own = self.first.0.as_ref().map(|(at, path, fault)| {
-            let (id, mover) = self.log[*at as usize];
+            let Visit { state: id, mover } = self.log.get(*at);
             let mut state = Vec::new();
             self.store.load(id, &mut state);
-            let time = self.time_of(*at as usize);
+            let time = self.log.time_of(*at as usize);
             Site { time, state, mover, path: path.clone(), fault: *fault }
         });
         let site = self.earlier.clone().or(own);
@@ -468,14 +490,14 @@ impl Partition for Buckets<'_> {
             true => time.bucket + 1 == bucket,
             false => time == before,
         };
-        for (at, (time, first)) in self.bounds.iter().enumerate().filter(|(_, (t, _))| fits(*t)) {
-            let end = self.bounds.get(at + 1).map_or(self.log.len(), |(_, first)| *first);
-            for &(id, mover) in &self.log[*first..end] {
+        for (time, visits) in self.log.times().filter(|(time, _)| fits(*time)) {
+            for visit in visits {
+                let Visit { state: id, mover } = self.log.get(visit as u32);
                 self.store.load(id, &mut state);
                 let (from, cost) = ((&state[..], mover), Some(u32::from(deferred)));
                 let steps = steps_to(self.system, &mut sequence, from, goal, cost, false);
                 if let Some(steps) = steps {
-                    return Some(Way { from: Goal { time: *time, state, mover }, steps });
+                    return Some(Way { from: Goal { time, state, mover }, steps });
                 }
             }
         }
@@ -486,14 +508,13 @@ impl Partition for Buckets<'_> {
         let waits: std::collections::HashSet<u32> =
             self.deferred.iter().chain(&self.waiting).copied().collect();
         let mut state = Vec::new();
-        for (at, &(time, first)) in self.bounds.iter().enumerate() {
-            let end = self.bounds.get(at + 1).map_or(self.log.len(), |(_, first)| *first);
+        for (time, visits) in self.log.times() {
             let mut go_on = true;
             let mut send = |_: usize, bytes: Vec<u8>| go_on = go_on && each(time, bytes);
             let mut batches = Batches::new(1);
             let mut outbox = batches.outbox(&mut send);
-            for visit in first..end {
-                let (id, mover) = self.log[visit];
+            for visit in visits {
+                let Visit { state: id, mover } = self.log.get(visit as u32);
                 let record = self.least.get(id);
                 let mut flags = 0;
                 for (bit, is_set) in [
@@ -523,16 +544,14 @@ impl Partition for Buckets<'_> {
                 return Ok(());
             }
             // Visits are given in the order in which they were made: none of them is covered but by its flags.
+            let known = self.store.len();
             let Ok(inserted) = self.store.insert(state) else {
                 self.fail(Stop::Memory);
                 return Ok(());
             };
             self.least.visit(inserted.id, time.bucket, mover);
-            if self.bounds.last().is_none_or(|(last, _)| *last < time) {
-                self.bounds.push((time, self.log.len()));
-            }
             let visit = self.log.len() as u32;
-            self.log.push((inserted.id, mover));
+            self.log.push(time, Visit { state: inserted.id, mover }, known);
             if flags & EXPANDED != 0 {
                 self.least.set_expanded(inserted.id);
             }

@@ -7,7 +7,7 @@
 //! 1. `deal.rs`: which states belong to whom; `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
 //!    differences to each other; `sent.rs`: what was sent lately need not be sent again.
 //! 2. `levels.rs`: all executions, level by level, with what `events.rs` counts; `buckets.rs`: bucket by bucket of
-//!    preemptions (`[MQ07]`), with the steps that `moves.rs` finds and the visits of `arrived.rs`.
+//!    preemptions (`[MQ07]`), with the steps that `moves.rs` finds and the visits of `arrived.rs` and `visit_log.rs`.
 //!    `forward.rs`: which steps may wait, decided without asking other owners.
 //! 3. `cycles.rs`: accepting cycles (OWCTY, with maximal accepting predecessors for early ones).
 //! 4. `retrace.rs`: the way back from a state; `share.rs`: what each owner found, and what all of them found together.
@@ -33,6 +33,7 @@ mod retrace;
 mod sent;
 mod share;
 mod single;
+mod visit_log;
 mod visits;
 mod wire;
 

@@ -1,12 +1,14 @@
-//! All that the processes of a state can do, found at once; which of it counts is decided afterwards.
+//! What the processes of a state can do, found at once; which of it counts is decided afterwards.
 //!
 //! Where preemptions are counted, a visit takes the steps of one process or of several, and which ones depends on who has
 //! steps at all. To find the steps of all processes together is hardly more work than to list them, and much less than to
-//! list them and then take some one by one. What is not taken leaves no trace: nothing is counted before it is.
+//! list them and then take some one by one. Only where it is known before whose steps are needed, compiled systems are
+//! asked for these alone. What is not taken leaves no trace: nothing is counted before it is.
 
 use crate::search::shared::atomic_sequence::last_mover;
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::store::StoreFull;
+use preempt_core::engine::ProcessSelection;
 use preempt_core::{ProcessId, Step, System};
 
 /// The steps of a state, with the indivisible sequences behind them.
@@ -78,10 +80,45 @@ impl Moves {
         system: &dyn System,
         state: &mut Vec<u8>,
     ) -> Result<(), StoreFull> {
+        self.clear();
+        self.expander.expand(system, state, &mut self.found).map(|_| ())
+    }
+
+    /// As [`Self::find`], those of one process; says whether it has any that can be found without a look at the others.
+    pub(super) fn find_of(
+        &mut self,
+        system: &dyn System,
+        state: &mut Vec<u8>,
+        process: ProcessId,
+    ) -> Result<bool, StoreFull> {
+        self.clear();
+        let steps = match system.is_compiled() {
+            true => self.expander.expand_process(system, state, process, &mut self.found)?,
+            false => None,
+        };
+        Ok(steps.is_some_and(|steps| steps > 0))
+    }
+
+    /// As [`Self::find`], those of others than these processes, which fit into a record; says whether they have any.
+    pub(super) fn find_without(
+        &mut self,
+        system: &dyn System,
+        state: &mut Vec<u8>,
+        small: u64,
+    ) -> Result<bool, StoreFull> {
+        self.clear();
+        if !system.is_compiled() {
+            return Ok(false);
+        }
+        let rest = ProcessSelection { first: None, also: 0, without: small };
+        let steps = self.expander.expand_selection(system, state, rest, &mut self.found)?;
+        Ok(steps > 0)
+    }
+
+    fn clear(&mut self) {
         self.expander.clear();
         self.found.events.clear();
         self.found.paths.clear();
-        self.expander.expand(system, state, &mut self.found).map(|_| ())
     }
 
     /// Whether nobody has steps.
@@ -92,6 +129,12 @@ impl Moves {
     /// Whether a process has steps.
     pub(super) fn has(&self, process: ProcessId) -> bool {
         self.found.events.iter().any(|(one, _)| *one == process)
+    }
+
+    /// Whether a process and all these, as bits, have steps.
+    pub(super) fn has_all(&self, process: ProcessId, others: u64) -> bool {
+        let mut others = (0..64).filter(|other| others >> other & 1 != 0).map(ProcessId);
+        self.has(process) && others.all(|other| self.has(other))
     }
 
     /// Whether a process has steps that is neither this one nor the property.

@@ -13,29 +13,32 @@ pub(super) struct Leftover {
     /// Successors that were not inserted, where their bytes are here.
     pub(super) bytes: Vec<u8>,
     pub(super) arrivals: Vec<(Pending, Place, SleepSet)>,
-    /// With reduction: a state whose selection must still pass the proviso.
-    pub(super) attempt: Option<Attempt>,
+    /// With reduction: states whose selections were not enough.
+    pub(super) attempts: Vec<Attempt>,
     /// States that were not expanded.
     pub(super) rest: Chunk,
 }
 
-/// A state that is being expanded by one selection after the other.
+/// A state of which more steps must be taken than those of this selection and all before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
     pub(super) waiting: Waiting,
-    /// If what was tried is not accepted, go on with selections from this number.
-    pub(super) from: u16,
-    pub(super) accepted: bool,
+    pub(super) refused: u16,
 }
 
 impl Leftover {
-    pub(super) fn move_places(&mut self, place: impl Fn(Place) -> Place + Copy) {
+    /// Replaces the places of states, among them those that `waiting` are not expanded at all.
+    pub(super) fn move_places(
+        &mut self,
+        place: impl Fn(Place) -> Place,
+        waiting: impl Fn(Place) -> Place,
+    ) {
         for (_, parent, _) in &mut self.arrivals {
             *parent = place(*parent);
         }
-        if let Some(attempt) = &mut self.attempt {
+        for attempt in &mut self.attempts {
             attempt.waiting.place = place(attempt.waiting.place);
         }
-        self.rest.move_places(place);
+        self.rest.move_places(waiting);
     }
 }

@@ -5,16 +5,20 @@
 //! new states it finds: in no particular order, but every state once, so that without reduction states and transitions are
 //! the same at any number of threads.
 //!
-//! With reduction, a selection is accepted if this thread found a new state through it. Invariant:
-//! that state is expanded later than the one that was reduced, so no step waits for ever.
+//! With reduction (`reduced.rs`), a selection is enough if it leads to a state that is expanded later than the one that was
+//! reduced (`unexpanded.rs`), so no step waits for ever. Then threads take chunks level by level,
+//! more or less, as breadth-first search would: more of what a step leads to is still waiting.
 //!
 //! When an exact store gets too large, all threads leave; the states are moved into a tree (`compress.rs`), and the search goes
 //! on where it was.
 
 mod compress;
+mod found;
 mod leftover;
 mod queues;
+mod reduced;
 mod team;
+mod unexpanded;
 mod worker;
 
 use crate::platform::sync::atomic::Ordering;

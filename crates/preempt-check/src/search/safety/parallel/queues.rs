@@ -2,7 +2,7 @@
 //!
 //! Invariant: a queue that says it is empty has nothing that its owner put there before it last looked.
 
-use crate::platform::sync::atomic::{AtomicUsize, Ordering};
+use crate::platform::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
 use crate::store::concurrent::Place;
 use preempt_core::Contention;
@@ -20,6 +20,8 @@ pub(super) struct Waiting {
 #[derive(Default, Debug)]
 pub(super) struct Chunk {
     pub(super) waiting: Vec<Waiting>,
+    /// How many expansions lead from the initial state to them, at most.
+    pub(super) level: u32,
     /// Their bytes and where they end, if the store does not keep them.
     states: Vec<u8>,
     ends: Vec<usize>,
@@ -46,7 +48,7 @@ impl Chunk {
 
     /// The states from `first` on, without bytes.
     pub(super) fn rest(&self, first: usize) -> Chunk {
-        Chunk { waiting: self.waiting[first..].to_vec(), ..Chunk::default() }
+        Chunk { waiting: self.waiting[first..].to_vec(), level: self.level, ..Chunk::default() }
     }
 
     pub(super) fn clear(&mut self) {
@@ -72,6 +74,8 @@ impl Chunk {
 #[derive(Debug)]
 pub(super) struct Queues {
     list: Vec<Queue>,
+    /// Whether chunks are expanded level by level.
+    by_level: bool,
 }
 
 /// A queue, and what it holds, so that nobody takes the lock of an empty one.
@@ -80,6 +84,8 @@ pub(super) struct Queues {
 struct Queue {
     chunks: Mutex<VecDeque<Chunk>>,
     length: AtomicUsize,
+    /// The level of its oldest chunk.
+    level: AtomicU32,
     states: AtomicUsize,
     bytes: AtomicUsize,
 }
@@ -88,39 +94,69 @@ impl Queue {
     fn lock(&self) -> MutexGuard<'_, VecDeque<Chunk>> {
         self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Says what is in it.
+    fn describe(&self, chunks: &VecDeque<Chunk>) {
+        let level = chunks.front().map_or(0, |chunk| chunk.level);
+        self.level.store(level, Ordering::Relaxed);
+        self.length.store(chunks.len(), Ordering::SeqCst);
+    }
 }
 
 impl Queues {
-    pub(super) fn new(threads: usize) -> Self {
-        Queues { list: (0..threads).map(|_| Queue::default()).collect() }
+    pub(super) fn new(threads: usize, by_level: bool) -> Self {
+        Queues { list: (0..threads).map(|_| Queue::default()).collect(), by_level }
     }
 
-    pub(super) fn put(&self, owner: usize, chunk: Chunk) {
+    pub(super) fn put(&self, owner: usize, chunk: Chunk, contention: &mut Contention) {
+        contention.locks += 1;
+        contention.shared_bytes += LOCKING;
         let queue = &self.list[owner];
         let mut chunks = queue.lock();
         queue.states.fetch_add(chunk.len(), Ordering::Relaxed);
         queue.bytes.fetch_add(chunk.bytes(), Ordering::Relaxed);
         chunks.push_back(chunk);
-        queue.length.store(chunks.len(), Ordering::SeqCst);
+        queue.describe(&chunks);
     }
 
     /// The newest chunk of the thread's own queue, or the oldest of another's.
     pub(super) fn take(&self, thread: usize, contention: &mut Contention) -> Option<Chunk> {
+        if self.by_level {
+            return self.take_lowest(thread, contention);
+        }
         let threads = self.list.len();
         (0..threads).find_map(|distance| {
-            let queue = &self.list[(thread + distance) % threads];
-            if queue.length.load(Ordering::SeqCst) == 0 {
-                return None;
-            }
-            contention.locks += 1;
-            contention.shared_bytes += LOCKING;
-            let mut chunks = queue.lock();
-            let chunk = if distance == 0 { chunks.pop_back() } else { chunks.pop_front() }?;
-            queue.length.store(chunks.len(), Ordering::SeqCst);
-            queue.states.fetch_sub(chunk.len(), Ordering::Relaxed);
-            queue.bytes.fetch_sub(chunk.bytes(), Ordering::Relaxed);
-            Some(chunk)
+            self.take_from((thread + distance) % threads, distance == 0, contention)
         })
+    }
+
+    /// The lowest chunk of all, as far as can be seen. Nobody waits for chunks that others have in hand: where levels are
+    /// thin, that took five times as long, for two per cent fewer states.
+    fn take_lowest(&self, thread: usize, contention: &mut Contention) -> Option<Chunk> {
+        loop {
+            let threads = self.list.len();
+            let queues = (0..threads).map(|distance| (thread + distance) % threads);
+            let full = queues.filter(|at| self.list[*at].length.load(Ordering::SeqCst) > 0);
+            let lowest = full.min_by_key(|at| self.list[*at].level.load(Ordering::Relaxed))?;
+            if let Some(chunk) = self.take_from(lowest, false, contention) {
+                return Some(chunk);
+            }
+        }
+    }
+
+    fn take_from(&self, at: usize, newest: bool, contention: &mut Contention) -> Option<Chunk> {
+        let queue = &self.list[at];
+        if queue.length.load(Ordering::SeqCst) == 0 {
+            return None;
+        }
+        contention.locks += 1;
+        contention.shared_bytes += LOCKING;
+        let mut chunks = queue.lock();
+        let chunk = if newest { chunks.pop_back() } else { chunks.pop_front() }?;
+        queue.describe(&chunks);
+        queue.states.fetch_sub(chunk.len(), Ordering::Relaxed);
+        queue.bytes.fetch_sub(chunk.bytes(), Ordering::Relaxed);
+        Some(chunk)
     }
 
     pub(super) fn waiting(&self) -> usize {
@@ -140,4 +176,4 @@ impl Queues {
 }
 
 /// What is written to take a lock, to let go of it, and to say what the queue holds.
-pub(super) const LOCKING: u64 = 40;
+const LOCKING: u64 = 44;

@@ -2,6 +2,7 @@
 
 use super::leftover::Leftover;
 use super::queues::{Chunk, Queues};
+use super::unexpanded::Unexpanded;
 use crate::platform::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, PoisonError};
 use crate::reduce::{LOOK, is_too_little, may_be_dropped};
@@ -10,7 +11,7 @@ use crate::search::shared::trace;
 use crate::store::Pending;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::{ConcurrentStore, Place};
-use crate::{Counterexample, Options, Progress};
+use crate::{Counterexample, Options, Progress, Reduction};
 use preempt_core::{Contention, Outcome, Step, Stop, System};
 
 /// Where an error was: the expanded state, and the steps from there.
@@ -30,6 +31,8 @@ pub(super) struct Team<'a, S: ?Sized, T> {
     pub(super) options: &'a Options,
     pub(super) store: T,
     pub(super) queues: Queues,
+    /// With reduction: the states that are queued, if the store keeps states.
+    pub(super) unexpanded: Unexpanded,
     pub(super) threads: usize,
     /// Threads that have nothing to do. When all are idle, nothing is queued either: only busy
     /// threads queue, and a thread is idle only once its own queue is empty.
@@ -52,7 +55,8 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Team<'a, S, T> {
             system,
             options,
             store,
-            queues: Queues::new(threads),
+            queues: Queues::new(threads, options.reduction != Reduction::None),
+            unexpanded: Unexpanded::new(),
             threads,
             idle: AtomicUsize::new(0),
             ended: AtomicBool::new(false),
@@ -88,7 +92,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Team<'a, S, T> {
         let mut chunk = Chunk::default();
         let bytes = (!self.store.keeps_states()).then_some(state.as_slice());
         chunk.push(root, Default::default(), bytes);
-        self.queues.put(0, chunk);
+        self.queues.put(0, chunk, &mut Contention::default());
         Some((root, local))
     }
 
@@ -107,6 +111,15 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Team<'a, S, T> {
         self.leftovers.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
+    /// Memory for states.
+    fn bytes(&self) -> usize {
+        let store = self.store.bytes();
+        match self.options.reduction {
+            Reduction::None => store,
+            _ => store + Unexpanded::bytes_beside(store),
+        }
+    }
+
     pub(super) fn progress(&self, counters: &Counters) -> Progress {
         let states = self.store.len() as u64;
         let matched = counters.matched * self.threads as u64;
@@ -115,7 +128,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Team<'a, S, T> {
             transitions: states + matched,
             depth: 0,
             queue: self.queues.waiting() as u64,
-            memory: self.store.bytes() + self.queues.bytes(),
+            memory: self.bytes() + self.queues.bytes(),
             ..Progress::default()
         }
     }
@@ -149,15 +162,22 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Team<'a, S, T> {
 impl<'a, S: System + ?Sized> Team<'a, S, SharedExact> {
     /// The same team over a store into which all states were moved: their old places [say](compress::to_tree) the new ones.
     pub(super) fn over<T: ConcurrentStore>(self, store: T) -> Team<'a, S, T> {
+        let unexpanded = Unexpanded::new();
         let place = |old: Place| self.store.parent(old);
-        self.queues.move_places(place);
+        let waiting = |old: Place| {
+            let place = place(old);
+            unexpanded.add(place);
+            place
+        };
+        self.queues.move_places(waiting);
         let mut leftovers = self.leftovers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        leftovers.iter_mut().for_each(|leftover| leftover.move_places(place));
+        leftovers.iter_mut().for_each(|leftover| leftover.move_places(place, waiting));
         Team {
             system: self.system,
             options: self.options,
             store,
             queues: self.queues,
+            unexpanded,
             threads: self.threads,
             idle: self.idle,
             ended: self.ended,

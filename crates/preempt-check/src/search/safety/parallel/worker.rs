@@ -1,28 +1,26 @@
 //! One thread of a parallel search: expands chunks of states and inserts their successors in batches.
 
 use super::super::events::Events;
-use super::leftover::{Attempt, Leftover};
-use super::queues::{Chunk, LOCKING, Waiting};
+use super::found::Found;
+use super::leftover::Leftover;
+use super::queues::{Chunk, Waiting};
+use super::reduced::Try;
 use super::team::{Part, Team};
-use crate::Budget;
 use crate::platform::sync::PoisonError;
 use crate::platform::sync::atomic::{AtomicBool, Ordering};
-use crate::reduce::{EVERYTHING, Gain, Selector};
+use crate::reduce::{Gain, Selector};
 use crate::search::shared::expansion::Expander;
 use crate::store::concurrent::{ConcurrentStore, Place};
 use crate::store::{Pending, StateId, StoreFull};
+use crate::{Budget, Reduction};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Contention, Step, System};
 
-/// States per chunk of work.
-const CHUNK: usize = 256;
 /// How many states ahead the bytes of one are fetched.
 const AHEAD: usize = 8;
 /// Successors per batch of insertions: more than one thread alone would take, since each batch begins with
 /// something that all threads share. On a model of 6.5 million states two threads so took a fifth less.
-const BATCH: usize = 256;
-/// Chunks whose memory a thread keeps.
-const SPARE: usize = 64;
+pub(super) const BATCH: usize = 256;
 
 /// Works until nothing is left for anybody, or something ends the search. The first thread also watches the budget.
 pub(super) fn work<S: System + ?Sized, T: ConcurrentStore>(
@@ -88,27 +86,26 @@ impl Drop for EndForAll<'_> {
     }
 }
 
-struct Worker<'a, S: System + ?Sized, T: ConcurrentStore> {
-    team: &'a Team<'a, S, T>,
+pub(super) struct Worker<'a, S: System + ?Sized, T: ConcurrentStore> {
+    pub(super) team: &'a Team<'a, S, T>,
     number: usize,
-    local: T::Local,
+    pub(super) local: T::Local,
     pub(super) events: Events<'a, S, Place>,
-    selector: Selector,
+    pub(super) selector: Selector,
     pub(super) gain: Gain,
-    expander: Expander,
+    pub(super) expander: Expander,
     /// The state from which each arrival was reached.
     parents: Vec<Place>,
     /// How many arrivals are inserted.
     inserted: usize,
-    /// New states that are not queued yet.
-    found: Chunk,
-    /// Chunks whose memory is free.
-    spare: Vec<Chunk>,
-    state: Vec<u8>,
-    /// With reduction: the state that is being expanded,
-    attempt: Option<Attempt>,
-    /// and its steps that were taken for selections which did not do.
-    tried: Vec<Step>,
+    found: Found,
+    pub(super) state: Vec<u8>,
+    /// With reduction: the states of the batch whose selections may not be enough,
+    pub(super) tries: Vec<Try>,
+    /// their bytes,
+    pub(super) states: Vec<u8>,
+    /// and the steps of one of them that were taken before.
+    pub(super) tried: Vec<Step>,
     contention: Contention,
 }
 
@@ -127,10 +124,10 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             expander: Expander::new().run_sequences(),
             parents: Vec::new(),
             inserted: 0,
-            found: Chunk::default(),
-            spare: Vec::new(),
+            found: Found::new(team.options.reduction != Reduction::None),
             state: Vec::new(),
-            attempt: None,
+            tries: Vec::new(),
+            states: Vec::new(),
             tried: Vec::new(),
             contention: Contention::default(),
         }
@@ -153,53 +150,69 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
 
     /// Expands the states of a chunk and queues all that is new.
     pub(super) fn process(&mut self, chunk: Chunk) -> Result<(), StoreFull> {
-        self.restart();
-        for (at, waiting) in chunk.waiting.iter().enumerate() {
-            if let Some(ahead) = chunk.waiting.get(at + AHEAD) {
-                self.team.store.prefetch(ahead.place);
-            }
-            match self.team.store.keeps_states() {
-                true => self.team.store.load(&mut self.local, waiting.place, &mut self.state),
-                false => {
-                    self.state.clear();
-                    self.state.extend_from_slice(chunk.state(at));
-                }
-            }
-            if let Err(full) = self.expand_one(*waiting) {
-                self.leave(chunk.rest(at + 1));
-                return Err(full);
-            }
+        self.found.follow(chunk.level);
+        let (done, result) = match self.selector.reduces() {
+            false => self.expand_all(&chunk),
+            true => self.expand_selected(&chunk),
+        };
+        if result.is_err() {
+            self.leave(chunk.rest(done));
+            return result;
         }
-        if let Err(full) = self.insert() {
-            self.leave(Chunk::default());
-            return Err(full);
-        }
-        if self.found.len() > 0 {
-            self.queue_found();
-        }
-        self.keep(chunk);
+        self.queue_found();
+        self.found.keep(chunk);
         Ok(())
     }
 
-    /// Expands `self.state`.
-    fn expand_one(&mut self, waiting: Waiting) -> Result<(), StoreFull> {
-        self.events.at = waiting.place;
-        match self.selector.reduces() {
-            false => self.expand(waiting)?,
-            true => self.expand_selections(waiting, 0)?,
+    /// Expands the states of a chunk by all their steps; says how many.
+    fn expand_all(&mut self, chunk: &Chunk) -> (usize, Result<(), StoreFull>) {
+        self.restart();
+        for (at, waiting) in chunk.waiting.iter().enumerate() {
+            self.load(chunk, at);
+            if let Err(full) = self.expand(*waiting) {
+                return (at + 1, Err(full));
+            }
+            if self.expander.arrivals.len() >= BATCH {
+                if let Err(full) = self.insert() {
+                    return (at + 1, Err(full));
+                }
+                self.restart();
+            }
         }
-        if self.expander.arrivals.len() >= BATCH {
-            self.insert()?;
-            self.restart();
+        (chunk.len(), self.insert())
+    }
+
+    /// As [`Self::expand_all`], by selections of their steps.
+    fn expand_selected(&mut self, chunk: &Chunk) -> (usize, Result<(), StoreFull>) {
+        let mut done = 0;
+        let mut result = Ok(());
+        while done < chunk.len() && result.is_ok() {
+            (done, result) = self.expand_by_selections(chunk, done);
         }
-        Ok(())
+        (done, result)
+    }
+
+    /// Replaces `self.state` by a state of a chunk, for what follows to be about it.
+    #[inline(always)]
+    pub(super) fn load(&mut self, chunk: &Chunk, at: usize) {
+        self.events.at = chunk.waiting[at].place;
+        if let Some(ahead) = chunk.waiting.get(at + AHEAD) {
+            self.team.store.prefetch(ahead.place);
+        }
+        match self.team.store.keeps_states() {
+            true => self.team.store.load(&mut self.local, chunk.waiting[at].place, &mut self.state),
+            false => {
+                self.state.clear();
+                self.state.extend_from_slice(chunk.state(at));
+            }
+        }
     }
 
     /// Does what was left over when another store was full.
     pub(super) fn resume(&mut self, leftover: Leftover) -> Result<(), StoreFull> {
-        let Leftover { bytes, arrivals, attempt, rest } = leftover;
+        let Leftover { bytes, arrivals, attempts, rest } = leftover;
         if rest.len() > 0 {
-            self.team.queues.put(self.number, rest);
+            self.team.queues.put(self.number, rest, &mut self.contention);
         }
         self.restart();
         self.expander.successors.data = bytes;
@@ -208,8 +221,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             self.parents.push(parent);
             self.expander.sleep_sets.push(sleep_set);
         }
-        self.attempt = attempt;
-        let result = self.resume_attempt(attempt);
+        let result = self.resume_attempts(attempts);
         match result {
             Ok(()) => self.queue_found(),
             Err(_) => self.leave(Chunk::default()),
@@ -217,30 +229,12 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
         result
     }
 
-    fn resume_attempt(&mut self, attempt: Option<Attempt>) -> Result<(), StoreFull> {
-        self.insert()?;
-        let any_new = self.any_new();
-        self.restart();
-        let Some(Attempt { waiting, from, accepted }) = attempt else { return Ok(()) };
-        self.attempt = None;
-        // Before the first selection what is new was reached from other states.
-        if accepted || any_new && from > 0 {
-            return Ok(());
-        }
-        self.team.store.load(&mut self.local, waiting.place, &mut self.state);
-        self.events.at = waiting.place;
-        self.expand_selections(waiting, from)?;
-        self.insert()
-    }
-
     /// Leaves everything for another store, with the states that wait behind the present one.
     fn leave(&mut self, rest: Chunk) {
+        let attempts = self.attempts();
         let data = &self.expander.successors.data;
-        let mut leftover =
-            Leftover { bytes: Vec::new(), arrivals: Vec::new(), attempt: None, rest };
-        let mut any_new = false;
+        let mut leftover = Leftover { bytes: Vec::new(), arrivals: Vec::new(), attempts, rest };
         for (at, arrival) in self.expander.arrivals.iter().enumerate() {
-            any_new |= arrival.inserted.new;
             if arrival.inserted.id != StateId::UNKNOWN {
                 continue;
             }
@@ -251,17 +245,11 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             let sleep_set = self.expander.sleep_sets.get(at).copied().unwrap_or_default();
             leftover.arrivals.push((pending, parent, sleep_set));
         }
-        leftover.attempt = self.attempt.take().map(|attempt| Attempt {
-            accepted: attempt.accepted || any_new && attempt.from > 0,
-            ..attempt
-        });
-        if self.found.len() > 0 {
-            self.queue_found();
-        }
+        self.queue_found();
         self.team.leftovers.lock().unwrap_or_else(PoisonError::into_inner).push(leftover);
     }
 
-    fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.expander.clear();
         self.parents.clear();
         self.inserted = 0;
@@ -281,7 +269,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
 
     /// Notes and hashes the successors from `first` on.
     #[inline(always)]
-    fn collect(&mut self, place: Place, first: usize) -> Result<(), StoreFull> {
+    pub(super) fn collect(&mut self, place: Place, first: usize) -> Result<(), StoreFull> {
         self.parents.resize(self.expander.arrivals.len(), place);
         let store = &self.team.store;
         if !store.hashes_near() {
@@ -291,65 +279,8 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
         store.hash_successors(&mut self.local, place, bytes, &mut self.expander.arrivals[first..])
     }
 
-    /// Tries one selection after the other, from the one with this number, until one leads to something new. No step is
-    /// taken twice: what led to nothing new does not now.
-    fn expand_selections(&mut self, waiting: Waiting, mut from: u16) -> Result<(), StoreFull> {
-        let system = self.team.system;
-        self.expander.enabled.clear();
-        system.enabled(&mut self.state, &mut self.expander.enabled);
-        if self.expander.enabled.is_empty() {
-            self.events.check_end(&self.state);
-            return Ok(());
-        }
-        self.tried.clear();
-        let mut before = 0;
-        while before < from {
-            let pick = self.selector.next(system, &self.state, &self.expander.enabled, before);
-            if pick >= from {
-                break;
-            }
-            self.tried.extend_from_slice(self.selector.selected());
-            before = pick + 1;
-        }
-        loop {
-            let pick = self.selector.next(system, &self.state, &self.expander.enabled, from);
-            let tried = &self.tried;
-            self.selector.leave_out(|step| tried.contains(step));
-            self.attempt = Some(Attempt { waiting, from, accepted: false });
-            self.insert()?;
-            self.restart();
-            let next = if pick == EVERYTHING { None } else { Some(pick + 1) };
-            self.attempt = next.map(|from| Attempt { waiting, from, accepted: false });
-            self.expander.expand_selected(
-                system,
-                &self.state,
-                self.selector.selected(),
-                &mut self.events,
-            )?;
-            self.collect(waiting.place, 0)?;
-            let Some(next) = next else { return Ok(()) };
-            self.insert()?;
-            let accepted = self.any_new();
-            self.restart();
-            if accepted {
-                self.gain.count();
-                self.attempt = None;
-                return Ok(());
-            }
-            from = next;
-            self.tried.extend_from_slice(self.selector.selected());
-            // Sequences that were followed have used the list of enabled steps.
-            self.expander.enabled.clear();
-            system.enabled(&mut self.state, &mut self.expander.enabled);
-        }
-    }
-
-    fn any_new(&self) -> bool {
-        self.expander.arrivals.iter().any(|arrival| arrival.inserted.new)
-    }
-
     /// Inserts the arrivals that are not inserted yet.
-    fn insert(&mut self) -> Result<(), StoreFull> {
+    pub(super) fn insert(&mut self) -> Result<(), StoreFull> {
         let bytes = &self.expander.successors.data;
         let arrivals = &mut self.expander.arrivals[self.inserted..];
         if arrivals.is_empty() {
@@ -363,13 +294,20 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
         let sleep_sets = self.expander.sleep_sets.get(self.inserted..).unwrap_or_default();
         let sleep_sets = if keeps_states { sleep_sets } else { &[] };
         let longest = &mut self.events.counters.state_bytes;
+        let can_wait = keeps_states && self.selector.reduces();
         for (at, arrival) in arrivals.iter().enumerate() {
             if arrival.inserted.new {
                 let state = &bytes[arrival.start..arrival.end];
                 *longest = (*longest).max(state.len());
                 let sleep_set = sleep_sets.get(at).copied().unwrap_or(SleepSet::EMPTY);
                 let place = arrival.inserted.id.0;
-                self.found.push(place, sleep_set, (!keeps_states).then_some(state));
+                if can_wait {
+                    self.team.unexpanded.add(place);
+                }
+                let state = (!keeps_states).then_some(state);
+                if let Some(full) = self.found.push(place, sleep_set, state) {
+                    self.team.queues.put(self.number, full, &mut self.contention);
+                }
             } else if result.is_ok() || arrival.inserted.id != StateId::UNKNOWN {
                 self.events.counters.matched += 1;
             }
@@ -377,27 +315,12 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
         if result.is_ok() {
             self.inserted += arrivals.len();
         }
-        if self.found.len() >= CHUNK {
-            self.queue_found();
-        }
         result
     }
 
     fn queue_found(&mut self) {
-        let free = self.spare.pop().unwrap_or_default();
-        let found = std::mem::replace(&mut self.found, free);
-        if found.len() > 0 {
-            self.contention.locks += 1;
-            self.contention.shared_bytes += LOCKING;
-            self.team.queues.put(self.number, found);
-        }
-    }
-
-    /// Keeps the memory of a chunk for another one.
-    fn keep(&mut self, mut chunk: Chunk) {
-        if self.spare.len() < SPARE {
-            chunk.clear();
-            self.spare.push(chunk);
+        if let Some(chunk) = self.found.take() {
+            self.team.queues.put(self.number, chunk, &mut self.contention);
         }
     }
 }
