@@ -12,13 +12,14 @@
 //! something has no letter the search looks at by itself, in its own order.
 
 use super::graph_records::{FreeNumbers, GraphRecords};
+use super::halt::Halt;
 use super::letters::Letters;
 use super::nested_shared::Reading;
 use super::outgoing::{Edges, Outgoing, Passage};
 use super::possible::{Known, NOTHING, Possible, Subset};
 use super::shared_graph::PATIENCE;
 use super::successor_lists::{Block, SuccessorLists};
-use super::system_graph::{Halt, Tally};
+use super::system_graph::Tally;
 use super::work_pool::Pool;
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::property::{Property, Stutter};

@@ -47,7 +47,7 @@ impl GraphRecords {
 
     /// Memory in use, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.taken.load(Ordering::Relaxed) * size_of::<u64>() << RECORD_BITS
+        (self.taken.load(Ordering::Relaxed) * size_of::<u64>()) << RECORD_BITS
     }
 
     /// What is known of a state.

@@ -27,9 +27,10 @@
 
 use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED};
 use super::graph::Graph;
+use super::halt::Halt;
 use super::letters::Letters;
 use super::nested::{NestedOptions, Scheme};
-use super::system_graph::{Halt, SystemGraph, Tally};
+use super::system_graph::{SystemGraph, Tally};
 use crate::property::{Property, Stutter, joined, stuttering};
 use crate::{Budget, Counterexample, Finding, Progress};
 use preempt_core::{Locality, Step, Stop, System};

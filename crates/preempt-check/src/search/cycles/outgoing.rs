@@ -10,7 +10,7 @@
 //! Invariant: the edges of a state are a function of the state alone, in this order: a graph of them is the same whoever
 //! finds them.
 
-use super::system_graph::Halt;
+use super::halt::Halt;
 use super::unnoticed::Walk;
 use crate::property::Stutter;
 use crate::search::shared::expansion::{Expander, Watch};

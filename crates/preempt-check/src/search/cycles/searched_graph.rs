@@ -7,9 +7,10 @@
 
 use super::concurrent_graph::{ConcurrentGraph, Expanding, LETTER, NO_LETTER};
 use super::graph_records::Record;
+use super::halt::Halt;
 use super::letters::{Letter, Letters};
 use super::outgoing::Passage;
-use super::system_graph::{Halt, MARK_BITS, SystemGraph, Tally};
+use super::system_graph::{MARK_BITS, SystemGraph, Tally};
 use crate::platform::sync::atomic::Ordering;
 use crate::store::StoreFull;
 use preempt_core::System;

@@ -8,27 +8,12 @@
 //! Invariant: letters and edges, in their order, are a function of the system alone, so a search is the same over every
 //! graph, to its last number.
 
+use super::halt::Halt;
 use super::letters::{Letter, Letters};
 use super::outgoing::Passage;
 use crate::Finding;
-use crate::store::StoreFull;
-use preempt_core::{Contention, Stop, System};
+use preempt_core::{Contention, System};
 use std::ops::Range;
-
-/// Why the search cannot go on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Halt {
-    /// A limit was reached, or a violation found.
-    Stop(Stop),
-    /// Something is met that this search does not know how to handle.
-    Unsuited,
-}
-
-impl From<StoreFull> for Halt {
-    fn from(_: StoreFull) -> Self {
-        Halt::Stop(Stop::Memory)
-    }
-}
 
 /// The automaton's state lies above the marks of a product state.
 pub(super) const MARK_BITS: u32 = 4;
