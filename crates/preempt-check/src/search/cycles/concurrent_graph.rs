@@ -113,6 +113,16 @@ impl<'a, S: System + ?Sized> ConcurrentGraph<'a, S> {
         self.shared(state).load(Ordering::Acquire)
     }
 
+    /// Asks the processor to fetch the edges of a state, or what is needed to find them.
+    #[inline]
+    pub(super) fn prefetch_edges(&self, state: u32) {
+        let marks = self.marks(state);
+        match is_expanded(marks) {
+            true => self.lists.prefetch(list(marks)),
+            false => self.store.prefetch(self.records.place(state)),
+        }
+    }
+
     /// The bytes of a state.
     pub(super) fn bytes_of(&self, state: u32) -> &[u8] {
         self.store.get(self.records.place(state))

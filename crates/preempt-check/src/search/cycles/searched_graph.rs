@@ -49,11 +49,19 @@ impl<'a, S: System + ?Sized> Searched<'a, S> {
         Searched { graph, expanding, further: Vec::new(), state_bytes: 0 }
     }
 
-    /// Whether all states behind these edges have letters.
+    /// Whether all states behind these edges have letters. What a visit to those that have not been visited will need is on its
+    /// way from now on.
     #[inline]
     fn look_for_letters(&self, edges: Range<u32>) -> Result<(), Halt> {
         self.prefetch(edges.clone());
-        edges.map(|edge| self.target(edge)).try_for_each(|state| self.look_for_letter(state))
+        for edge in edges {
+            let state = self.target(edge);
+            self.look_for_letter(state)?;
+            if self.graph.records.get(state)[1].load(Ordering::Relaxed) == 0 {
+                self.graph.prefetch_edges(state);
+            }
+        }
+        Ok(())
     }
 
     /// Whether a state has a letter; waits for the thread that has inserted it if it is not known yet.

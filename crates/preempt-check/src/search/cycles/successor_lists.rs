@@ -95,6 +95,12 @@ impl SuccessorLists {
         self.word(at) as u32
     }
 
+    /// Asks the processor to fetch the beginning of a list.
+    #[inline]
+    pub(super) fn prefetch(&self, at: usize) {
+        self.words.prefetch(at);
+    }
+
     /// A half word, counted from the first of all.
     #[inline]
     pub(super) fn half(&self, at: usize) -> Place {
