@@ -199,7 +199,7 @@ pub fn every_bound_is_searched() {
 /// One thread searches for an infinite execution, another expands states ahead of it: what is found, and how much was
 /// searched, does not depend on the order.
 pub fn a_helper_changes_nothing_of_a_nested_search() {
-    let system = Counters { limits: [2, 2], bad: None };
+    let system = Counters { limits: [3, 2], bad: None };
     let search = |formula: &str, threads| {
         let negated = preempt_ltl::parse(&format!("!({formula})")).expect("a formula");
         let automaton = preempt_ltl::translate(&negated.formula).expect("an automaton");
@@ -221,7 +221,7 @@ pub fn a_helper_changes_nothing_of_a_nested_search() {
     };
     for (name, formula) in [("a_helper, holds", "<>[] p"), ("a_helper, violated", "[] !p")] {
         let alone = search(formula, 1);
-        let check = Check::new().preemptions(1).stale(1).time(Duration::from_secs(120)).name(name);
+        let check = Check::new().preemptions(2).stale(1).time(Duration::from_secs(120)).name(name);
         check.test(|| assert_eq!(search(formula, 2), alone));
     }
 }
