@@ -1,4 +1,4 @@
-//! What a thread had in hand when the store was full, so that the search can go on with another one.
+//! What a thread has in hand, and leaves when the store is full, so that the search can go on with another one.
 //!
 //! Invariant: every successor is inserted once, before or after, and every state expanded once.
 
@@ -6,6 +6,7 @@ use super::queues::{Chunk, Waiting};
 use crate::store::Pending;
 use crate::store::concurrent::Place;
 use preempt_core::engine::SleepSet;
+use std::ops::Range;
 
 /// Work that was not done.
 #[derive(Debug)]
@@ -24,6 +25,17 @@ pub(super) struct Leftover {
 pub(super) struct Attempt {
     pub(super) waiting: Waiting,
     pub(super) refused: u16,
+}
+
+/// A state that is being expanded by one selection after the other.
+#[derive(Debug)]
+pub(super) struct Try {
+    pub(super) waiting: Waiting,
+    /// The selection that it was expanded by last.
+    pub(super) pick: u16,
+    /// Where its successors are among the arrivals, and its bytes among those of all such states.
+    pub(super) arrivals: Range<usize>,
+    pub(super) state: Range<usize>,
 }
 
 impl Leftover {

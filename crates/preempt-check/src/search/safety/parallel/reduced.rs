@@ -5,7 +5,7 @@
 //!
 //! Invariant: no step of a state is taken twice; what led to nothing new does not a moment later.
 
-use super::leftover::Attempt;
+use super::leftover::{Attempt, Try};
 use super::queues::{Chunk, Waiting};
 use super::worker::{BATCH, Worker};
 use crate::reduce::EVERYTHING;
@@ -13,17 +13,6 @@ use crate::store::concurrent::ConcurrentStore;
 use crate::store::{Pending, StateId, StoreFull};
 use preempt_core::System;
 use std::ops::Range;
-
-/// A state that is being expanded by one selection after the other.
-#[derive(Debug)]
-pub(super) struct Try {
-    waiting: Waiting,
-    /// The selection that it was expanded by last.
-    pick: u16,
-    /// Where its successors are among the arrivals, and its bytes among those of all such states.
-    arrivals: Range<usize>,
-    state: Range<usize>,
-}
 
 impl<S: System + ?Sized, T: ConcurrentStore> Worker<'_, S, T> {
     /// Expands states of a chunk, from this one on, until there are enough successors; inserts these. Says where to

@@ -2,9 +2,8 @@
 
 use super::super::events::Events;
 use super::found::Found;
-use super::leftover::Leftover;
+use super::leftover::{Leftover, Try};
 use super::queues::{Chunk, Waiting};
-use super::reduced::Try;
 use super::team::{Part, Team};
 use crate::platform::sync::PoisonError;
 use crate::platform::sync::atomic::{AtomicBool, Ordering};
