@@ -1,9 +1,12 @@
 //! The searches by several threads.
 
+use crate::property::{Buchi, Stutter};
+use crate::search::nested::{NestedOptions, Scheme};
+use crate::search::nested_together::nested_together;
 use crate::{Answer, Options, Preemptions, Reduction, Storage};
 use preempt::Check;
 use preempt_core::{
-    Describe, Enabled, Independence, Outcome, ProcessId, Step, Stop, System, Verdict,
+    Describe, Enabled, Independence, Outcome, ProcessId, Step, Stop, System, Verdict, ViolationKind,
 };
 use std::time::Duration;
 
@@ -40,6 +43,15 @@ impl System for Counters {
 
     fn is_valid_end(&self, _state: &[u8]) -> bool {
         true
+    }
+
+    fn proposition_count(&self) -> usize {
+        1
+    }
+
+    /// Whether the first process has reached its limit.
+    fn proposition(&self, state: &[u8], _index: usize) -> Result<bool, u32> {
+        Ok(state[0] + 1 == self.limits[0])
     }
 }
 
@@ -182,4 +194,34 @@ pub fn every_bound_is_searched() {
     in_all_orders("every_bound_is_searched", Some([1, 1]), &options, |answer| {
         assert_eq!(answer.verdict(), Verdict::Violated);
     });
+}
+
+/// One thread searches for an infinite execution, another expands states ahead of it: what is found, and how much was
+/// searched, does not depend on the order.
+pub fn a_helper_changes_nothing_of_a_nested_search() {
+    let system = Counters { limits: [3, 2], bad: None };
+    let search = |formula: &str, threads| {
+        let negated = preempt_ltl::parse(&format!("!({formula})")).expect("a formula");
+        let automaton = preempt_ltl::translate(&negated.formula).expect("an automaton");
+        let property = Buchi::new(automaton, vec![0]);
+        let options = NestedOptions {
+            scheme: Scheme::Full,
+            kind: ViolationKind::AcceptanceCycle,
+            assertions: true,
+            deadlocks: false,
+            max_errors: 1,
+            depth: None,
+        };
+        let mut budget = crate::Budget::unlimited().memory(1 << 26);
+        let found =
+            nested_together(&system, &property, Stutter::Extend, threads, &mut budget, options)
+                .expect("a search that knows such systems");
+        let steps = found.counterexample.map(|found| (found.steps, found.cycle_start));
+        (steps, found.stop, found.statistics.states, found.statistics.transitions)
+    };
+    for (name, formula) in [("a_helper, holds", "<>[] p"), ("a_helper, violated", "[] !p")] {
+        let alone = search(formula, 1);
+        let check = Check::new().preemptions(2).stale(1).time(Duration::from_secs(120)).name(name);
+        check.test(|| assert_eq!(search(formula, 2), alone));
+    }
 }

@@ -25,4 +25,5 @@ tests! {
     searches::all_states_of_a_bound_are_found
     searches::all_hashes_of_a_bound_are_found
     searches::every_bound_is_searched
+    searches::a_helper_changes_nothing_of_a_nested_search
 }

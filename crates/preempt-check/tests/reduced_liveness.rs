@@ -8,12 +8,14 @@ use preempt_check::property::{
 use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::search::nested_shared::nested_shared;
+use preempt_check::search::nested_together::nested_together;
 use preempt_check::store::Exact;
 use preempt_check::{Budget, Finding, Storage};
 use preempt_core::{
     Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, System, ViolationKind,
 };
 use preempt_ltl::{Automaton, Cube, Edge, Formula, parse, translate};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tiny::{Move, Random, Tiny, tiny};
 
 mod cycles;
@@ -77,11 +79,41 @@ fn shared<S: System, P: Property>(
     let finding = nested_shared(system, property, stutter, &mut budget, options)
         .expect("the search knows such systems");
     assert_eq!(finding.stop, None);
+    // To start threads takes longer than to search so small a system.
+    static SEARCHES: AtomicUsize = AtomicUsize::new(0);
+    let threads = match SEARCHES.fetch_add(1, Ordering::Relaxed) {
+        number if number % 64 == 0 => 16,
+        number if number % 32 == 0 => 4,
+        number if number % 8 == 0 => 2,
+        _ => 1,
+    };
+    let mut budget = Budget::unlimited();
+    let together = nested_together(system, property, stutter, threads, &mut budget, options);
+    same(&together.expect("the search knows such systems"), &finding, threads);
     if let Some(found) = &finding.counterexample {
         let product = Product::new(system, property, stutter);
         confirm(&product, found, "one thread");
     }
     finding
+}
+
+/// Whoever expands the states, one thread searches.
+fn same(together: &Finding, alone: &Finding, threads: usize) {
+    let steps = |finding: &Finding| {
+        let found = finding.counterexample.as_ref()?;
+        Some((found.steps.clone(), found.cycle_start))
+    };
+    let numbers = |finding: &Finding| {
+        let numbers = &finding.statistics;
+        (numbers.states, numbers.matched, numbers.transitions, numbers.depth, numbers.errors)
+    };
+    assert_eq!(steps(together), steps(alone), "{threads} threads");
+    assert_eq!(numbers(together), numbers(alone), "{threads} threads");
+    assert_eq!((together.stop, together.cut), (alone.stop, alone.cut), "{threads} threads");
+    if alone.counterexample.is_none() {
+        assert_eq!(together.statistics.atomic_steps, alone.statistics.atomic_steps);
+        assert_eq!(together.unreached, alone.unreached);
+    }
 }
 
 fn violated<S: System, P: Property>(system: &Product<'_, S, P>, scheme: Scheme) -> bool {

@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::question::Question;
 use crate::{Error, Event, assertions, endless};
 use preempt_check::property::{Endless, Fair, Product, Property, Watched, WithinBound};
+use preempt_check::search::compressed_if_full;
 use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
@@ -22,13 +23,9 @@ const LOCAL_ONLY: &str =
 /// Why several threads were of no use.
 const ALONE: &str = "one thread was used: several look for infinite executions over exact stores only, up to the first violation, without a limit of depth, and where all expressions have values";
 
-const SHARING: &str = "one thread was used: it expands each state of the system once for all states of the property, which is faster than several that cannot";
 /// Said of a compressed tree.
 const PLAIN_TREE: &str =
     "states were kept in a plain tree: a search for cycles remembers something of each state";
-
-/// So many threads are faster than one that expands each state of the system once (measured: 2.4 times the work).
-const ENOUGH_THREADS: usize = 4;
 
 /// The least time that the search for a shorter counterexample gets.
 const SHORTEN: Duration = Duration::from_secs(10);
@@ -46,8 +43,8 @@ pub(crate) fn check(
     let mut finding = match question.request.fair {
         true => Job { system: &Watched::new(&product, Fair), shared: None, question }.run(),
         false => {
-            let search = |budget: &mut Budget, options| {
-                engine.nested_shared(property, question.stutter, budget, options)
+            let search = |threads, budget: &mut Budget, options| {
+                engine.nested_shared((property, question.stutter), threads, budget, options)
             };
             let can_share =
                 question.request.elsewhere.is_none() && can_share(property, question.scheme);
@@ -62,8 +59,8 @@ pub(crate) fn check(
     }
 }
 
-/// The search whose product states share their system states; `None` when it cannot tell.
-type SharedSearch<'a> = &'a dyn Fn(&mut Budget, NestedOptions) -> Option<Finding>;
+/// The search whose product states share their system states, by so many threads; `None` when it cannot tell.
+type SharedSearch<'a> = &'a dyn Fn(usize, &mut Budget, NestedOptions) -> Option<Finding>;
 
 /// Whether the search whose product states share their system states is an option: it reduces only
 /// where the automaton is in SI normal form.
@@ -95,13 +92,12 @@ pub(crate) fn check_if_evaluable(
     let question = &question;
     let job = Job { system: &product, shared: None, question };
     let memory = job.memory();
+    let threads = useful_of(request.threads);
     let found = job.with_budget(memory, question.scheme, |budget, options| {
-        engine.nested_shared(normal, question.stutter, budget, options)
+        engine.nested_shared((normal, question.stutter), threads, budget, options)
     });
     let Some(mut finding) = found else { return Ok(None) };
-    if request.threads > 1 {
-        finding.notes.push(ALONE.into());
-    }
+    job.note_threads(threads, &mut finding);
     job.shorten(&product, &mut finding);
     match assertions::complete(engine, reference, question, &mut finding)? {
         Some(violated) => Ok(Some(violated)),
@@ -233,29 +229,50 @@ impl Job<'_> {
     ) -> Finding {
         let request = self.question.request;
         let threads = useful_of(request.threads);
+        if threads < 2 {
+            let mut finding = self.find_alone(system, scheme, shared, memory);
+            self.note_threads(threads, &mut finding);
+            return finding;
+        }
         let exact = matches!(request.storage, Storage::Auto | Storage::Exact);
-        // Expanding system states once is worth more than a few threads, and there reduction leaves more out.
-        let sharing_is_faster =
-            exact && shared.is_some() && (scheme != Scheme::Full || threads < ENOUGH_THREADS);
-        if threads > 1 && !sharing_is_faster {
-            let found = self.with_budget(memory, scheme, |budget, options| {
-                nested_concurrent(system, threads, request.storage, budget, options)
-            });
-            if let Some(mut finding) = found {
-                if threads < request.threads {
-                    finding.notes.push(format!(
-                        "{threads} of {} threads were used: more would not help on this machine",
-                        request.threads
-                    ));
-                }
-                return finding;
+        let by_threads = |storage| {
+            self.with_budget(memory, scheme, |budget, options| {
+                nested_concurrent(system, threads, storage, budget, options)
+            })
+        };
+        let sharing = shared.filter(|_| exact);
+        let mut found = sharing.and_then(|search| {
+            self.with_budget(memory, scheme, |budget, options| search(threads, budget, options))
+        });
+        if let Some(whole) = found.take_if(|_| request.storage == Storage::Auto) {
+            let compressed = || by_threads(Storage::Tree).unwrap_or_default();
+            found = Some(compressed_if_full(whole, compressed));
+        }
+        // Where product states share their system states reduction leaves more out: one thread of the other search is no worse.
+        if found.is_none() && (sharing.is_none() || scheme == Scheme::Full) {
+            found = by_threads(request.storage);
+        }
+        match found {
+            Some(mut finding) => {
+                self.note_threads(threads, &mut finding);
+                finding
+            }
+            None => {
+                let mut finding = self.find_alone(system, scheme, None, memory);
+                finding.notes.push(ALONE.into());
+                finding
             }
         }
-        let mut finding = self.find_alone(system, scheme, shared, memory);
-        if request.threads > 1 {
-            finding.notes.push(if sharing_is_faster { SHARING } else { ALONE }.into());
+    }
+
+    /// Says if fewer threads were used than the user wanted.
+    fn note_threads(&self, threads: usize, finding: &mut Finding) {
+        let wanted = self.question.request.threads;
+        if threads < wanted {
+            finding.notes.push(format!(
+                "{threads} of {wanted} threads were used: more would not help on this machine"
+            ));
         }
-        finding
     }
 
     /// The same by one thread.
@@ -280,7 +297,9 @@ impl Job<'_> {
                 finding
             }
             storage => {
-                let found = shared.and_then(|search| self.with_budget(memory, scheme, search));
+                let found = shared.and_then(|search| {
+                    self.with_budget(memory, scheme, |budget, options| search(1, budget, options))
+                });
                 let mut finding =
                     found.unwrap_or_else(|| self.nested(system, scheme, &mut Exact::new(memory)));
                 if matches!(storage, Storage::Bitstate { .. }) {

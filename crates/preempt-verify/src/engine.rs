@@ -2,7 +2,7 @@
 
 use preempt_check::property::{Property, Stutter};
 use preempt_check::search::nested::NestedOptions;
-use preempt_check::search::nested_shared::nested_shared;
+use preempt_check::search::nested_together::nested_together;
 use preempt_check::{Answer, Budget, Check, Finding};
 use preempt_core::System;
 #[cfg(all(feature = "promela", not(debug_assertions)))]
@@ -37,19 +37,23 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Looks for accepting cycles, with system states that product states share; `None` when that
+    /// Looks for accepting cycles with so many threads and system states that product states share; `None` when that
     /// cannot tell.
     pub(crate) fn nested_shared(
         self,
-        property: &dyn Property,
-        stutter: Stutter,
+        (property, stutter): (&dyn Property, Stutter),
+        threads: usize,
         budget: &mut Budget,
         options: NestedOptions,
     ) -> Option<Finding> {
         match self {
             #[cfg(all(feature = "promela", not(debug_assertions)))]
-            Engine::Native(native) => nested_shared(native, property, stutter, budget, options),
-            Engine::Any(system) => nested_shared(system, property, stutter, budget, options),
+            Engine::Native(native) => {
+                nested_together(native, property, stutter, threads, budget, options)
+            }
+            Engine::Any(system) => {
+                nested_together(system, property, stutter, threads, budget, options)
+            }
         }
     }
 }

@@ -23,8 +23,9 @@ pub(crate) mod sampling;
 pub(crate) mod shared;
 
 pub use bounded::simplest::{Simplest, simplest};
-pub use cycles::{concurrent, lasso, nested, nested_shared};
+pub use cycles::{concurrent, lasso, nested, nested_shared, nested_together};
 pub use sampling::SAMPLERS;
+pub use shared::compressed::compressed_if_full;
 
 pub(crate) use bounded::simplest::simplify;
 pub(crate) use iterative::lossy_parallel::{SHARD_BITS, SHARDS};

@@ -51,7 +51,7 @@ pub fn nested_concurrent<S: System + ?Sized>(
         }
     };
     match storage {
-        Storage::Auto => Some(compressed_if_full(search)),
+        Storage::Auto => Some(compressed_if_full(search(false), || search(true))),
         Storage::Exact => Some(search(false)),
         Storage::Tree | Storage::ClearyTree => Some(search(true)),
         Storage::Compact | Storage::Bitstate { .. } => None,
@@ -196,7 +196,7 @@ struct EndForAll<'a, 'b, S: ?Sized, T>(&'a Team<'b, S, T>);
 
 impl<S: ?Sized, T> Drop for EndForAll<'_, '_, S, T> {
     fn drop(&mut self) {
-        self.0.graph.ended.store(true, Ordering::Relaxed);
+        self.0.graph.pool.end();
     }
 }
 
@@ -380,7 +380,7 @@ fn watch<S: System + ?Sized, T: Records>(
     budget: &mut Budget,
     (states, bytes): (usize, usize),
 ) -> Result<(), Halt> {
-    if graph.ended.load(Ordering::Relaxed) {
+    if graph.pool.is_over() {
         return Err(Halt::Over);
     }
     let stop = budget.poll(|| Progress {

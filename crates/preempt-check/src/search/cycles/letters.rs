@@ -19,6 +19,8 @@ pub(crate) struct Letters<'a> {
     state_numbers: HashMap<u32, u32>,
     letters: Vec<u64>,
     numbers: HashMap<u64, Letter>,
+    /// The numbers of letters that are small numbers by themselves, which most are.
+    small: Vec<Letter>,
     /// The propositions that the automaton reads.
     read: Vec<usize>,
     /// The letters that were met, by the values of these, a bit each; empty when they are many.
@@ -34,6 +36,8 @@ const UNKNOWN: (u32, u32) = (u32::MAX, u32::MAX);
 const UNMET: Letter = Letter::MAX;
 /// The values of so many propositions have a table.
 const FEW: usize = 10;
+/// Letters below this have a table.
+const SMALL: u64 = 1 << 12;
 
 impl<'a> Letters<'a> {
     /// `None` for an automaton that does more than read.
@@ -52,6 +56,7 @@ impl<'a> Letters<'a> {
             state_numbers: HashMap::new(),
             letters: Vec::new(),
             numbers: HashMap::new(),
+            small: Vec::new(),
             read,
             by_values,
             moves: Vec::new(),
@@ -84,12 +89,34 @@ impl<'a> Letters<'a> {
         self.by_values[values]
     }
 
-    fn number_of_letter(&mut self, letter: u64) -> Letter {
+    /// The automaton's own name of the letter where `holds` gives the value of each proposition.
+    #[inline]
+    pub(crate) fn name_of_letter(&mut self, holds: impl FnMut(usize) -> bool) -> u64 {
+        let letter = self.letter(holds);
+        self.letters[letter as usize]
+    }
+
+    /// The number of a letter that the automaton knows by this name.
+    #[inline]
+    pub(crate) fn number_of_letter(&mut self, letter: u64) -> Letter {
+        match self.small.get(letter as usize) {
+            Some(&number) if number != UNMET && letter < SMALL => number,
+            _ => self.meet_letter(letter),
+        }
+    }
+
+    #[cold]
+    fn meet_letter(&mut self, letter: u64) -> Letter {
         let next = self.letters.len() as Letter;
         let number = *self.numbers.entry(letter).or_insert(next);
         if number == next {
             self.letters.push(letter);
             self.moves.push(Vec::new());
+        }
+        if letter < SMALL {
+            let at = letter as usize;
+            self.small.resize(self.small.len().max(at + 1), UNMET);
+            self.small[at] = number;
         }
         number
     }

@@ -2,10 +2,12 @@
 //!
 //! 1. `nested.rs`: nested depth-first search with the colours of `colours.rs`, on the stack of `path.rs`, and
 //!    [S19]'s schemes of reduction.
-//! 2. `nested_shared.rs`: the same where product states share their system states, which `graph.rs` stores
-//!    and expands once; `letters.rs` numbers the moves of the property automaton, `unnoticed.rs` passes over steps that nobody can notice.
-//! 3. `concurrent.rs`: nested search of a graph that several threads expand, `shared_graph.rs`, with the lists of
-//!    `successor_lists.rs` and the records of `expansion_log.rs`.
+//! 2. `nested_shared.rs`: the same where product states share their system states, which are stored and expanded once
+//!    (`system_graph.rs`, `graph.rs`, `outgoing.rs`); `letters.rs` numbers the moves of the property automaton, `unnoticed.rs`
+//!    passes over steps that nobody can notice. `nested_together.rs`: with helpers that expand system states ahead
+//!    (`concurrent_graph.rs`, `graph_records.rs`, `searched_graph.rs`) as far as the property goes (`possible.rs`).
+//! 3. `concurrent.rs`: nested search of a graph of product states that several threads expand, `shared_graph.rs`, with the
+//!    records of `expansion_log.rs`. Both graphs have the lists of `successor_lists.rs` and the waiting states of `work_pool.rs`.
 //! 4. `components.rs`: strongly connected components, for whole graphs.
 //! 5. `lasso.rs`: a shorter way into a cycle that was found, and a shorter cycle.
 //!
@@ -15,13 +17,22 @@
 pub(crate) mod colours;
 pub(crate) mod components;
 pub mod concurrent;
+mod concurrent_graph;
 pub(crate) mod expansion_log;
 pub(crate) mod graph;
+mod graph_records;
+pub(crate) mod halt;
 pub mod lasso;
 pub(crate) mod letters;
 pub mod nested;
 pub mod nested_shared;
+pub mod nested_together;
+pub(crate) mod outgoing;
 pub(crate) mod path;
+mod possible;
+mod searched_graph;
 mod shared_graph;
 mod successor_lists;
+pub(crate) mod system_graph;
 pub(crate) mod unnoticed;
+mod work_pool;

@@ -2,8 +2,8 @@
 //!
 //! Paper: \[S19\] sections 4 to 6 and Remark 1.
 //!
-//! The system's part is stored and expanded once (`nested_graph.rs`), the automaton's moves are read
-//! from a table (`nested_letters.rs`); what remains per product state are eight bytes and a few loads
+//! The system's part is stored and expanded once (`system_graph.rs`), the automaton's moves are read
+//! from a table (`letters.rs`); what remains per product state are eight bytes and a few loads
 //! per edge. Colours and the early detection of cycles are those of `nested.rs`.
 //!
 //! **Where the automaton reads.** Without reduction it reads the letter of the state that a step leaves,
@@ -18,7 +18,7 @@
 //! and s, whose incoming letter is a, moves by a to itself or to its twin, which goes on like s
 //! (Lemma 1); where the step stood before, one repetition of a letter is left out, likewise.
 //!
-//! Steps that nobody can notice are not stored (`nested_graph.rs`).
+//! Steps that nobody can notice are not stored (`outgoing.rs`).
 //!
 //! **Proviso** as in `nested.rs`: no ample successor may be on the path of the first search.
 //!
@@ -26,20 +26,29 @@
 //! all errors, limits of depth.
 
 use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED};
-use super::graph::{Graph, Halt, Node};
+use super::graph::Graph;
+use super::halt::Halt;
 use super::letters::Letters;
 use super::nested::{NestedOptions, Scheme};
+use super::system_graph::{SystemGraph, Tally};
 use crate::property::{Property, Stutter, joined, stuttering};
 use crate::{Budget, Counterexample, Finding, Progress};
-use preempt_core::{Step, Stop, System};
+use preempt_core::{Locality, Step, Stop, System};
 
 /// When the automaton reads the letter of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Reading {
+pub(super) enum Reading {
     /// When a step leaves it.
     Departure,
     /// When a step arrives there.
     Arrival,
+}
+
+impl Reading {
+    /// With a reduction that demands so much of ample steps, or without any.
+    pub(super) fn with(least: Option<Locality>) -> Self {
+        if least.is_some() { Reading::Arrival } else { Reading::Departure }
+    }
 }
 
 /// Searches for an accepting cycle of the product; `None` when [`nested`](super::nested::nested) must
@@ -55,10 +64,25 @@ pub fn nested_shared<S: System + ?Sized>(
     options: NestedOptions,
 ) -> Option<Finding> {
     let least = options.least_locality()?;
+    let graph = Graph::new(system, stutter, least, budget.memory_limit());
+    let letters = Letters::new(property)?;
+    let (mut finding, tally) = search(graph, letters, Reading::with(least), budget, options)?;
+    tally.complete(system, &mut finding);
+    Some(finding)
+}
+
+/// Searches a graph for an accepting cycle; `None` when this cannot tell. What its expansions counted is yet to be added.
+pub(super) fn search<G: SystemGraph>(
+    graph: G,
+    letters: Letters<'_>,
+    reading: Reading,
+    budget: &mut Budget,
+    options: NestedOptions,
+) -> Option<(Finding, Tally)> {
     let mut search = Shared {
-        letters: Letters::new(property)?,
-        graph: Graph::new(system, stutter, least, budget.memory_limit()),
-        reading: if least.is_some() { Reading::Arrival } else { Reading::Departure },
+        letters,
+        graph,
+        reading,
         budget,
         options,
         path: Vec::new(),
@@ -70,7 +94,8 @@ pub fn nested_shared<S: System + ?Sized>(
         Err(Halt::Stop(stop)) => search.finding.stop = Some(stop),
         Err(Halt::Unsuited) => return None,
     }
-    Some(search.finish(system))
+    let tally = search.graph.tally();
+    Some((search.finish(), tally))
 }
 
 /// Expanded by its ample set only.
@@ -78,10 +103,10 @@ const AMPLE: u8 = 1 << FREE;
 
 /// A product state on a path, and what is left of its successors.
 #[derive(Clone, Copy)]
-struct Frame {
+struct Frame<N> {
     state: u32,
     automaton: u32,
-    node: Node,
+    node: N,
     /// The edge that is being followed, and the end of the edges.
     edge: u32,
     edges_end: u32,
@@ -93,18 +118,18 @@ struct Frame {
     all_red: bool,
 }
 
-struct Shared<'a, 'b, S: System + ?Sized> {
+struct Shared<'a, 'b, G: SystemGraph> {
     letters: Letters<'a>,
-    graph: Graph<'a, S>,
+    graph: G,
     reading: Reading,
     budget: &'a mut Budget<'b>,
     options: NestedOptions,
-    path: Vec<Frame>,
-    red_path: Vec<Frame>,
+    path: Vec<Frame<G::Node>>,
+    red_path: Vec<Frame<G::Node>>,
     finding: Finding,
 }
 
-impl<S: System + ?Sized> Shared<'_, '_, S> {
+impl<G: SystemGraph> Shared<'_, '_, G> {
     fn blue(&mut self) -> Result<(), Halt> {
         let state = self.graph.initial(&mut self.letters)?;
         let start = self.letters.initial();
@@ -112,7 +137,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
             self.visit(state, start)?;
             return self.search();
         }
-        let letter = self.graph.letter(state);
+        let letter = self.graph.letter(state, &mut self.letters);
         for at in self.letters.moves(start, letter) {
             let automaton = self.letters.target(at);
             if self.graph.find(state, automaton).is_none() {
@@ -151,8 +176,10 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         let mut marks = CYAN | if accepting { ACCEPTING } else { 0 };
         let node = self.graph.add(state, automaton, marks)?;
         self.finding.statistics.states += 1;
-        let blocked = self.reading == Reading::Departure
-            && self.letters.moves(automaton, self.graph.letter(state)).is_empty();
+        let blocked = self.reading == Reading::Departure && {
+            let letter = self.graph.letter(state, &mut self.letters);
+            self.letters.moves(automaton, letter).is_empty()
+        };
         let mut frame = Frame {
             state,
             automaton,
@@ -170,7 +197,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
                 marks |= AMPLE;
                 self.graph.update_marks(node, |_| marks);
             } else {
-                self.graph.all(state, &mut self.letters)?;
+                self.graph.complete(state, automaton, &mut self.letters)?;
             }
             self.enter(&mut frame, marks);
         }
@@ -181,7 +208,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         let (depth, queue) = (2 * self.path.len() as u64, self.path.len() as u64);
         let (graph, paths) = (&self.graph, self.path.capacity() + self.red_path.capacity());
         let stop = self.budget.poll(|| {
-            let memory = graph.bytes() + paths * size_of::<Frame>();
+            let memory = graph.bytes() + paths * size_of::<Frame<G::Node>>();
             Progress { states, transitions, depth, queue, memory, ..Progress::default() }
         });
         stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
@@ -192,14 +219,15 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         if self.options.scheme == Scheme::Full {
             return Ok(false);
         }
-        let edges = self.graph.ample(state, &mut self.letters)?;
+        let edges = self.graph.ample(state, automaton, &mut self.letters)?;
         if edges.is_empty() {
             return Ok(false);
         }
         for edge in edges {
             let target = self.graph.target(edge);
             let read = if self.reading == Reading::Arrival { target } else { state };
-            for at in self.letters.moves(automaton, self.graph.letter(read)) {
+            let letter = self.graph.letter(read, &mut self.letters);
+            for at in self.letters.moves(automaton, letter) {
                 let found = self.graph.find(target, self.letters.target(at));
                 if found.is_some_and(|(_, marks)| marks & COLOUR == CYAN) {
                     return Ok(false);
@@ -210,14 +238,15 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
     }
 
     /// Starts with the successors of an expanded product state.
-    fn enter(&mut self, frame: &mut Frame, marks: u8) {
+    fn enter(&mut self, frame: &mut Frame<G::Node>, marks: u8) {
         let edges = self.graph.known(frame.state, marks & AMPLE != 0);
         if edges.len() > 1 {
             self.graph.prefetch(edges.clone());
         }
         (frame.edge, frame.edges_end) = (edges.start, edges.end);
         if self.reading == Reading::Departure {
-            let moves = self.letters.moves(frame.automaton, self.graph.letter(frame.state));
+            let letter = self.graph.letter(frame.state, &mut self.letters);
+            let moves = self.letters.moves(frame.automaton, letter);
             (frame.moves_start, frame.moves_end) = (moves.start, moves.end);
         }
         begin_edge(frame, &self.graph, &mut self.letters, self.reading);
@@ -243,7 +272,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
     }
 
     /// The second search, from an accepting state that the first one is about to leave.
-    fn red(&mut self, mut seed: Frame) -> Result<(), Halt> {
+    fn red(&mut self, mut seed: Frame<G::Node>) -> Result<(), Halt> {
         self.red_path.clear();
         let Some((_, marks)) = self.graph.find(seed.state, seed.automaton) else { return Ok(()) };
         self.enter(&mut seed, marks);
@@ -274,7 +303,7 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
     }
 
     /// The two paths close a cycle at this state of the first.
-    fn report(&mut self, at: Node) -> Result<(), Halt> {
+    fn report(&mut self, at: G::Node) -> Result<(), Halt> {
         // The second path begins where the first ends.
         let mut states: Vec<(u32, u32)> =
             self.path.iter().map(|frame| (frame.state, frame.automaton)).collect();
@@ -330,7 +359,8 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         story.steps.extend(passage.path.into_iter().map(|step| joined(step, name)));
         for step in passage.passed {
             story.steps.push(joined(step, self.letters.name(story.real)));
-            let again = self.letters.moves(story.real, self.graph.letter(to)).next();
+            let letter = self.graph.letter(to, &mut self.letters);
+            let again = self.letters.moves(story.real, letter).next();
             story.real = self.letters.target(again.ok_or(Halt::Unsuited)?);
         }
         Ok(())
@@ -348,20 +378,18 @@ impl<S: System + ?Sized> Shared<'_, '_, S> {
         Err(Halt::Stop(Stop::Fault))
     }
 
-    fn finish(mut self, system: &S) -> Finding {
+    fn finish(mut self) -> Finding {
         let numbers = &mut self.finding.statistics;
         numbers.transitions = numbers.states + numbers.matched;
-        numbers.atomic_steps = self.graph.atomic_steps;
         numbers.state_bytes = self.graph.state_bytes() as u64;
         let frames = self.path.capacity() + self.red_path.capacity();
-        let memory = self.graph.bytes() + frames * size_of::<Frame>();
+        let memory = self.graph.bytes() + frames * size_of::<Frame<G::Node>>();
         numbers.memory_bytes = memory.max(self.budget.peak_memory()) as u64;
         numbers.bytes_per_state = self.graph.bytes() as f64 / numbers.states.max(1) as f64;
         numbers.seconds = self.budget.elapsed().as_secs_f64();
         if self.finding.counterexample.is_some() {
             self.finding.stop = None;
         }
-        self.finding.unreached = system.unreached(&self.graph.taken);
         self.finding.cut = self.letters.is_cut();
         self.finding
     }
@@ -375,15 +403,15 @@ struct Story {
 
 /// The moves that go with the present edge.
 #[inline(always)]
-fn begin_edge<S: System + ?Sized>(
-    frame: &mut Frame,
-    graph: &Graph<'_, S>,
+fn begin_edge<G: SystemGraph>(
+    frame: &mut Frame<G::Node>,
+    graph: &G,
     letters: &mut Letters<'_>,
     reading: Reading,
 ) {
     if frame.edge < frame.edges_end {
         if reading == Reading::Arrival {
-            let letter = graph.letter(graph.target(frame.edge));
+            let letter = graph.letter(graph.target(frame.edge), letters);
             let moves = letters.moves(frame.automaton, letter);
             (frame.moves_start, frame.moves_end) = (moves.start, moves.end);
         }
@@ -393,9 +421,9 @@ fn begin_edge<S: System + ?Sized>(
 
 /// The next successor.
 #[inline(always)]
-fn advance<S: System + ?Sized>(
-    frame: &mut Frame,
-    graph: &Graph<'_, S>,
+fn advance<G: SystemGraph>(
+    frame: &mut Frame<G::Node>,
+    graph: &G,
     letters: &mut Letters<'_>,
     reading: Reading,
 ) -> Option<(u32, u32)> {

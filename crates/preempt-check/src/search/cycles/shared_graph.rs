@@ -13,14 +13,12 @@
 
 use super::expansion_log::{Events, Taken};
 use super::successor_lists::{Block, List, SuccessorLists};
-use crate::platform::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::platform::sync::{Mutex, PoisonError};
+use super::work_pool::Pool;
+use crate::platform::sync::atomic::{AtomicUsize, Ordering};
 use crate::search::shared::expansion::Expander;
 use crate::store::concurrent::{Place, Records};
 use crate::store::{Pending, StoreFull};
 use preempt_core::{Contention, Enabled, Label, Locality, ProcessId, Step, System};
-use std::collections::VecDeque;
-use std::time::Duration;
 
 // What is known of a state, in its record. The lowest bits are free for the search.
 /// It is accepting.
@@ -32,12 +30,8 @@ const CLAIMED: u64 = 1 << 6;
 /// From here on: one more than where its successors are, once it is expanded.
 const LIST: u32 = 8;
 
-/// Places that are handed over together.
-const CHUNK: usize = 64;
-/// A thread with more waiting states than this gives others some, if these have nothing to do.
-const MANY: usize = 4 * CHUNK;
 /// How often a thread looks whether another has expanded a state before it does that itself: the other may not be running.
-const PATIENCE: u32 = 1 << 12;
+pub(super) const PATIENCE: u32 = 1 << 12;
 
 /// The graph, as all threads see it.
 pub(super) struct SharedGraph<'a, S: ?Sized, T> {
@@ -47,12 +41,7 @@ pub(super) struct SharedGraph<'a, S: ?Sized, T> {
     /// How local a step must be to be explored alone; `None` without reduction.
     least: Option<Locality>,
     /// States that may not be expanded yet.
-    waiting: Mutex<VecDeque<Vec<Place>>>,
-    /// How many chunks of them there are, and how many threads have nothing to do.
-    chunks: AtomicUsize,
-    hungry: AtomicUsize,
-    /// Nobody needs more of the graph.
-    pub(super) ended: AtomicBool,
+    pub(super) pool: Pool<Place>,
     /// What threads keep for themselves, in bytes.
     aside: AtomicUsize,
 }
@@ -64,18 +53,15 @@ impl<'a, S: System + ?Sized, T: Records> SharedGraph<'a, S, T> {
             store,
             lists: SuccessorLists::new(),
             least,
-            waiting: Mutex::default(),
-            chunks: AtomicUsize::new(0),
-            hungry: AtomicUsize::new(0),
-            ended: AtomicBool::new(false),
+            pool: Pool::new(),
             aside: AtomicUsize::new(0),
         }
     }
 
     /// Memory in use, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let waiting = self.chunks.load(Ordering::Relaxed) * CHUNK * size_of::<Place>();
-        self.store.bytes() + self.lists.bytes() + self.aside.load(Ordering::Relaxed) + waiting
+        let aside = self.aside.load(Ordering::Relaxed) + self.pool.bytes();
+        self.store.bytes() + self.lists.bytes() + aside
     }
 
     /// A successor of an expanded state.
@@ -93,20 +79,6 @@ impl<'a, S: System + ?Sized, T: Records> SharedGraph<'a, S, T> {
     /// The successors of a state with these marks, if it is expanded.
     pub(super) fn list(&self, marks: u64) -> Option<List> {
         Some(self.lists.list((marks >> LIST).checked_sub(1)? as usize))
-    }
-
-    fn put(&self, chunk: Vec<Place>) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(chunk);
-        self.chunks.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn take(&self) -> Option<Vec<Place>> {
-        if self.chunks.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        let chunk = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        self.chunks.fetch_sub(usize::from(chunk.is_some()), Ordering::Relaxed);
-        chunk
     }
 }
 
@@ -191,47 +163,14 @@ impl<'a, S: System + ?Sized, T: Records> Expanding<'a, S, T> {
     /// Expands states that wait until nobody needs more of them.
     pub(super) fn help(&mut self) -> Result<(), StoreFull> {
         let graph = self.graph;
-        let mut is_hungry = false;
-        let mut idle = 0_u32;
-        while !graph.ended.load(Ordering::Relaxed) {
-            if let Some(place) = self.waiting.pop() {
-                let claimed = graph.marks(place) & CLAIMED != 0
-                    || graph.store.record(place).fetch_or(CLAIMED, Ordering::AcqRel) & CLAIMED != 0;
-                if !claimed {
-                    self.expand_shared(place)?;
-                }
-                if self.waiting.len() > MANY && graph.hungry.load(Ordering::Relaxed) > 0 {
-                    self.share();
-                }
-                continue;
-            }
-            if let Some(chunk) = graph.take() {
-                self.waiting.extend(chunk);
-                idle = 0;
-            }
-            if self.waiting.is_empty() != is_hungry {
-                is_hungry = !is_hungry;
-                match is_hungry {
-                    true => graph.hungry.fetch_add(1, Ordering::Relaxed),
-                    false => graph.hungry.fetch_sub(1, Ordering::Relaxed),
-                };
-            }
-            if is_hungry {
-                idle += 1;
-                match idle {
-                    0..500 => crate::platform::hint::spin_loop(),
-                    500..1000 => crate::platform::thread::yield_now(),
-                    _ => crate::platform::thread::sleep(Duration::from_micros(50)),
-                }
+        while let Some(place) = graph.pool.next(&mut self.waiting) {
+            let claimed = graph.marks(place) & CLAIMED != 0
+                || graph.store.record(place).fetch_or(CLAIMED, Ordering::AcqRel) & CLAIMED != 0;
+            if !claimed {
+                self.expand_shared(place)?;
             }
         }
         Ok(())
-    }
-
-    /// Hands over the states that have waited longest.
-    fn share(&mut self) {
-        let chunk = self.waiting.drain(..CHUNK).collect();
-        self.graph.put(chunk);
     }
 
     /// The successors of a state that the search needs now. `wait` is asked from time to time whether to go on waiting for
@@ -259,13 +198,7 @@ impl<'a, S: System + ?Sized, T: Records> Expanding<'a, S, T> {
             }
         }
         self.expand_shared(place)?;
-        if self.waiting.len() >= CHUNK || graph.hungry.load(Ordering::Relaxed) > 0 {
-            let some = self.waiting.len().min(CHUNK);
-            let chunk: Vec<Place> = self.waiting.drain(..some).collect();
-            if !chunk.is_empty() {
-                graph.put(chunk);
-            }
-        }
+        graph.pool.offer(&mut self.waiting);
         marks = graph.marks(place);
         let list = graph.list(marks).ok_or(StoreFull)?;
         Ok((marks, list))
@@ -280,7 +213,7 @@ impl<'a, S: System + ?Sized, T: Records> Expanding<'a, S, T> {
         self.expand()?;
         let arrivals = &self.expander.arrivals;
         let places = arrivals.iter().map(|arrival| arrival.inserted.id.0);
-        let list = graph.lists.add(&mut self.block, places)?;
+        let list = graph.lists.add(&mut self.block, places.len() as u32, places)?;
         let mut known = (list as u64 + 1) << LIST | CLAIMED;
         if graph.system.has_label(&self.state, Label::Accept) {
             known |= ACCEPTING;

@@ -1,6 +1,6 @@
 //! The successors of states, as lists of places that several threads write and read.
 //!
-//! A list is a count and places, two of them in a word. Threads take words in blocks, so that no two write to the same one.
+//! A list is a half word that says how long it is, then places, two of them in a word. Threads take words in blocks, so that no two write to the same one.
 //!
 //! Invariant: a list never changes. Who is told where one begins by way of an acquiring load sees all of it.
 
@@ -44,10 +44,11 @@ impl SuccessorLists {
         self.taken.load(Ordering::Relaxed) * size_of::<u64>()
     }
 
-    /// Writes a list; gives the word at which it begins.
+    /// Writes a list that begins with a half word; gives the word at which it begins.
     pub(super) fn add(
         &self,
         block: &mut Block,
+        head: u32,
         places: impl ExactSizeIterator<Item = Place>,
     ) -> Result<usize, StoreFull> {
         let words = 1 + places.len() / 2;
@@ -58,7 +59,7 @@ impl SuccessorLists {
         }
         let start = block.next;
         block.next += words;
-        let mut word = places.len() as u64;
+        let mut word = u64::from(head);
         let mut at = start;
         let mut is_half = true;
         for place in places {
@@ -82,21 +83,39 @@ impl SuccessorLists {
         Ok(())
     }
 
+    #[inline]
     fn word(&self, at: usize) -> u64 {
         let word = self.words.segment(at >> SEGMENT_BITS).get(at & (SEGMENT - 1));
         word.map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
-    /// The list that begins here.
+    /// The half word at the head of the list that begins here.
+    #[inline]
+    pub(super) fn head(&self, at: usize) -> u32 {
+        self.word(at) as u32
+    }
+
+    /// Asks the processor to fetch the beginning of a list.
+    #[inline]
+    pub(super) fn prefetch(&self, at: usize) {
+        self.words.prefetch(at);
+    }
+
+    /// A half word, counted from the first of all.
+    #[inline]
+    pub(super) fn half(&self, at: usize) -> Place {
+        (self.word(at / 2) >> (32 * (at % 2))) as u32
+    }
+
+    /// The list that begins here, the head of which is its length.
     pub(super) fn list(&self, at: usize) -> List {
-        List { at, len: self.word(at) as u32 as usize }
+        List { at, len: self.head(at) as usize }
     }
 
     /// A place of a list.
     #[inline]
     pub(super) fn get(&self, list: List, number: usize) -> Place {
-        let half = number + 1;
-        (self.word(list.at + half / 2) >> (32 * (half % 2))) as u32
+        self.half(2 * list.at + 1 + number)
     }
 }
 
@@ -114,7 +133,7 @@ mod tests {
             .enumerate()
             .map(|(list, len)| {
                 let places = (0..len).map(|at| place(list, at));
-                lists.add(&mut blocks[list % 2], places).expect("there is room")
+                lists.add(&mut blocks[list % 2], len as u32, places).expect("there is room")
             })
             .collect();
         for (list, len) in lengths().enumerate() {

@@ -13,7 +13,7 @@ use super::batch::{BatchReader, Batches, Outbox, read_batch};
 use super::deal::Deal;
 use super::moves::{Moves, Taken};
 use super::retrace::{Goal, Way, steps_to};
-use super::visit_log::{Merged, Visit, VisitLog};
+use super::visit_log::{Merged, Visit, VisitLog, mark, mover};
 use super::wire::Damaged;
 use super::{Owner, Partition, Share, Site, Time};
 use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
@@ -21,7 +21,7 @@ use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::statistics::Counters;
 use crate::store::{Adaptive, Pending, Store, StoreFull, hash_for_all};
 use crate::{Budget, Counterexample, Options, Progress};
-use preempt_core::{BoundRow, Outcome, ProcessId, Step, Stop, System};
+use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
 
 /// Visits that are expanded before the driver looks after what has arrived.
 const PORTION: usize = 2048;
@@ -199,7 +199,15 @@ impl<'a> Buckets<'a> {
                 return self.take(at, time, outbox, |_, process| process == mover);
             }
         }
-        if self.stopped || !self.look() {
+        let is_found = match last {
+            Some(mover) if !self.stopped => {
+                let (movers, without) = ((mover, together), record.small_movers());
+                let found = self.moves.find_movers(self.system, &mut self.state, movers, without);
+                self.is_found(found)
+            }
+            _ => false,
+        };
+        if !is_found && (self.stopped || !self.look()) {
             return;
         }
         if !record.is_expanded() {
@@ -213,7 +221,7 @@ impl<'a> Buckets<'a> {
         let is_mover = |process: ProcessId| {
             Some(process) == last || process.0 < 64 && together >> process.0 & 1 != 0
         };
-        let Some(mover) = last.filter(|&mover| self.moves.has_all(mover, together)) else {
+        if !last.is_some_and(|mover| self.moves.has_all(mover, together)) {
             let everybody = last.is_none() || !record.is_free();
             if everybody {
                 self.least.set_free(id);
@@ -221,18 +229,32 @@ impl<'a> Buckets<'a> {
             return self.take(at, time, outbox, |least, process| {
                 is_mover(process) || everybody && !least.has_mover(id, process)
             });
-        };
+        }
         self.take(at, time, outbox, |_, process| {
             is_mover(process) || process == ProcessId::PROPERTY
         });
-        if self.moves.has_others(mover) && !record.is_free() && self.least.defer(id) {
+        // Whether the others have steps is not known, and need not be before the next bucket.
+        if !record.is_free() && self.least.defer(id) {
             self.deferred.push(at);
         }
     }
 
-    /// Whether somebody who waited after a visit still does.
+    /// Whether somebody who waited after a visit still may do so.
     fn has_waiting(&self, at: u32) -> bool {
         !self.least.get(self.log.get(at).state).is_free()
+    }
+
+    /// Whether somebody who has steps waits after one of these visits.
+    fn somebody_waits<'v>(&self, visits: impl IntoIterator<Item = &'v u32>) -> bool {
+        let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+        visits.into_iter().filter(|at| self.has_waiting(**at)).any(|at| {
+            let visit = self.log.get(*at);
+            self.store.load(visit.state, &mut state);
+            enabled.clear();
+            self.system.enabled(&mut state, &mut enabled);
+            let mut processes = enabled.by_process().map(|(process, _)| process);
+            processes.any(|one| Some(one) != visit.mover && one != ProcessId::PROPERTY)
+        })
     }
 
     fn expand_deferred(&mut self, at: u32, time: Time, outbox: &mut Outbox<'_>) {
@@ -304,17 +326,6 @@ impl First {
     }
 }
 
-/// A last mover as a number.
-pub(super) fn mark(mover: Option<ProcessId>) -> u16 {
-    mover.map_or(0, |mover| mover.0 + 1)
-}
-
-/// The last mover of a number.
-pub(super) fn mover(mark: u64) -> Result<Option<ProcessId>, Damaged> {
-    let mark = u16::try_from(mark).map_err(|_| Damaged)?;
-    Ok(mark.checked_sub(1).map(ProcessId))
-}
-
 /// What is saved of a visit beside its mover.
 const EXPANDED: u64 = 1;
 const FREE: u64 = 2;
@@ -382,7 +393,7 @@ impl Partition for Buckets<'_> {
         if time.round == 0 && self.waiting.is_empty() && !self.deferred.is_empty() {
             let mut waiting = std::mem::take(&mut self.deferred);
             waiting.retain(|at| self.has_waiting(*at));
-            if waiting.is_empty() {
+            if !self.somebody_waits(&waiting) {
                 // Everybody was run in the bucket before after all: for this owner there is no other one.
                 return;
             }
@@ -469,9 +480,7 @@ impl Partition for Buckets<'_> {
             errors: counters.errors,
             state_bytes: counters.state_bytes as u64,
             memory: self.progress().memory as u64,
-            deferred: (self.deferred.iter().chain(&self.waiting))
-                .filter(|at| self.has_waiting(**at))
-                .count() as u64,
+            deferred: self.somebody_waits(self.deferred.iter().chain(&self.waiting)).into(),
             stop: counters.stop,
             taken: counters.taken().to_vec(),
             rows,

@@ -41,7 +41,7 @@ pub struct Share {
     pub state_bytes: u64,
     /// Memory in use.
     pub memory: u64,
-    /// Visits that would go on with one preemption more than the bound.
+    /// Visits that would go on with one preemption more than the bound, or one for all of them.
     pub deferred: u64,
     /// Why this owner stopped early.
     pub stop: Option<Stop>,

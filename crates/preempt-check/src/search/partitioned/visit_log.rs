@@ -7,6 +7,7 @@
 //! at the present time.
 
 use super::Time;
+use super::wire::Damaged;
 use crate::search::bounded::least_preemptions::fits_record;
 use crate::store::StateId;
 use preempt_core::ProcessId;
@@ -130,6 +131,17 @@ pub(super) enum Merged {
     Here(u64),
     /// Together with another one, which was before.
     Elsewhere,
+}
+
+/// A last mover as a number.
+pub(super) fn mark(mover: Option<ProcessId>) -> u16 {
+    mover.map_or(0, |mover| mover.0 + 1)
+}
+
+/// The last mover of a number.
+pub(super) fn mover(mark: u64) -> Result<Option<ProcessId>, Damaged> {
+    let mark = u16::try_from(mark).map_err(|_| Damaged)?;
+    Ok(mark.checked_sub(1).map(ProcessId))
 }
 
 #[cfg(test)]

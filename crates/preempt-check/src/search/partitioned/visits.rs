@@ -6,9 +6,9 @@
 //! the caller keeps that ([`Ran`]) and gives it along. The rule is that of `buckets.rs`: the steps of each process of a
 //! state are taken once, in the bucket in which that is possible first.
 
-use super::buckets::{mark, mover};
 use super::moves::{Moves, Taken};
 use super::retrace::{Goal, steps_to};
+use super::visit_log::{mark, mover};
 use super::{Share, Site, Time};
 use crate::search::bounded::least_preemptions::LARGEST_BOUND;
 use crate::search::shared::atomic_sequence::AtomicSequence;

@@ -8,14 +8,13 @@
 use crate::Finding;
 use preempt_core::Stop;
 
-/// Runs `search` with whole states, and if memory was not enough with compressed ones (`true`).
-pub(crate) fn compressed_if_full(mut search: impl FnMut(bool) -> Finding) -> Finding {
-    let whole = search(false);
+/// What a search with whole states has found, or if memory was not enough, a search with `compressed` ones.
+pub fn compressed_if_full(whole: Finding, compressed: impl FnOnce() -> Finding) -> Finding {
     if whole.stop != Some(Stop::Memory) || whole.counterexample.is_some() {
         return whole;
     }
     let states = whole.statistics.states;
-    let mut compressed = search(true);
+    let mut compressed = compressed();
     let is_full = compressed.stop == Some(Stop::Memory) && compressed.counterexample.is_none();
     if is_full && compressed.statistics.states <= states {
         return whole;

@@ -1,0 +1,123 @@
+//! States that wait to be expanded, dealt out among threads.
+//!
+//! Depth-first search needs soon what it has found last. So what it offers is taken at once, the newest first, and before what a
+//! thread has found itself. Threads that have much give their oldest to those who have nothing.
+//!
+//! Invariant: what is in the pool is a hint. Nothing depends on who takes it, or on whether anybody does.
+
+use crate::platform::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::platform::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// What is handed over together, at most.
+const CHUNK: usize = 64;
+/// With so much a search makes an offer.
+const SOME: usize = 16;
+/// A thread with more than this gives others some, if these have nothing to do.
+const MANY: usize = 4 * CHUNK;
+
+/// What waits for anybody.
+pub(super) struct Pool<W> {
+    waiting: Mutex<Vec<Vec<W>>>,
+    /// How many chunks there are, and how many threads have nothing to do.
+    chunks: AtomicUsize,
+    hungry: AtomicUsize,
+    ended: AtomicBool,
+}
+
+impl<W> Pool<W> {
+    pub(super) fn new() -> Self {
+        Pool {
+            waiting: Mutex::new(Vec::new()),
+            chunks: AtomicUsize::new(0),
+            hungry: AtomicUsize::new(0),
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    /// Nobody needs more.
+    pub(super) fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+
+    /// Memory in use, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.chunks.load(Ordering::Relaxed) * CHUNK * size_of::<W>()
+    }
+
+    fn put(&self, chunk: Vec<W>) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
+        self.chunks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// As [`Self::put`], to be taken after all others.
+    #[cold]
+    fn put_last(&self, chunk: Vec<W>) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(0, chunk);
+        self.chunks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn take(&self) -> Option<Vec<W>> {
+        if self.chunks.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let chunk = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        self.chunks.fetch_sub(usize::from(chunk.is_some()), Ordering::Relaxed);
+        chunk
+    }
+
+    /// Hands over what a search has found.
+    #[inline]
+    pub(super) fn offer(&self, own: &mut Vec<W>) {
+        if own.len() >= SOME || (!own.is_empty() && self.hungry.load(Ordering::Relaxed) > 0) {
+            self.put(own.drain(..own.len().min(CHUNK)).collect());
+        }
+    }
+
+    /// What a thread should do next, of its own or of the pool's; waits until there is something. `None` when nobody needs
+    /// more.
+    pub(super) fn next(&self, own: &mut Vec<W>) -> Option<W> {
+        if let Some(chunk) = self.take() {
+            own.extend(chunk);
+        } else if own.is_empty() {
+            self.fetch(own);
+        }
+        if self.is_over() {
+            return None;
+        }
+        let work = own.pop();
+        if own.len() > MANY && self.hungry.load(Ordering::Relaxed) > 0 {
+            self.put_last(own.drain(..CHUNK).collect());
+        }
+        work
+    }
+
+    /// Waits for work.
+    #[cold]
+    fn fetch(&self, own: &mut Vec<W>) {
+        let mut idle = 0_u32;
+        while !self.is_over() {
+            if let Some(chunk) = self.take() {
+                own.extend(chunk);
+                break;
+            }
+            if idle == 0 {
+                self.hungry.fetch_add(1, Ordering::Relaxed);
+            }
+            idle += 1;
+            match idle {
+                0..500 => crate::platform::hint::spin_loop(),
+                500..1000 => crate::platform::thread::yield_now(),
+                _ => crate::platform::thread::sleep(Duration::from_micros(50)),
+            }
+        }
+        if idle > 0 {
+            self.hungry.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
