@@ -122,7 +122,7 @@ impl SharedLog {
         let first = u32::try_from(block * BLOCK as usize).ok()?;
         first.checked_add(BLOCK).filter(|end| *end < NO_PARENT)?;
         self.links.take(first as usize >> SEGMENT_BITS)?;
-        self.movers.take(first as usize / 2 >> SEGMENT_BITS)?;
+        self.movers.take((first as usize / 2) >> SEGMENT_BITS)?;
         Some(first)
     }
 
