@@ -136,6 +136,8 @@ pub enum Action {
     OnceEnter,
     /// End it; the new state is `first`.
     OnceExit,
+    /// Ask whether it has ended; the result is its state, 2 if it has.
+    OnceCompleted,
     /// Choose one of `first` alternatives.
     Choose,
     /// Add 1 to a count that is not 0; the result is whether it was not.
@@ -237,6 +239,7 @@ impl Action {
             Action::Leave => "leave",
             Action::OnceEnter => "begin initialisation of",
             Action::OnceExit => "end initialisation of",
+            Action::OnceCompleted => "is_completed",
             Action::Choose => "choose",
             Action::Upgrade => "upgrade",
         }

@@ -243,6 +243,9 @@ impl ObjectNames {
                 let outcome = if event.result == 1 { "got it" } else { "busy" };
                 format!("{object}.{} -> {outcome}", action.name())
             }
+            Action::OnceCompleted => {
+                format!("{object}.{} -> {}", action.name(), event.result == 2)
+            }
             Action::Reacquire if timeout => format!("{object}: wait timed out, lock again"),
             _ if timeout => format!("{object}.{} times out", action.name()),
             _ => format!("{object}.{}", action.name()),
@@ -282,7 +285,7 @@ fn kind(action: Action) -> &'static str {
         Action::NotifyOne | Action::NotifyAll => "condvar",
         Action::TakeToken | Action::GiveToken => "token",
         Action::Arrive | Action::Leave => "barrier",
-        Action::OnceEnter | Action::OnceExit => "once",
+        Action::OnceEnter | Action::OnceExit | Action::OnceCompleted => "once",
         _ => "channel",
     }
 }

@@ -1,6 +1,7 @@
 //! The facade behaves like the standard library, in every interleaving.
 
-use preempt::sync::atomic::{AtomicI8, AtomicPtr, AtomicU8, AtomicUsize, Ordering::SeqCst};
+use preempt::sync::atomic::Ordering::{Relaxed, SeqCst};
+use preempt::sync::atomic::{AtomicI8, AtomicPtr, AtomicU8, AtomicUsize};
 use preempt::sync::{Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Weak, mpsc};
 use preempt::time::{Duration, Instant};
 use preempt::{Check, FailureKind, Outcome, Report, Strategy, choose, future, thread};
@@ -217,6 +218,30 @@ fn once() {
         (ran, value)
     });
     assert_eq!(seen.len(), 4);
+}
+
+/// Who asks too early may ask again, and who sees a value sees what was done before it was set.
+#[test]
+fn once_is_seen_to_be_done() {
+    let seen = outcomes(|| {
+        let shared = Arc::new((OnceLock::new(), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            let early = theirs.0.get().is_some();
+            theirs.1.store(1, Relaxed);
+            theirs.0.set(7).unwrap();
+            assert!(!early);
+            assert_eq!(theirs.0.get(), Some(&7));
+        });
+        let before = shared.0.get().map(|value| (*value, shared.1.load(Relaxed)));
+        let after = shared.0.get().map(|value| (*value, shared.1.load(Relaxed)));
+        assert!(before.is_none() || before == after);
+        other.join().unwrap();
+        assert_eq!(shared.0.get(), Some(&7));
+        (before, after)
+    });
+    let done = Some((7, 1));
+    assert_eq!(seen, BTreeSet::from([(None, None), (None, done), (done, done)]));
 }
 
 static LAZY: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(10));

@@ -481,6 +481,7 @@ impl Later<'_> {
                 | Action::Wait
                 | Action::NotifyAll
                 | Action::GiveToken
+                | Action::OnceCompleted
         )
     }
 }

@@ -6,7 +6,7 @@
 //! What is absorbed is a function of the happens-before graph, so the number of histories never
 //! exceeds the number of graphs.
 
-use super::values::{Channel, ONCE_RUNNING, WAITING, WAITS, WRITER};
+use super::values::{Channel, ONCE_DONE, ONCE_RUNNING, WAITING, WAITS, WRITER};
 use super::{ExecutionState, Object};
 use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
@@ -141,10 +141,14 @@ impl ExecutionState {
         let without_object = |stamp| Touch { object: ObjectId::NONE, stamp, ..on(false) };
         let value = || self.objects[object.index()].value;
         match operation.action {
-            Action::Load | Action::ReadLock | Action::ReadUnlock | Action::TryReadLock => on(false),
+            Action::Load
+            | Action::ReadLock
+            | Action::ReadUnlock
+            | Action::TryReadLock
+            | Action::OnceCompleted => on(false),
             Action::TryLock => on(value() == 0),
             Action::Upgrade => on(value() != 0),
-            Action::OnceEnter => on(value() != 2),
+            Action::OnceEnter => on(value() != ONCE_DONE),
             Action::Wait => Touch { second: operation.condition(), ..on(true) },
             Action::Reacquire if timeout => {
                 Touch { second: operation.condition(), stamp: 1, ..on(true) }
@@ -213,7 +217,7 @@ impl ExecutionState {
     /// takes effect at once and belongs to no history. `None` for any other operation.
     pub fn after_the_end(&mut self, operation: &Operation) -> Option<u64> {
         let Operation { action, object, first, second, .. } = *operation;
-        if object == ObjectId::NONE || !action.is_number() {
+        if object == ObjectId::NONE || !(action.is_number() || action == Action::OnceCompleted) {
             return None;
         }
         let object = &mut self.objects[object.index()];
@@ -377,6 +381,7 @@ impl ExecutionState {
                 object.value = operation.first;
                 Done { publish: Publish::Replace, ..blind }
             }
+            Action::OnceCompleted => sees(old),
             _ => execute_channel(object, operation, timeout),
         }
     }
@@ -473,12 +478,13 @@ impl ExecutionState {
                     | Action::NotifyOne
                     | Action::NotifyAll
             );
-            // An attempt that fails learns nothing of what was done under the lock.
-            let attempt = matches!(
-                operation.action,
-                Action::TryLock | Action::TryReadLock | Action::TryWriteLock
-            );
-            if acquires && !(attempt && done.result == 0) {
+            // An attempt that fails learns nothing of what was done under the lock, or by who initialises.
+            let has_failed = match operation.action {
+                Action::TryLock | Action::TryReadLock | Action::TryWriteLock => done.result == 0,
+                Action::OnceCompleted => done.result != ONCE_DONE,
+                _ => false,
+            };
+            if acquires && !has_failed {
                 clocks.acquire(id, operation.object);
                 if !matches!(operation.action, Action::ReadLock | Action::TryReadLock) {
                     clocks.acquire_from_readers(id, operation.object);

@@ -7,6 +7,8 @@ pub(crate) const WAITS: u64 = 1 << 40;
 pub(crate) const WAITING: u64 = 0xFFFF << 40;
 /// State of a one-time initialisation that is being run.
 pub(crate) const ONCE_RUNNING: u64 = 1;
+/// It has ended.
+pub(crate) const ONCE_DONE: u64 = 2;
 /// One sender, in the value of a channel.
 pub(crate) const SENDER: u64 = 1 << 32;
 

@@ -57,7 +57,8 @@ impl Once {
         match rt::current() {
             Some(runtime) => {
                 let object = self.slot.object(runtime, || 0);
-                rt::operation(runtime, Action::Load, object, 0, 0, Location::caller()) == DONE
+                rt::operation(runtime, Action::OnceCompleted, object, 0, 0, Location::caller())
+                    == DONE
             }
             None => self.outside.is_completed(),
         }
