@@ -239,22 +239,26 @@ fn once_is_seen_to_be_done() {
     assert_eq!(seen, BTreeSet::from([(None, None), (None, Some(7)), (Some(7), Some(7))]));
 }
 
-/// Who sees a value sees what was done before it was set.
+/// With weaker orders, too; and who sees a value sees what was done before it was set.
 #[test]
 fn once_orders_what_was_before() {
+    let seen = Real::new(BTreeSet::new());
     let report = patient().run(|| {
         let shared = Arc::new((OnceLock::new(), AtomicUsize::new(0)));
         let theirs = shared.clone();
         let other = thread::spawn(move || {
             theirs.1.store(1, Relaxed);
-            theirs.0.set(()).unwrap();
+            theirs.0.set(7).unwrap();
         });
-        if shared.0.get().is_some() {
-            assert_eq!(shared.1.load(Relaxed), 1);
-        }
+        let look = || shared.0.get().map(|value| (*value, shared.1.load(Relaxed)));
+        seen.lock().unwrap().insert((look(), look()));
         other.join().unwrap();
+        assert_eq!(shared.0.get(), Some(&7));
     });
     assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+    let done = Some((7, 1));
+    let expected = BTreeSet::from([(None, None), (None, done), (done, done)]);
+    assert_eq!(seen.into_inner().unwrap(), expected);
 }
 
 static LAZY: LazyLock<AtomicUsize> = LazyLock::new(|| AtomicUsize::new(10));
