@@ -12,7 +12,7 @@ use preempt::cell::UnsafeCell;
 use preempt::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
 };
-use preempt::sync::{Arc, Condvar, Mutex, RwLock, Weak, mpsc};
+use preempt::sync::{Arc, Condvar, Mutex, OnceLock, RwLock, Weak, mpsc};
 use preempt::{Check, Failure, FailureKind, Outcome, Strategy, thread};
 use std::time::Duration;
 
@@ -60,6 +60,8 @@ enum Act {
     WaitTimeout,
     /// Adds 1 under the first lock to an atomic, by relaxed accesses.
     HandedOn,
+    /// Looks for a value, sets it unless there is one, and sees it, with what was done before it was set.
+    SetOnce,
     /// Sets the flag that the main thread waits for.
     SetFlag,
     // Mistakes.
@@ -71,7 +73,7 @@ enum Act {
 
 use Act::{
     Add, AddByCompare, BothLocks, BoundedSpin, HandedOn, HandedWithoutLock, Locked, LocksTurned,
-    LostUpdate, PlainWithoutLock, RawArc, Read, Send, SetFlag, SwapBox, TryLock, Upgrade,
+    LostUpdate, PlainWithoutLock, RawArc, Read, Send, SetFlag, SetOnce, SwapBox, TryLock, Upgrade,
     WaitTimeout, Write,
 };
 
@@ -100,9 +102,11 @@ fn program(seed: u64, mistake: Option<Act>) -> Program {
         SwapBox,
         WaitTimeout,
         HandedOn,
+        SetOnce,
     ];
+    let kinds = acts.len() as u64;
     let mut threads: Vec<Vec<Act>> = (0..2)
-        .map(|_| (0..1 + random.below(2)).map(|_| acts[random.below(15) as usize]).collect())
+        .map(|_| (0..1 + random.below(2)).map(|_| acts[random.below(kinds) as usize]).collect())
         .collect();
     let polls = random.below(4) == 0;
     if polls {
@@ -134,6 +138,9 @@ struct World {
     second: Mutex<usize>,
     plain: UnsafeCell<usize>,
     shared: RwLock<usize>,
+    cell: OnceLock<usize>,
+    /// Changed before the cell is set.
+    noted: AtomicUsize,
     flag: AtomicBool,
     pointer: AtomicPtr<u64>,
     gate: (Mutex<bool>, Condvar),
@@ -152,6 +159,8 @@ fn body(program: &Program) {
         second: Mutex::new(0),
         plain: UnsafeCell::new(0),
         shared: RwLock::new(0),
+        cell: OnceLock::new(),
+        noted: AtomicUsize::new(0),
         flag: AtomicBool::new(false),
         pointer: AtomicPtr::new(Box::into_raw(Box::new(0))),
         gate: (Mutex::new(false), Condvar::new()),
@@ -274,6 +283,16 @@ fn perform(act: Act, world: &Arc<World>, weak: &Weak<World>, sender: &mpsc::Send
             let guard = world.gate.0.lock().unwrap();
             let (guard, _) = world.gate.1.wait_timeout(guard, Duration::from_secs(1)).unwrap();
             assert!(!*guard);
+        }
+        SetOnce => {
+            let early = world.cell.get().copied();
+            let value = *world.cell.get_or_init(|| {
+                world.noted.store(1, Relaxed);
+                7
+            });
+            assert!(early.is_none_or(|early| early == value));
+            assert_eq!(world.cell.get(), Some(&value));
+            assert_eq!(world.noted.load(Relaxed), 1);
         }
         SetFlag => world.flag.store(true, SeqCst),
         LostUpdate => {
