@@ -6,7 +6,7 @@ use crate::search::nested_together::nested_together;
 use crate::{Answer, Options, Preemptions, Reduction, Storage};
 use preempt::Check;
 use preempt_core::{
-    Describe, Enabled, Independence, Outcome, ProcessId, Step, Stop, System, Verdict, ViolationKind,
+    Describe, Enabled, Independence, Outcome, ProcessId, Step, Stop, System, Verdict,
 };
 use std::time::Duration;
 
@@ -204,14 +204,7 @@ pub fn a_helper_changes_nothing_of_a_nested_search() {
         let negated = preempt_ltl::parse(&format!("!({formula})")).expect("a formula");
         let automaton = preempt_ltl::translate(&negated.formula).expect("an automaton");
         let property = Buchi::new(automaton, vec![0]);
-        let options = NestedOptions {
-            scheme: Scheme::Full,
-            kind: ViolationKind::AcceptanceCycle,
-            assertions: true,
-            deadlocks: false,
-            max_errors: 1,
-            depth: None,
-        };
+        let options = NestedOptions::to_the_first(Scheme::Full);
         let mut budget = crate::Budget::unlimited().memory(1 << 26);
         let found =
             nested_together(&system, &property, Stutter::Extend, threads, &mut budget, options)

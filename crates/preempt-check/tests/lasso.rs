@@ -10,7 +10,7 @@ use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::Exact;
 use preempt_check::{Budget, Counterexample};
-use preempt_core::{Enabled, Label, ProcessId, Step, System, ViolationKind, replay};
+use preempt_core::{Enabled, Label, ProcessId, Step, System, replay};
 use preempt_ltl::{parse, translate};
 use std::collections::{BTreeMap, BTreeSet};
 use tiny::{Random, sized};
@@ -77,14 +77,7 @@ fn state_after<S: System>(system: &S, steps: &[Step]) -> Vec<u8> {
 }
 
 fn find<S: System>(system: &S) -> Option<Counterexample> {
-    let options = NestedOptions {
-        scheme: Scheme::Full,
-        kind: ViolationKind::AcceptanceCycle,
-        assertions: true,
-        deadlocks: false,
-        max_errors: 1,
-        depth: None,
-    };
+    let options = NestedOptions::to_the_first(Scheme::Full);
     let mut store = Exact::new(1 << 30);
     nested(system, &mut store, &mut Budget::unlimited(), options, |_| 0).counterexample
 }

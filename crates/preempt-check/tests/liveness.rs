@@ -11,9 +11,7 @@ use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::Exact;
 use preempt_check::{Budget, Finding, Storage};
-use preempt_core::{
-    Enabled, Fault, FaultKind, Label, ProcessId, Step, System, ViolationKind, replay,
-};
+use preempt_core::{Enabled, Fault, FaultKind, Label, ProcessId, Step, System, replay};
 use std::collections::{BTreeMap, BTreeSet};
 use tiny::{Random, sized, tiny};
 
@@ -79,14 +77,7 @@ fn components(graph: &Graph) -> Vec<BTreeSet<&Vec<u8>>> {
 }
 
 fn search<S: System>(system: &S, scheme: Scheme) -> Finding {
-    let options = NestedOptions {
-        scheme,
-        kind: ViolationKind::AcceptanceCycle,
-        assertions: true,
-        deadlocks: false,
-        max_errors: 1,
-        depth: None,
-    };
+    let options = NestedOptions::to_the_first(scheme);
     let mut store = Exact::new(1 << 30);
     let finding = nested(system, &mut store, &mut Budget::unlimited(), options, |_| 0);
     assert_eq!(finding.stop, None);

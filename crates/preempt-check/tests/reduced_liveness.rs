@@ -11,9 +11,7 @@ use preempt_check::search::nested_shared::nested_shared;
 use preempt_check::search::nested_together::nested_together;
 use preempt_check::store::Exact;
 use preempt_check::{Budget, Finding, Storage};
-use preempt_core::{
-    Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, System, ViolationKind,
-};
+use preempt_core::{Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, System};
 use preempt_ltl::{Automaton, Cube, Edge, Formula, parse, translate};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tiny::{Move, Random, Tiny, tiny};
@@ -28,20 +26,15 @@ fn search<S: System, P: Property>(system: &Product<'_, S, P>, scheme: Scheme) ->
     run(system, scheme, Product::<S, P>::target)
 }
 
-fn options(scheme: Scheme) -> NestedOptions {
-    NestedOptions {
-        scheme,
-        kind: ViolationKind::AcceptanceCycle,
-        assertions: true,
-        deadlocks: false,
-        max_errors: 1,
-        depth: None,
-    }
-}
-
 fn run<S: System>(system: &S, scheme: Scheme, target: fn(preempt_core::Step) -> u32) -> Finding {
     let mut store = Exact::new(1 << 30);
-    let finding = nested(system, &mut store, &mut Budget::unlimited(), options(scheme), target);
+    let finding = nested(
+        system,
+        &mut store,
+        &mut Budget::unlimited(),
+        NestedOptions::to_the_first(scheme),
+        target,
+    );
     assert_eq!(finding.stop, None);
     finding
 }
@@ -52,8 +45,14 @@ fn concurrent<S: System + ?Sized>(system: &S, scheme: Scheme) -> (bool, u64) {
         .into_iter()
         .map(|storage| {
             let mut budget = Budget::unlimited();
-            let finding = nested_concurrent(system, 2, storage, &mut budget, options(scheme))
-                .expect("the search knows such questions");
+            let finding = nested_concurrent(
+                system,
+                2,
+                storage,
+                &mut budget,
+                NestedOptions::to_the_first(scheme),
+            )
+            .expect("the search knows such questions");
             assert_eq!(finding.stop, None);
             if let Some(found) = &finding.counterexample {
                 confirm(system, found, "two threads");
@@ -75,7 +74,7 @@ fn shared<S: System, P: Property>(
     stutter: Stutter,
     scheme: Scheme,
 ) -> Finding {
-    let (mut budget, options) = (Budget::unlimited(), options(scheme));
+    let (mut budget, options) = (Budget::unlimited(), NestedOptions::to_the_first(scheme));
     let finding = nested_shared(system, property, stutter, &mut budget, options)
         .expect("the search knows such systems");
     assert_eq!(finding.stop, None);

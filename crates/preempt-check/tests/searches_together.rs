@@ -6,7 +6,6 @@ use preempt_check::search::nested_together::nested_together;
 use preempt_check::{Budget, Finding};
 use preempt_core::{
     Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, Stop, System,
-    ViolationKind,
 };
 use preempt_ltl::{parse, translate};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,17 +77,6 @@ impl Independence for Rounds {
 
 impl Describe for Rounds {}
 
-fn options(scheme: Scheme) -> NestedOptions {
-    NestedOptions {
-        scheme,
-        kind: ViolationKind::AcceptanceCycle,
-        assertions: true,
-        deadlocks: false,
-        max_errors: 1,
-        depth: None,
-    }
-}
-
 /// An automaton for the executions on which a formula is violated.
 fn automaton(formula: &str) -> (preempt_ltl::Automaton, Vec<usize>) {
     let parsed = parse(&format!("!({formula})")).unwrap();
@@ -105,7 +93,14 @@ fn search(
     scheme: Scheme,
     mut budget: Budget<'_>,
 ) -> Option<Finding> {
-    nested_together(system, property, Stutter::Extend, threads, &mut budget, options(scheme))
+    nested_together(
+        system,
+        property,
+        Stutter::Extend,
+        threads,
+        &mut budget,
+        NestedOptions::to_the_first(scheme),
+    )
 }
 
 /// Everything about a search that must not depend on its threads.

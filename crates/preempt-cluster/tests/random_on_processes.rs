@@ -20,7 +20,7 @@ use preempt_check::search::nested::{NestedOptions, Scheme};
 use preempt_check::search::partitioned::Elsewhere;
 use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
 use preempt_cluster::{Cluster, Hosts, Membership};
-use preempt_core::{System, ViolationKind, replay};
+use preempt_core::{System, replay};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
@@ -236,14 +236,7 @@ fn random_properties_are_judged_alike() {
         for processes in 1..=3 {
             let what = format!("case {case}, {processes} processes: {about}");
             let results = on_processes(processes, 1, |cluster| {
-                let nested = NestedOptions {
-                    scheme: Scheme::Full,
-                    kind: ViolationKind::AcceptanceCycle,
-                    assertions: true,
-                    deadlocks: false,
-                    max_errors: 1,
-                    depth: None,
-                };
+                let nested = NestedOptions::to_the_first(Scheme::Full);
                 cluster.cycles(&product, nested, &mut Budget::unlimited())
             });
             for one in results {

@@ -20,7 +20,7 @@ use preempt_check::search::partitioned::{
     Elsewhere, Owner, Partition, combine, explore, partition, trace_back,
 };
 use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
-use preempt_core::{System, ViolationKind, replay};
+use preempt_core::{System, replay};
 use preempt_disk::OnDisk;
 use tiny::Random;
 use triples::truth;
@@ -129,14 +129,7 @@ fn buckets_are_exact() {
 fn cycle(system: &dyn System, memory: Option<usize>) -> Finding {
     let folder = tempfile::tempdir().expect("a folder");
     let disk = OnDisk { folder: folder.path().to_owned(), memory };
-    let nested = NestedOptions {
-        scheme: Scheme::Full,
-        kind: ViolationKind::AcceptanceCycle,
-        assertions: true,
-        deadlocks: false,
-        max_errors: 1,
-        depth: None,
-    };
+    let nested = NestedOptions::to_the_first(Scheme::Full);
     disk.cycles(system, nested, &mut Budget::unlimited())
 }
 

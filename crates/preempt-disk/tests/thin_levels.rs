@@ -5,8 +5,7 @@ use preempt_check::search::nested::{NestedOptions, Scheme};
 use preempt_check::search::partitioned::Elsewhere;
 use preempt_check::{Budget, Finding, Options, Preemptions, Reduction, Search};
 use preempt_core::{
-    Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, System, ViolationKind,
-    replay,
+    Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, System, replay,
 };
 use preempt_disk::OnDisk;
 use preempt_ltl::{Formula, translate};
@@ -162,14 +161,7 @@ fn a_long_cycle_is_found_in_one_pass() {
     let never = Formula::Prop(0).not().always();
     let property = Buchi::new(translate(&never).expect("it is small"), vec![0]);
     let product = Product::new(&system, &property, Stutter::Extend);
-    let nested = NestedOptions {
-        scheme: Scheme::Full,
-        kind: ViolationKind::AcceptanceCycle,
-        assertions: true,
-        deadlocks: false,
-        max_errors: 1,
-        depth: None,
-    };
+    let nested = NestedOptions::to_the_first(Scheme::Full);
     let found = in_files(|disk, budget| disk.cycles(&product, nested, budget));
     let cycle = found.counterexample.as_ref().expect("there is a cycle");
     let start = cycle.cycle_start.expect("it is a lasso");

@@ -56,6 +56,18 @@ pub struct NestedOptions {
 }
 
 impl NestedOptions {
+    /// Up to the first accepting cycle or violated assertion.
+    pub fn to_the_first(scheme: Scheme) -> Self {
+        NestedOptions {
+            scheme,
+            kind: ViolationKind::AcceptanceCycle,
+            assertions: true,
+            deadlocks: false,
+            max_errors: 1,
+            depth: None,
+        }
+    }
+
     /// How local a step must be to be explored alone, `None` without reduction; nothing at all where only [`nested`] does
     /// what is asked for.
     pub(super) fn least_locality(&self) -> Option<Option<Locality>> {
