@@ -39,6 +39,22 @@ fn an_unknown_proposition_is_named() {
     assert!(text.contains("nowhere"), "{text}");
 }
 
+/// The length that is reported is that of the longest state, also where processes are started on the way.
+#[test]
+fn states_get_longer_on_the_way() {
+    let text = "byte left = 3;\nproctype P() { int x; x = 1; left-- }\n\
+                init { run P(); run P(); run P() }\nltl f { <> (left == 0) }\n";
+    let path = file("longer.pml", text);
+    let length = |more: &[&str]| report(&path, more)["state_bytes"].clone();
+    let longest = length(&["--no-claim", "--por", "off", "--threads", "1"]);
+    for threads in ["1", "2"] {
+        for por in ["on", "off"] {
+            let found = length(&["--ltl", "f", "--por", por, "--threads", threads]);
+            assert_eq!(found, longest, "{threads} threads, reduction {por}");
+        }
+    }
+}
+
 #[test]
 fn a_local_variable_in_an_ltl_block_is_refused() {
     let path = file("local.pml", &format!("{FLIP}ltl f {{ [] <> (x == 0) }}\n"));

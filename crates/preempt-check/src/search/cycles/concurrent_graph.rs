@@ -335,6 +335,7 @@ impl<'a, S: System + ?Sized> Expanding<'a, S> {
         Tally {
             taken: std::mem::take(&mut self.outgoing.taken),
             atomic_steps: self.atomic_steps,
+            longest: self.outgoing.longest,
             contention: SharedExact::contention(&self.inserter.local),
         }
     }
@@ -435,8 +436,8 @@ impl<'a, S: System + ?Sized> Expanding<'a, S> {
         Ok(marks)
     }
 
-    /// Stores the initial state; gives its number and its length.
-    pub(super) fn begin(&mut self) -> Result<(u32, usize), Halt> {
+    /// Stores the initial state; gives its number.
+    pub(super) fn begin(&mut self) -> Result<u32, Halt> {
         let Expanding { outgoing, inserter, .. } = self;
         outgoing.initial()?;
         let (bytes, length) = (&outgoing.state, outgoing.state.len());
@@ -444,7 +445,7 @@ impl<'a, S: System + ?Sized> Expanding<'a, S> {
         let edges = Edges { bytes, arrivals, is_ample: false, stutters: false };
         inserter.targets.clear();
         inserter.insert(0, edges, NOTHING)?;
-        Ok((inserter.targets[0], length))
+        Ok(inserter.targets[0])
     }
 
     /// Steps from one stored state to another, see [`Outgoing::steps_to`].

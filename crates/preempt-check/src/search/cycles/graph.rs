@@ -282,10 +282,6 @@ impl<S: System + ?Sized> SystemGraph for Graph<'_, S> {
             + self.outgoing.bytes()
     }
 
-    fn state_bytes(&self) -> usize {
-        self.known.store.get(StateId(0)).len()
-    }
-
     fn steps_between(&mut self, from: u32, to: u32) -> Result<Option<Passage>, Halt> {
         self.outgoing.load(self.known.store.get(StateId(from)));
         self.outgoing.steps_to(self.known.store.get(StateId(to)))
@@ -293,7 +289,8 @@ impl<S: System + ?Sized> SystemGraph for Graph<'_, S> {
 
     fn tally(&mut self) -> Tally {
         let taken = std::mem::take(&mut self.outgoing.taken);
-        Tally { taken, atomic_steps: self.outgoing.atomic_steps, ..Tally::default() }
+        let Outgoing { atomic_steps, longest, .. } = self.outgoing;
+        Tally { taken, longest, atomic_steps, ..Tally::default() }
     }
 }
 

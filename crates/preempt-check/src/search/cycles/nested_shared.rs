@@ -381,7 +381,6 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
     fn finish(mut self) -> Finding {
         let numbers = &mut self.finding.statistics;
         numbers.transitions = numbers.states + numbers.matched;
-        numbers.state_bytes = self.graph.state_bytes() as u64;
         let frames = self.path.capacity() + self.red_path.capacity();
         let memory = self.graph.bytes() + frames * size_of::<Frame<G::Node>>();
         numbers.memory_bytes = memory.max(self.budget.peak_memory()) as u64;

@@ -36,6 +36,8 @@ pub(crate) struct Outgoing<'a, S: ?Sized> {
     passage: Walk,
     arrivals: Vec<Pending>,
     pub(crate) atomic_steps: u64,
+    /// The length of the longest state whose edges were asked for.
+    pub(crate) longest: usize,
     pub(crate) taken: Vec<bool>,
 }
 
@@ -63,6 +65,7 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
             passage: Walk::default(),
             arrivals: Vec::new(),
             atomic_steps: 0,
+            longest: 0,
             taken: vec![false; system.transition_count()],
         }
     }
@@ -71,6 +74,7 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
     pub(crate) fn initial(&mut self) -> Result<(), Halt> {
         self.state.clear();
         let outcome = self.system.initial(&mut self.state);
+        self.longest = self.state.len();
         self.expander.enabled.clear();
         self.system.enabled(&mut self.state, &mut self.expander.enabled);
         match outcome == Outcome::Done && !self.system.is_transient(&self.state) {
@@ -84,6 +88,7 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
     pub(crate) fn load(&mut self, state: &[u8]) {
         self.state.clear();
         self.state.extend_from_slice(state);
+        self.longest = self.longest.max(state.len());
     }
 
     /// The edges of an ample set, or all where there is none.

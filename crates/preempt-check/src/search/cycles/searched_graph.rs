@@ -21,7 +21,6 @@ pub(super) struct Searched<'a, S: System + ?Sized> {
     graph: &'a ConcurrentGraph<'a, S>,
     expanding: Expanding<'a, S>,
     further: Vec<Cell>,
-    state_bytes: usize,
 }
 
 /// A product state: of a system state, in its record or in the list of further ones.
@@ -46,7 +45,7 @@ struct Cell {
 impl<'a, S: System + ?Sized> Searched<'a, S> {
     pub(super) fn new(expanding: Expanding<'a, S>) -> Self {
         let graph = expanding.graph;
-        Searched { graph, expanding, further: Vec::new(), state_bytes: 0 }
+        Searched { graph, expanding, further: Vec::new() }
     }
 
     /// Whether all states behind these edges have letters. What a visit to those that have not been visited will need is on its
@@ -115,8 +114,7 @@ impl<S: System + ?Sized> SystemGraph for Searched<'_, S> {
     type Node = Node;
 
     fn initial(&mut self, _letters: &mut Letters<'_>) -> Result<u32, Halt> {
-        let (initial, length) = self.expanding.begin()?;
-        self.state_bytes = length;
+        let initial = self.expanding.begin()?;
         self.look_for_letter(initial)?;
         Ok(initial)
     }
@@ -226,10 +224,6 @@ impl<S: System + ?Sized> SystemGraph for Searched<'_, S> {
 
     fn bytes(&self) -> usize {
         self.graph.bytes() + self.further.capacity() * size_of::<Cell>()
-    }
-
-    fn state_bytes(&self) -> usize {
-        self.state_bytes
     }
 
     fn steps_between(&mut self, from: u32, to: u32) -> Result<Option<Passage>, Halt> {

@@ -66,9 +66,6 @@ pub(crate) trait SystemGraph {
     /// Memory in use, in bytes.
     fn bytes(&self) -> usize;
 
-    /// The length of the initial state.
-    fn state_bytes(&self) -> usize;
-
     /// Steps of the program from one stored state to another, and those that were passed behind them;
     /// `None` where there are none because nothing can move.
     fn steps_between(&mut self, from: u32, to: u32) -> Result<Option<Passage>, Halt>;
@@ -82,6 +79,8 @@ pub(crate) trait SystemGraph {
 pub(crate) struct Tally {
     /// The transitions of the system that were taken.
     pub(crate) taken: Vec<bool>,
+    /// The length of the longest state that was expanded.
+    pub(crate) longest: usize,
     /// Steps into indivisible sequences.
     pub(crate) atomic_steps: u64,
     /// What others may have had to wait for.
@@ -94,12 +93,14 @@ impl Tally {
         self.taken.resize(self.taken.len().max(other.taken.len()), false);
         self.taken.iter_mut().zip(&other.taken).for_each(|(all, one)| *all |= one);
         self.atomic_steps += other.atomic_steps;
+        self.longest = self.longest.max(other.longest);
         self.contention.add(other.contention);
     }
 
     /// Says in a finding what was counted.
     pub(super) fn complete<S: System + ?Sized>(&self, system: &S, finding: &mut Finding) {
         finding.statistics.atomic_steps = self.atomic_steps;
+        finding.statistics.state_bytes = self.longest as u64;
         finding.unreached = system.unreached(&self.taken);
     }
 }
